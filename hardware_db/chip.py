@@ -1,0 +1,111 @@
+"""One accelerator chip as plain SI numbers, with the provenance of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardware_db.frozen_map import FrozenMap
+from hardware_db.quantity import Quantity, Source
+
+DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
+"""Number formats for which peak rates may be given, widest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """A schedulable accelerator (one GPU package, one TPU chip, one CPU socket).
+
+    All rates are dense peaks (no structured sparsity) of the whole chip. Powers are electrical
+    watts of one chip; `host_w` is what the node draws beside its chips (CPUs, memory, NICs, fans,
+    power supplies), per chip, and contains neither network switches nor optical transceivers.
+
+    Attributes:
+        name, title, vendor, architecture, year, process: Labels.
+        pe_kind: What a processing element is (SM, CU, TensorCore, ...).
+        pe_count: Processing elements per chip.
+        clock_hz: Clock at which `peak_flop_per_s` holds; None if unpublished.
+        peak_flop_per_s: Peak per number format of `DTYPES` (integer operations for int8); formats
+            without a published rate are absent.
+        flop_per_pe_per_clock: The same per processing element and cycle, where known.
+        memory_type: HBM3, GDDR6, ...
+        memory_label: Capacity as the vendor prints it.
+        memory_bytes: What a framework can allocate at most (the capacity visible to software).
+        memory_bandwidth_bytes_per_s: Peak of the device memory.
+        l2_bytes, sram_bytes, sram_bytes_per_pe, register_bytes_per_pe: On-chip storage (last
+            shared cache; software-managed memory of the chip; L1 or shared memory and register
+            file of one PE); None if unpublished or absent.
+        tdp_w, idle_w: Power limit; clean idle.
+        wait_w: Clocks up, waiting in communication, bubble or stall.
+        busy_w: Kernels running. wait_sigma_w, busy_sigma_w: One standard deviation.
+        host_w, host_sigma_w: Host share per chip (see above) and its standard deviation.
+        host_liquid_w: Host share in a liquid-cooled node, where it was told apart, else None.
+        clock_settable: Whether a user may choose the clock.
+        clock_levels: Relative clocks to choose from, 1.0 first.
+        voltage_slope, voltage_floor: V/V0 = max(floor, 1 + slope (f/f0 - 1)).
+        flop_j: Energy per FLOP and format (component model: only ratios are trusted).
+        memory_j_per_byte: Energy per byte of device memory traffic, at system level.
+        scale_up_generation: NVLink4, ICI, xGMI, ...
+        scale_up_links: Links per chip; None if unpublished.
+        scale_up_link_bytes_per_s: One link, one direction; None if unpublished.
+        scale_up_bytes_per_s: All links, one direction; None if there are none.
+        host_link_name: PCIe 5.0 x16, NVLink-C2C, ...
+        host_link_bandwidth_bytes_per_s: Chip to host memory, one direction, per chip.
+        host_memory_bytes, host_memory_bandwidth_bytes_per_s: Share of one chip.
+        gemm_tile: Rows and columns of the usual matrix-multiplication tile, or None where wave
+            quantization does not apply (systolic arrays).
+        calibration_gemm: Key of `gemm_efficiency` in a `Calibration`.
+        calibration_attention: Key of `attention_efficiency`; `hopper` stands for `fa2_hopper` or
+            `cudnn`, whichever the training software uses.
+        default_cluster: Cluster used when only the chip is named.
+        quantities: Dotted path in the file to the quantity with its provenance.
+        sources: Source key to source.
+    """
+
+    name: str
+    title: str
+    vendor: str
+    architecture: str
+    year: str
+    process: str
+    pe_kind: str
+    pe_count: int
+    clock_hz: float | None
+    peak_flop_per_s: FrozenMap[float]
+    flop_per_pe_per_clock: FrozenMap[float]
+    memory_type: str
+    memory_label: str
+    memory_bytes: float
+    memory_bandwidth_bytes_per_s: float
+    l2_bytes: float | None
+    sram_bytes: float | None
+    sram_bytes_per_pe: float | None
+    register_bytes_per_pe: float | None
+    tdp_w: float
+    idle_w: float
+    wait_w: float
+    wait_sigma_w: float
+    busy_w: float
+    busy_sigma_w: float
+    host_w: float
+    host_sigma_w: float
+    host_liquid_w: float | None
+    clock_settable: bool
+    clock_levels: tuple[float, ...]
+    voltage_slope: float
+    voltage_floor: float
+    flop_j: FrozenMap[float]
+    memory_j_per_byte: float
+    scale_up_generation: str
+    scale_up_links: int | None
+    scale_up_link_bytes_per_s: float | None
+    scale_up_bytes_per_s: float | None
+    host_link_name: str
+    host_link_bandwidth_bytes_per_s: float
+    host_memory_bytes: float
+    host_memory_bandwidth_bytes_per_s: float
+    gemm_tile: tuple[int, int] | None
+    calibration_gemm: str
+    calibration_attention: str
+    default_cluster: str
+    quantities: FrozenMap[Quantity]
+    sources: FrozenMap[Source]

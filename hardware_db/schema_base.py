@@ -1,0 +1,203 @@
+"""The pydantic building blocks of the file schemas: quantities with a fixed unit, and sources.
+
+Imported only when a file is loaded, because pydantic takes longer to import than a record to load.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from hardware_db.quantity import KINDS, UNITS
+
+
+class Strict(BaseModel):
+    """A mapping with exactly the declared fields, without type coercion."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def fault(message: str) -> PydanticCustomError:
+    """A validation error whose text is shown as it is."""
+    return PydanticCustomError("hardware", message.replace("{", "{{").replace("}", "}}"))
+
+
+def _number(value: Any) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        hint = ""
+        if isinstance(value, str):
+            hint = " (YAML reads 1e9 and 1.0e9 as text: write 1.0e+9)" if "e" in value else ""
+        raise fault(f"a number is required, not {_short(value)}{hint}")
+    if not abs(value) <= sys.float_info.max:  # also true of NaN
+        raise fault(f"a finite number is required, not {_short(value)}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _value(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        if not value:
+            raise fault("the list of numbers is empty")
+        if all(isinstance(row, list) for row in value):
+            return tuple(tuple(_number(item) for item in row) for row in value)
+        return tuple(_number(item) for item in value)
+    return _number(value)
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        raise fault(f"a non-empty text is required, not {_short(value)}")
+    return value
+
+
+def one_of(*allowed: str) -> AfterValidator:
+    """Restricts a string to some words; the error lists them."""
+
+    def check(value: str) -> str:
+        if value not in allowed:
+            raise fault(f"{value!r} is not one of {', '.join(allowed)}")
+        return value
+
+    return AfterValidator(check)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+_NUMBER = {"type": "number"}
+_VECTOR = {"type": "array", "items": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}}
+
+
+class SourceModel(Strict):
+    """A public document: a title and where to find it."""
+
+    title: Text
+    url: Text | None = None
+    doi: Text | None = None
+    arxiv: Text | None = None
+    document: Text | None = None
+    accessed: Text | None = None
+
+
+def _keys(value: Any) -> Any:
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, list) and value and all(isinstance(key, str) for key in value):
+        return value
+    raise fault(f"a source key or a list of source keys is required, not {_short(value)}")
+
+
+_KEY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_VALUE_SCHEMA = {"anyOf": [_NUMBER, _VECTOR, {"type": "null"}]}
+
+
+class QuantityModel(Strict):
+    """A number, its unit, how it is known, and its sources."""
+
+    value: Annotated[Any, BeforeValidator(_value), WithJsonSchema(_VALUE_SCHEMA)]
+    unit: Annotated[Text, one_of(*UNITS)]
+    kind: Annotated[Text, one_of(*KINDS)]
+    source: Annotated[Any, BeforeValidator(_keys), WithJsonSchema(_KEY_SCHEMA)] = None
+    note: Text | None = None
+
+
+def _complete(quantity: QuantityModel) -> QuantityModel:
+    if quantity.kind == "assumed" and not quantity.note:
+        raise fault("an assumed number needs a note that says how it was obtained")
+    if quantity.kind != "assumed" and not quantity.source:
+        raise fault(f"a {quantity.kind} number needs a source")
+    if quantity.value is None and not quantity.note:
+        raise fault("an unpublished number (null) needs a note")
+    return quantity
+
+
+def _right_unit(quantity: QuantityModel, unit: str) -> None:
+    if quantity.unit != unit:
+        raise fault(f"unit: {quantity.unit!r} given, {unit!r} required here")
+
+
+def scalar(
+    unit: str,
+    *,
+    zero: bool = False,
+    high: float = math.inf,
+    whole: bool = False,
+    null: bool = False,
+) -> AfterValidator:
+    """Restricts a quantity to one number.
+
+    Args:
+        unit: The only unit allowed.
+        zero: Whether zero is allowed.
+        high: Largest value allowed.
+        whole: Whether only whole numbers are allowed.
+        null: Whether null (not published) is allowed.
+    """
+
+    def check(quantity: QuantityModel) -> QuantityModel:
+        value = quantity.value
+        _right_unit(quantity, unit)
+        if value is None and null:
+            return _complete(quantity)
+        if value is None or isinstance(value, tuple):
+            raise fault(f"value: one number is required here, not {_short(value)}")
+        if value < 0 or (value == 0 and not zero) or value > high:
+            lower = "zero or more" if zero else "a positive number"
+            upper = f" of at most {high:g}" if math.isfinite(high) else ""
+            raise fault(f"value: {lower}{upper} is required, not {value:g}")
+        if whole and value != int(value):
+            raise fault(f"value: a whole number is required, not {value:g}")
+        return _complete(quantity)
+
+    return AfterValidator(check)
+
+
+def vector(unit: str, *, length: int | None = None, whole: bool = False) -> AfterValidator:
+    """Restricts a quantity to a list of positive numbers."""
+
+    def check(quantity: QuantityModel) -> QuantityModel:
+        value = quantity.value
+        _right_unit(quantity, unit)
+        if not isinstance(value, tuple) or any(isinstance(row, tuple) for row in value):
+            raise fault(f"value: a list of numbers is required here, not {_short(value)}")
+        if length is not None and len(value) != length:
+            raise fault(f"value: {length} numbers are required here, not {len(value)}")
+        if any(item <= 0 or (whole and item != int(item)) for item in value):
+            kind = "positive whole" if whole else "positive"
+            raise fault(f"value: every number must be {kind}, not {list(value)}")
+        return _complete(quantity)
+
+    return AfterValidator(check)
+
+
+AnyQuantity = Annotated[QuantityModel, AfterValidator(_complete)]
+Chips = Annotated[QuantityModel, scalar("chip", whole=True)]
+Shape = Annotated[QuantityModel, vector("chip", whole=True)]
+Count = Annotated[QuantityModel, scalar("1", whole=True)]
+Ratio = Annotated[QuantityModel, scalar("1")]
+RatioOrZero = Annotated[QuantityModel, scalar("1", zero=True)]
+Fraction = Annotated[QuantityModel, scalar("1", high=1.0)]
+Watts = Annotated[QuantityModel, scalar("W")]
+WattsOrZero = Annotated[QuantityModel, scalar("W", zero=True)]
+Bytes = Annotated[QuantityModel, scalar("B")]
+Bandwidth = Annotated[QuantityModel, scalar("B/s")]
+SecondsOrZero = Annotated[QuantityModel, scalar("s", zero=True)]
+EnergyPerByte = Annotated[QuantityModel, scalar("J/B")]
+EnergyPerByteOrZero = Annotated[QuantityModel, scalar("J/B", zero=True)]
+EnergyPerFlop = Annotated[QuantityModel, scalar("J/FLOP")]
+FlopPerCycle = Annotated[QuantityModel, scalar("FLOP/cycle")]
+PublishedCount = Annotated[QuantityModel, scalar("1", whole=True, null=True)]
+PublishedBytes = Annotated[QuantityModel, scalar("B", null=True)]
+PublishedBandwidth = Annotated[QuantityModel, scalar("B/s", null=True)]
+PublishedClock = Annotated[QuantityModel, scalar("Hz", null=True)]
+PublishedPeak = Annotated[QuantityModel, scalar("FLOP/s", null=True)]
+ClockLevels = Annotated[QuantityModel, vector("1")]
+Tile = Annotated[QuantityModel, vector("1", length=2, whole=True)]

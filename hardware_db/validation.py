@@ -1,0 +1,140 @@
+"""Checks a parsed file against its schema and words every mistake with its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from hardware_db.checks import chip_problems, cluster_problems
+from hardware_db.errors import HardwareError, nearest
+from hardware_db.provenance import source_problems
+from hardware_db.reading import record_names
+from hardware_db.schema_base import AnyQuantity, QuantityModel
+from hardware_db.schema_chip import ChipModel
+from hardware_db.schema_cluster import ClusterModel, TableModel
+
+M = TypeVar("M", bound=BaseModel)
+_TAGS = ("by name", "inline")
+_LEAF: TypeAdapter[Any] = TypeAdapter(AnyQuantity)
+
+
+def chip_model(data: dict[str, Any], origin: str) -> ChipModel:
+    """The validated content of a chip file.
+
+    Raises:
+        HardwareError: One line for every mistake in it.
+    """
+    model, problems = _validated(ChipModel, data)
+    problems += source_problems(data)
+    if model is not None:
+        problems += chip_problems(model)
+    return _result(model, problems, origin)
+
+
+def cluster_model(data: dict[str, Any], origin: str) -> ClusterModel:
+    """The validated content of a cluster file, an inline chip included.
+
+    Raises:
+        HardwareError: One line for every mistake in it.
+    """
+    model, problems = _validated(ClusterModel, data)
+    chip = data.get("chip")
+    problems += source_problems({key: node for key, node in data.items() if key != "chip"})
+    if isinstance(chip, str) and chip not in record_names("chips"):
+        problems.append(f"chip: unknown name {chip!r}{nearest(chip, record_names('chips'))}")
+    if isinstance(chip, dict):
+        problems += [f"chip.{problem}" for problem in source_problems(chip)]
+    if model is not None:
+        problems += cluster_problems(model)
+        if isinstance(model.chip, ChipModel):
+            problems += [f"chip.{problem}" for problem in chip_problems(model.chip)]
+    return _result(model, problems, origin)
+
+
+def table_model(data: dict[str, Any], origin: str, labels: bool) -> TableModel:
+    """The validated content of a calibration or reference file.
+
+    Args:
+        data: The file.
+        origin: Its name.
+        labels: Whether strings may stand among the constants.
+
+    Raises:
+        HardwareError: One line for every mistake in it.
+    """
+    model, problems = _validated(TableModel, data)
+    if isinstance(data.get("constants"), dict):
+        problems += tree_problems(data["constants"], "constants", labels)
+    problems += source_problems(data)
+    return _result(model, problems, origin)
+
+
+def tree_problems(node: Any, path: str, labels: bool) -> list[str]:
+    """Mistakes in a tree of quantities (and labels)."""
+    if isinstance(node, dict) and "value" not in node and "unit" not in node:
+        found = []
+        for key, child in node.items():
+            found += tree_problems(child, f"{path}.{key}", labels)
+        return found
+    if labels and isinstance(node, str):
+        return []
+    try:
+        _LEAF.validate_python(node)
+    except ValidationError as error:
+        return list(_lines(error, None, path))
+    return []
+
+
+def _validated(model: type[M], data: dict[str, Any]) -> tuple[M | None, list[str]]:
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        return None, list(_lines(error, model, ""))
+
+
+def _result(model: M | None, problems: list[str], origin: str) -> M:
+    if problems or model is None:
+        raise HardwareError([f"{origin}: {problem}" for problem in dict.fromkeys(problems)])
+    return model
+
+
+def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) -> Iterable[str]:
+    for entry in error.errors(include_url=False):
+        loc = [step for step in entry["loc"] if step not in _TAGS]
+        path = start
+        for step in loc:
+            path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
+        yield f"{path or 'file'}: {_wording(entry, loc, model)}"
+
+
+def _wording(entry: Any, loc: list[Any], model: type[BaseModel] | None) -> str:
+    kind = entry["type"]
+    if kind == "missing":
+        return "missing"
+    if kind == "extra_forbidden":
+        allowed = _fields(model, loc[:-1])
+        hint = nearest(loc[-1], allowed)
+        return f"unknown field{hint}" if hint else f"unknown field; allowed: {', '.join(allowed)}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"a mapping is required, not {type(entry['input']).__name__}"
+    if kind == "list_type":
+        return f"a list is required, not {type(entry['input']).__name__}"
+    return str(entry["msg"])
+
+
+def _fields(model: Any, loc: list[Any]) -> list[str]:
+    """Field names of the model that a location inside `model` leads to."""
+    for step in loc:  # list positions and keys of plain mappings name no field
+        field = model.model_fields.get(str(step)) if model else None
+        model = _model_in(field.annotation) if field else model
+    return list((model or QuantityModel).model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The first model named in a type such as `list[LevelModel]` or `Power | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(part) for part in get_args(annotation))
+    return next((model for model in found if model is not None), None)

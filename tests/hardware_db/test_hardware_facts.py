@@ -1,0 +1,256 @@
+"""Shipped numbers against data sheets and against arithmetic that the loader does not do."""
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+import hardware_db
+from hardware_db import Chip, load_calibration, load_chip, load_cluster, load_reference
+
+CHIPS = hardware_db.list_chips()
+CLUSTERS = hardware_db.list_clusters()
+REQUIRED_CLUSTERS = {
+    "dgx1-v100", "dgx2-v100", "dgx-a100-40-hdr", "dgx-a100-80-hdr", "dgx-h100-ndr",
+    "dgx-h200-ndr", "dgx-b200-ndr", "dgx-b300", "gb200-nvl72", "gb300-nvl72", "h100-500w",
+    "gh200-ndr", "mi250x-slingshot", "mi300x-8way", "mi325x-8way", "mi355x-8way", "tpu-v3",
+    "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7", "trn1", "trn2", "gaudi2", "gaudi3",
+    "h800-pod", "xeon-clx-socket", "report1-rack", "c2c-ndr400-rack",
+}  # fmt: skip
+
+# Typed from data sheets and vendor pages: peak (16 bit), memory bandwidth, TDP, links x rate.
+DATASHEETS = [
+    ("v100-sxm2-16", "fp16", 125e12, 900e9, 300, 6, 25e9),
+    ("a100-sxm4-40", "bf16", 312e12, 1555e9, 400, 12, 25e9),
+    ("a100-sxm4-80", "bf16", 312e12, 2039e9, 400, 12, 25e9),
+    ("h100-sxm5-80", "bf16", 989e12, 3.35e12, 700, 18, 25e9),
+    ("h200-sxm5-141", "bf16", 989e12, 4.8e12, 700, 18, 25e9),
+    ("b200-sxm-180", "bf16", 2250e12, 8e12, 1000, 18, 50e9),
+    ("gb200-nvl72-gpu", "bf16", 2500e12, 8e12, 1200, 18, 50e9),
+    ("mi250x", "bf16", 383e12, 3.28e12, 560, 7, 50e9),
+    ("mi300x", "bf16", 1307.4e12, 5.3e12, 750, 7, 64e9),
+    ("mi355x", "bf16", 2516.6e12, 8e12, 1400, 7, 76.5e9),
+    ("tpu-v4", "bf16", 275e12, 1.2e12, 192, 6, 45e9),
+    ("tpu-v5p", "bf16", 459e12, 2765e9, None, 6, 90e9),
+    ("tpu-v6e", "bf16", 918e12, 1638e9, None, 4, 90e9),
+    ("gaudi2", "bf16", 432e12, 2.46e12, 600, 21, 12.5e9),
+]
+VISIBLE_MIB = {
+    "h100-sxm5-80": 81559,
+    "h200-sxm5-141": 143771,
+    "b200-sxm-180": 183359,
+    "gb200-nvl72-gpu": 189471,
+    "b300-sxm-288": 275040,
+    "gb300-nvl72-gpu": 284208,
+}
+
+
+def test_enough_records_and_the_required_ones() -> None:
+    assert len(CHIPS) >= 31
+    assert len(CLUSTERS) >= 28
+    assert set(CLUSTERS) >= REQUIRED_CLUSTERS
+
+
+@pytest.mark.parametrize("row", DATASHEETS, ids=lambda row: row[0])
+def test_data_sheet(row: tuple[str, str, float, float, float | None, int, float]) -> None:
+    name, dtype, peak, bandwidth, tdp, links, link = row
+    chip = load_chip(name)
+    assert chip.peak_flop_per_s[dtype] == pytest.approx(peak, rel=1e-3)
+    assert chip.memory_bandwidth_bytes_per_s == pytest.approx(bandwidth, rel=1e-3)
+    assert tdp is None or chip.tdp_w == tdp
+    assert (chip.scale_up_links, chip.scale_up_link_bytes_per_s) == (links, link)
+    assert chip.scale_up_bytes_per_s == links * link
+
+
+@pytest.mark.parametrize(("name", "mib"), VISIBLE_MIB.items())
+def test_memory_is_what_software_sees(name: str, mib: int) -> None:
+    assert load_chip(name).memory_bytes == mib * 2**20
+
+
+def test_tpu_v5p_memory_is_what_can_be_allocated() -> None:
+    assert load_chip("tpu-v5p").memory_bytes == 95 * 2**30
+
+
+def test_scaling_book_intensity_of_v5p() -> None:
+    """alpha = C / W: 4.59e14 over 1.8e11, one axis in both directions (How to Scale, part 5)."""
+    cluster = load_cluster("tpu-v5p")
+    axis = 2 * cluster.levels[0].link_bandwidth_bytes_per_s
+    assert cluster.chip.peak_flop_per_s["bf16"] / axis == pytest.approx(2550)
+
+
+def test_report_two_links() -> None:
+    inside, outside = load_cluster("c2c-ndr400-rack").levels
+    assert 1 / inside.bandwidth_bytes_per_s == pytest.approx(1.11e-12, rel=2e-3)
+    assert 1 / outside.bandwidth_bytes_per_s == pytest.approx(20e-12)
+    assert inside.energy_j_per_byte / 8 == pytest.approx(1.3e-12)
+    assert outside.energy_j_per_byte / 8 == pytest.approx(20e-12)
+
+
+def test_report_one_rack() -> None:
+    cluster = load_cluster("report1-rack")
+    level = cluster.levels[0]
+    assert cluster.chip.clock_hz == 1e9
+    assert level.bandwidth_bytes_per_s / 1e9 == 32  # bytes per cycle and GPU
+    assert level.energy_j_per_byte == 1.6e-10
+    assert cluster.chip.peak_flop_per_s["int8"] / 2 / 1e9 == 16  # multiply-accumulates per cycle
+    assert cluster.chip.memory_j_per_byte * 8 == pytest.approx(1.3e-9)
+
+
+def test_ridgeline_socket() -> None:
+    cluster = load_cluster("xeon-clx-socket")
+    peak = cluster.chip.peak_flop_per_s["fp32"]
+    network = cluster.levels[0].bandwidth_bytes_per_s
+    assert cluster.chip.memory_bandwidth_bytes_per_s / network == 8.75
+    assert peak / cluster.chip.memory_bandwidth_bytes_per_s == pytest.approx(40)
+
+
+def test_static_power_of_a_two_tier_ndr_fabric() -> None:
+    """Four transceiver ends of 9 W and three of the 64 ports of a 747 W switch: 71 W per GPU."""
+    levels = load_cluster("dgx-h100-ndr").scale(2048).levels
+    assert [level.name for level in levels] == ["nvlink", "leaf", "spine"]
+    watts = sum(level.switch_power_w_per_chip for level in levels)
+    assert watts == pytest.approx(4 * 9 + 3 * 747 / 64, abs=0.1)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_chip_is_consistent(name: str) -> None:
+    chip = load_chip(name)
+    assert chip.name == name
+    assert 0 < chip.idle_w <= chip.wait_w <= chip.busy_w <= 1.1 * chip.tdp_w
+    assert chip.clock_levels[0] == 1.0
+    assert all(0 < level <= 1 for level in chip.clock_levels)
+    assert chip.clock_settable == (chip.vendor in ("NVIDIA", "AMD"))
+    for dtype, width in chip.flop_per_pe_per_clock.items():
+        assert chip.clock_hz is not None
+        product = chip.pe_count * chip.clock_hz * width
+        assert product == pytest.approx(chip.peak_flop_per_s[dtype], rel=0.01)
+    assert not looks_sparse(chip)
+    assert chip.default_cluster in CLUSTERS
+    numbers = [chip.memory_bytes, chip.host_memory_bytes, chip.host_w, chip.memory_j_per_byte,
+               chip.host_link_bandwidth_bytes_per_s, *chip.flop_j.values()]  # fmt: skip
+    assert all(0 < number < math.inf for number in numbers)
+    assert set(chip.flop_j) <= set(chip.peak_flop_per_s)
+
+
+def looks_sparse(chip: Chip) -> bool:
+    """Sparse figures are twice the dense ones: fp8 would exceed 2.1 times bf16."""
+    rates = chip.peak_flop_per_s
+    return "fp8" in rates and "bf16" in rates and rates["fp8"] > 2.1 * rates["bf16"]
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_calibration_keys_exist(name: str) -> None:
+    chip, constants = load_chip(name), load_calibration()
+    assert 0 < constants.value(f"gemm_efficiency.{chip.calibration_gemm}") <= 1
+    key = chip.calibration_attention
+    for used in ("fa2_hopper", "cudnn") if key == "hopper" else (key,):
+        assert 0 < constants.value(f"attention_efficiency.{used}") <= 1
+
+
+def test_every_energy_per_flop_follows_the_stated_rule() -> None:
+    """0.9 pJ/FLOP on H100 at bf16, others by TDP over peak; fp8 in proportion to its rate."""
+    assert load_chip("h100-sxm5-80").flop_j["bf16"] == pytest.approx(0.9e-12)
+    assert load_chip("h100-sxm5-80").flop_j["fp8"] == pytest.approx(0.45e-12, rel=1e-3)
+    expected = 0.9e-12 * (400 / 312e12) / (700 / 989e12)
+    assert load_chip("a100-sxm4-80").flop_j["bf16"] == pytest.approx(expected, rel=5e-3)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_cluster_is_consistent(name: str) -> None:
+    cluster = load_cluster(name)
+    assert cluster.name == name
+    sizes = [level.domain_chips or math.inf for level in cluster.levels]
+    assert sizes == sorted(set(sizes))
+    assert all(size != math.inf for size in sizes[:-1])
+    for level in cluster.levels:
+        assert level.bandwidth_bytes_per_s > 0
+        assert level.peer_bandwidth_bytes_per_s <= level.bandwidth_bytes_per_s
+        if level.links and level.link_bandwidth_bytes_per_s:
+            total = level.links * level.link_bandwidth_bytes_per_s
+            assert total == pytest.approx(level.bandwidth_bytes_per_s)
+        if level.topology == "fully-connected":
+            assert level.links == level.links_per_pair * ((level.domain_chips or 0) - 1)
+        if level.torus is not None:
+            assert math.prod(level.torus_dims) == level.domain_chips
+            assert level.links == 2 * len(level.torus_dims)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_scale_up_level_agrees_with_the_chip(name: str) -> None:
+    cluster = load_cluster(name)
+    inner = [level for level in cluster.levels if level.kind == "scale-up"]
+    fabric = {"mi250x-slingshot"}  # two of the eight links go elsewhere in a Frontier node
+    if inner and name not in fabric and cluster.chip.scale_up_bytes_per_s is not None:
+        wired = [level for level in inner if level.name != "pcie"] or inner
+        total = sum(level.bandwidth_bytes_per_s for level in wired)
+        assert total == pytest.approx(cluster.chip.scale_up_bytes_per_s, rel=1e-6)
+
+
+def test_dgx1_graph_gives_the_group_bandwidths() -> None:
+    """Rings counted on the adjacency matrix: 2, 4 and 6 links of the weakest member per group."""
+    links = load_reference("topologies").quantities["dgx1-v100.links_between"].value
+    assert isinstance(links, tuple)
+    rows = [row for row in links if isinstance(row, tuple)]
+    assert [sum(row) for row in rows] == [6] * 8
+    assert sum(map(sum, rows)) == 2 * 24
+    level = load_cluster("dgx1-v100").levels[0]
+    pair = max(rows[0])
+    quad = min(sum(rows[a][b] for b in range(4)) for a in range(4))
+    assert dict(level.bandwidth_by_group) == {2: pair * 25e9, 4: quad * 25e9, 8: 6 * 25e9}
+
+
+def test_the_msccl_matrix_is_the_same_graph() -> None:
+    table = load_reference("topologies").quantities
+    ours = table["dgx1-v100.links_between"].value
+    theirs = table["dgx1-v100.links_between_msccl"].value
+    where = [0, 3, 1, 2, 4, 7, 5, 6]
+    assert isinstance(ours, tuple)
+    assert isinstance(theirs, tuple)
+    for a in range(8):
+        for b in range(8):
+            assert theirs[a][b] == ours[where[a]][where[b]]  # type: ignore[index]
+
+
+def test_calibration_keeps_the_fitted_digits() -> None:
+    constants = load_calibration()
+    assert constants.value("gemm_efficiency.a100") == 0.8574962427461049
+    assert constants.value("network.scale_up_efficiency") == 0.733930102502169
+    assert constants.value("era.nanotron.host_s_per_layer") == 0.004461311169093499
+    assert constants.value("jitter_per_doubling") == 0.0
+    assert constants.value("site_factor.mtnlg") == 1.2510554199081367
+    assert constants.quantities["memory_efficiency"].kind == "assumed"
+    assert constants.quantities["gemm_efficiency.mi"].kind == "assumed"
+    assert load_calibration("vtrain-a100").value("gemm_efficiency.a100") == 0.9174509499733431
+
+
+def test_calibration_names_the_nearest_constant() -> None:
+    with pytest.raises(hardware_db.HardwareError, match="mean 'overlap\\.data_parallel'"):
+        load_calibration().value("overlap.data_paralel")
+    assert load_calibration().group("overlap").keys() == {
+        "data_parallel",
+        "zero3",
+        "tensor_parallel",
+    }
+    with pytest.raises(hardware_db.HardwareError, match="no group 'overlaps'"):
+        load_calibration().group("overlaps")
+
+
+@pytest.mark.parametrize("name", hardware_db.list_references())
+def test_reference_tables_load(name: str) -> None:
+    assert load_reference(name).quantities
+
+
+def test_published_reference_values() -> None:
+    energy = load_reference("energy").quantities
+    assert energy["operations_45nm.fp32_mul"].number == pytest.approx(3.7e-12)
+    assert energy["operations_7nm.fp32_mul"].number == pytest.approx(1.31e-12)
+    nccl = load_reference("nccl-tuner").quantities
+    assert nccl["base_latency.ring"].value == pytest.approx((6.6e-6, 14e-6, 8.4e-6))
+    assert load_reference("links").quantities["nvlink5.link_bandwidth"].number == 5e10
+
+
+def test_year_and_labels_are_text() -> None:
+    raw = Path(hardware_db.__file__).parent / "data" / "chips" / "h100-sxm5-80.yaml"
+    assert yaml.safe_load(raw.read_text(encoding="utf-8"))["year"] == "2022"
+    assert load_chip("h100-sxm5-80").year == "2022"
