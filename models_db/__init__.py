@@ -1,0 +1,33 @@
+"""Facts about published models: YAML records with sources, typed, with exact parameter counts.
+
+Every number carries its unit, its kind (datasheet, measured, derived, assumed) and its source.
+Importing this package is cheap: pydantic and PyYAML are loaded when a file is read.
+"""
+
+from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
+from models_db.catalog import database_hash, describe, json_schemas, list_models
+from models_db.errors import ModelError
+from models_db.loading import load_model
+from models_db.model import LayerKind, Model
+from models_db.provenance import Fact, Quantity, Source
+
+__all__ = [
+    "Attention",
+    "Fact",
+    "LayerKind",
+    "Mlp",
+    "Model",
+    "ModelError",
+    "Moe",
+    "Norm",
+    "Positions",
+    "Published",
+    "Quantity",
+    "Source",
+    "Window",
+    "database_hash",
+    "describe",
+    "json_schemas",
+    "list_models",
+    "load_model",
+]

@@ -1,0 +1,44 @@
+"""The one exception of the model database, and the functions that word it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class ModelError(Exception):
+    """A model is unknown, or a model file is wrong.
+
+    The message is one line for one mistake; several mistakes of a file follow its name, one line
+    each. It is written for the person who typed the name or wrote the file.
+    """
+
+
+def nearest(word: str, candidates: Iterable[str], count: int = 1) -> list[str]:
+    """Find the candidates that look most like a word.
+
+    Args:
+        word: what was typed.
+        candidates: the valid words.
+        count: how many to return at most.
+
+    Returns:
+        Up to `count` candidates, best first; empty when nothing is similar.
+    """
+    return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.4)
+
+
+def mistakes_message(origin: str, mistakes: Sequence[tuple[str, str]]) -> str:
+    """Word all mistakes of one file.
+
+    Args:
+        origin: the file, as the user knows it.
+        mistakes: pairs of path in the file (may be empty) and what is wrong there.
+
+    Returns:
+        One line for one mistake, otherwise a heading and one line each.
+    """
+    lines = [f"{path}: {text}" if path else text for path, text in mistakes]
+    if len(lines) == 1:
+        return f"{origin}: {lines[0]}"
+    return "\n  ".join([f"{origin}: {len(lines)} mistakes", *lines])

@@ -1,0 +1,272 @@
+"""Read model files: shipped ones by name or alias, a user's own by path."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
+from models_db.checks import (
+    Mistake,
+    architecture_mistakes,
+    numbers,
+    provenance_mistakes,
+    source_keys,
+)
+from models_db.defaults import blame_defaults, fill_in_defaults
+from models_db.errors import ModelError, mistakes_message, nearest
+from models_db.model import Model
+from models_db.provenance import Quantity, Source
+from models_db.reading import parse_yaml
+
+if TYPE_CHECKING:
+    from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+@functools.cache
+def shipped_names() -> tuple[str, ...]:
+    """Names of the shipped model files, sorted."""
+    entries = (entry.name for entry in (resources.files("models_db") / "data").iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in entries if name.endswith(".yaml")))
+
+
+def shipped_content(name: str) -> bytes:
+    """Content of a shipped model file.
+
+    Args:
+        name: one of `shipped_names()`.
+    """
+    return (resources.files("models_db") / "data" / f"{name}.yaml").read_bytes()
+
+
+@functools.cache
+def shipped_aliases() -> Mapping[str, str]:
+    """Alias (lower case) -> name, for all shipped models.
+
+    Only the line `aliases: [...]` of each file is parsed; shipped files keep it on one line.
+    """
+    import yaml  # noqa: PLC0415  (kept out of `import models_db`)
+
+    aliases: dict[str, str] = {}
+    for name in shipped_names():
+        for line in shipped_content(name).decode("utf-8").splitlines():
+            if line.startswith("aliases:"):
+                words = yaml.safe_load(line)["aliases"]
+                aliases.update({word.lower(): name for word in words})
+                break
+    return aliases
+
+
+def load_model(name_or_path: str | os.PathLike[str]) -> Model:
+    """Load a shipped model by name or alias, or a user's model file by path.
+
+    Args:
+        name_or_path: a name of `list_models()`, an alias such as "llama3-405b" (case does not
+            matter), or the path of a YAML file (ends in .yaml or .yml, or exists).
+
+    Returns:
+        The model, every number with its provenance in `quantities`.
+
+    Raises:
+        ModelError: unknown name, unreadable file, or a file with mistakes (all of them listed).
+    """
+    if isinstance(name_or_path, str):
+        word = name_or_path.strip().lower()
+        name = word if word in shipped_names() else shipped_aliases().get(word)
+        if name is not None:
+            return model_from_bytes(shipped_content(name), f"{name}.yaml")
+    path = Path(name_or_path)
+    if path.suffix.lower() in _SUFFIXES or _is_file(path):
+        return model_from_bytes(_read(path), str(path))
+    raise ModelError(_unknown(str(name_or_path)))
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a path is a file; a name that no path can have is not."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: Path) -> bytes:
+    """Content of a user's file."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: cannot read the file: {reason}") from None
+
+
+def _unknown(word: str) -> str:
+    """Message for a name that is neither shipped nor a file."""
+    names = {name: name for name in shipped_names()} | dict(shipped_aliases())
+    near = [names[found] for found in nearest(word.strip().lower(), names, count=12)]
+    hint = f"; the nearest names are {', '.join(list(dict.fromkeys(near))[:3])}" if near else ""
+    return (
+        f"unknown model {word!r}{hint} ({len(shipped_names())} models are shipped; "
+        "a file of your own ends in .yaml)"
+    )
+
+
+def model_from_bytes(content: bytes, origin: str) -> Model:
+    """Build a model from the content of its file.
+
+    Args:
+        content: the bytes of the file.
+        origin: the file, as messages name it.
+
+    Raises:
+        ModelError: anything is wrong with the file; the message lists every mistake.
+    """
+    data = parse_yaml(content, origin)
+    inherited = fill_in_defaults(data)
+    record, mistakes = _validate(data)
+    mistakes += provenance_mistakes(data) + architecture_mistakes(data)
+    if mistakes or record is None:
+        raise ModelError(mistakes_message(origin, blame_defaults(mistakes, inherited)))
+    return _build(record, data)
+
+
+def _validate(data: dict[str, Any]) -> tuple[ModelRecord | None, list[Mistake]]:
+    """Check plain data against the schema.
+
+    Returns:
+        The record or None, and the mistakes that the schema finds.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415  (kept out of `import models_db`)
+
+    from models_db.schema import ModelRecord  # noqa: PLC0415
+    from models_db.wording import schema_mistakes  # noqa: PLC0415
+
+    try:
+        return ModelRecord.model_validate(data), []
+    except ValidationError as error:
+        return None, schema_mistakes(error)
+
+
+def _optional(number: Count | Tokens | ParameterCount | None) -> int | None:
+    """Value of a number that may be absent."""
+    return None if number is None else number.value
+
+
+def _build(record: ModelRecord, data: Mapping[str, Any]) -> Model:
+    """Turn a checked record into the frozen dataclass."""
+    return Model(
+        name=record.name,
+        title=record.title,
+        family=record.family,
+        aliases=tuple(record.aliases),
+        note=record.note or "",
+        layers=record.layers.value,
+        hidden=record.hidden.value,
+        heads=record.heads.value,
+        kv_heads=record.kv_heads.value,
+        head_dim=record.head_dim.value,
+        vocab_size=record.vocab_size.value,
+        seq_len=record.seq_len.value,
+        tied_embeddings=record.tied_embeddings,
+        parallel_block=record.parallel_block,
+        attention=_attention(record),
+        window=_window(record),
+        mlp=Mlp(hidden=_optional(record.mlp.hidden), gated=record.mlp.gated, bias=record.mlp.bias),
+        norm=_norm(record),
+        positions=Positions(
+            kind=record.positions.kind, max_positions=_optional(record.positions.max_positions)
+        ),
+        moe=_moe(record),
+        mtp_modules=record.mtp.modules.value if record.mtp else 0,
+        published=_published(record),
+        quantities=dict(_quantities(data)),
+        sources={key: Source(**source.model_dump()) for key, source in record.sources.items()},
+    )
+
+
+def _attention(record: ModelRecord) -> Attention:
+    attention = record.attention
+    return Attention(
+        kind=attention.kind,
+        v_head_dim=_optional(attention.v_head_dim) or record.head_dim.value,
+        q_lora_rank=_optional(attention.q_lora_rank),
+        kv_lora_rank=_optional(attention.kv_lora_rank),
+        qk_nope_head_dim=_optional(attention.qk_nope_head_dim),
+        qk_rope_head_dim=_optional(attention.qk_rope_head_dim),
+        bias=tuple(attention.bias),
+        qk_norm=attention.qk_norm,
+        sinks=attention.sinks,
+    )
+
+
+def _window(record: ModelRecord) -> Window | None:
+    window = record.window
+    if window is None:
+        return None
+    return Window(
+        kind=window.kind,
+        tokens=window.tokens.value,
+        local_layers=window.local_layers.value,
+        global_layers=window.global_layers.value,
+        first=window.first,
+    )
+
+
+def _norm(record: ModelRecord) -> Norm:
+    norm = record.norm
+    return Norm(
+        kind=norm.kind,
+        bias=norm.bias,
+        per_layer=norm.per_layer.value,
+        final=norm.final,
+        embedding=norm.embedding,
+    )
+
+
+def _moe(record: ModelRecord) -> Moe | None:
+    moe = record.moe
+    if moe is None:
+        return None
+    return Moe(
+        experts=moe.experts.value,
+        experts_per_token=moe.experts_per_token.value,
+        expert_hidden=moe.expert_hidden.value,
+        shared_experts=moe.shared_experts.value,
+        shared_expert_hidden=_optional(moe.shared_expert_hidden) or 0,
+        shared_expert_gate=moe.shared_expert_gate,
+        first_dense_layers=moe.first_dense_layers.value,
+        layer_period=moe.layer_period.value,
+        router_bias=moe.router_bias,
+    )
+
+
+def _published(record: ModelRecord) -> Published:
+    published = record.published
+    return Published(
+        total_parameters=_optional(published.total_parameters) if published else None,
+        active_parameters=_optional(published.active_parameters) if published else None,
+        other_parameters=(_optional(published.other_parameters) or 0) if published else 0,
+        active_includes_input_embeddings=(
+            published.active_includes_input_embeddings if published else True
+        ),
+    )
+
+
+def _quantities(data: Mapping[str, Any]) -> Iterator[tuple[str, Quantity]]:
+    """Every number of checked data with its provenance."""
+    for path, number in numbers(data):
+        yield (
+            path,
+            Quantity(
+                value=number["value"],
+                unit=number["unit"],
+                kind=number["kind"],
+                sources=tuple(source_keys(number)),
+                note=number.get("note") or "",
+                uncertainty=number.get("uncertainty") or 0,
+            ),
+        )

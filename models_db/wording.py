@@ -1,0 +1,136 @@
+"""Plain sentences for what the schema rejects."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from models_db.checks import Mistake
+from models_db.errors import nearest
+from models_db.schema import DATE_PATTERN, NAME_PATTERN, ONE, SEVERAL, URL_PATTERN, ModelRecord
+
+_SHOWN = 40
+_FORMS = {
+    NAME_PATTERN: "lower-case letters and digits, joined by single . _ or -",
+    URL_PATTERN: "an address that begins with http:// or https://",
+    DATE_PATTERN: "a date such as 2025-01-31",
+}
+
+
+def schema_mistakes(error: ValidationError) -> list[Mistake]:
+    """Word every mistake that pydantic found.
+
+    Args:
+        error: what `ModelRecord.model_validate` raised.
+
+    Returns:
+        Pairs of dotted path and sentence, in the order of the file's fields, each path once.
+    """
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        steps = [step for step in item["loc"] if step not in (ONE, SEVERAL)]
+        path = ".".join(str(step) for step in steps)
+        found.setdefault(path, _sentence(item, steps))
+    return list(found.items())
+
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+}
+_MAPPING_ERRORS = ("model_type", "model_attributes_type", "dict_type")
+
+
+def _sentence(item: Any, steps: Sequence[int | str]) -> str:
+    """What is wrong at one place, and what is allowed there."""
+    kind, value, context = item["type"], item["input"], item.get("ctx", {})
+    text = f"{_shown(value)}: {str(item['msg']).lower()}"
+    if kind == "missing":
+        text = "missing"
+    elif kind == "extra_forbidden":
+        text = _unknown_field(steps)
+    elif kind in _WANTED:
+        text = f"{_shown(value)} where {_WANTED[kind]} belongs"
+    elif kind in _MAPPING_ERRORS:
+        text = f"{_shown(value)} where a mapping belongs ({_fields_at(steps)})"
+    elif kind == "literal_error":
+        text = _not_a_choice(value, context["expected"])
+    elif kind == "greater_than_equal":
+        text = f"{_shown(value)} is out of range; must be at least {context['ge']}"
+    elif kind == "less_than_equal":
+        text = f"{_shown(value)} is out of range; must be at most {context['le']}"
+    elif kind == "string_pattern_mismatch":
+        form = _FORMS.get(context["pattern"], context["pattern"])
+        text = f"{_shown(value)} does not have the right form: {form}"
+    return text
+
+
+def _shown(value: object) -> str:
+    """A short description of a wrong value."""
+    if isinstance(value, str):
+        text = value if len(value) <= _SHOWN else value[:_SHOWN] + "..."
+        return f"the text {text!r}"
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return str(value).lower() if isinstance(value, bool) else str(value)[:_SHOWN]
+
+
+def _not_a_choice(value: object, expected: str) -> str:
+    """Message for a word outside a fixed list."""
+    words = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
+    near = nearest(value, words) if isinstance(value, str) else []
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{_shown(value)} is not allowed; allowed: {', '.join(words)}{hint}"
+
+
+def _unknown_field(steps: Sequence[int | str]) -> str:
+    """Message for a field that the schema does not have."""
+    record = _record_at(steps[:-1])
+    names = list(record.model_fields) if record else []
+    near = nearest(str(steps[-1]), names)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"unknown field; {hint}allowed here: {', '.join(names)}"
+
+
+def _fields_at(steps: Sequence[int | str]) -> str:
+    """What the mapping that belongs at a place looks like."""
+    record = _record_at(steps)
+    if record is None:
+        return "of keys to entries"
+    if "value" in record.model_fields:
+        return "such as {value: ..., unit: ..., kind: ..., source: ...}"
+    return "with " + ", ".join(record.model_fields)
+
+
+def _record_at(steps: Sequence[int | str]) -> type[BaseModel] | None:
+    """The schema class at a place of the file, or None."""
+    record: type[BaseModel] | None = ModelRecord
+    for step in steps:
+        info = record.model_fields.get(str(step)) if record else None
+        if info is None:
+            # A key of `sources`, whose value is the record found there.
+            continue
+        record = _record_in(info.annotation)
+    return record
+
+
+def _record_in(annotation: object) -> type[BaseModel] | None:
+    """The first schema class inside a type annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, dict, typing.Annotated):
+        for part in typing.get_args(annotation):
+            record = _record_in(part)
+            if record is not None:
+                return record
+    return None
