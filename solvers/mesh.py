@@ -1,0 +1,179 @@
+"""Exact search over boxes of candidates with lower bounds, and the exact front of what it finds.
+
+A *box* is a group of candidates with one or more *corners*: every candidate of the box is no
+better than some corner in any objective (one corner per clock, say). The search opens boxes in
+order of their corners and keeps a running front; a box all of whose corners some point of the
+front covers cannot improve it and is never opened. Corners of -inf make it a plain exhaustive
+search; both return the same optimum and the same front, because a box is dropped only when found
+points are no worse than everything in it. Boxes may nest: opening one may run a search over the
+boxes inside it with the same running front.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from solvers.frontier import covered, nondominated
+from solvers.solution import Status
+
+Index = npt.NDArray[np.int64]
+Points = npt.NDArray[np.float64]
+Corners = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The candidates of some boxes.
+
+    Attributes:
+        points: (c, d) objectives.
+        labels: (c, k) integers that identify each candidate to the caller.
+        allowed: (c,) False for candidates that break a limit; None when all are allowed.
+        dropped: Candidates that broke each limit, by name.
+    """
+
+    points: Points
+    labels: Index
+    allowed: npt.NDArray[np.bool_] | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontSolution:
+    """The exact front of all allowed candidates, or what was found when time ran out.
+
+    Attributes:
+        points: (f, d) non-dominated objectives, ascending in the first.
+        labels: (f, k) their labels.
+        status: OPTIMAL (the front is complete), FEASIBLE or TIME_LIMIT (time ran out with or
+            without points), INFEASIBLE.
+        bound: (d,) no candidate is below this in any single objective; equal to the minima of
+            `points` when the front is complete.
+        counts: boxes, boxes_dropped_by_bound, boxes_left, evaluated, and one entry per limit.
+        seconds: Wall time.
+    """
+
+    points: Points
+    labels: Index
+    status: Status
+    bound: npt.NDArray[np.float64]
+    counts: dict[str, int]
+    seconds: float
+
+
+class RunningFront:
+    """A front that grows by batches of points; keeps labels beside the points."""
+
+    def __init__(self, objectives: int, label_columns: int) -> None:
+        self.points: Points = np.empty((0, objectives))
+        self.labels: Index = np.empty((0, label_columns), dtype=np.int64)
+
+    def add(self, points: Points, labels: Index) -> None:
+        """Merges (c, d) points; of equal points the earliest added stays."""
+        fresh = ~covered(self.points, points)
+        if not fresh.any():
+            return
+        merged = np.concatenate([self.points, points[fresh]])
+        names = np.concatenate([self.labels, labels[fresh]])
+        keep = nondominated(merged)
+        self.points, self.labels = merged[keep], names[keep]
+
+
+def search_front(
+    corners: Corners,
+    open_boxes: Callable[[Index], Opened],
+    front: RunningFront,
+    *,
+    batch: int = 2048,
+    seeds: int = 512,
+    deadline: float | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> FrontSolution:
+    """The exact front of all candidates in all boxes, merged into `front`.
+
+    Args:
+        corners: (b, q, d) lower corners of the boxes; -inf where nothing is known.
+        open_boxes: Evaluates the candidates of the given boxes (indices into `corners`).
+        front: Points found so far; grows in place.
+        batch: Boxes opened at a time.
+        seeds: Boxes opened first: the best few by each objective, so that the front prunes early.
+        deadline: Value of `time.perf_counter` after which no further boxes are opened.
+        on_progress: Called with (boxes settled, boxes in all) after every batch.
+
+    Raises:
+        ValueError: `corners` is not a (b, q, d) array of numbers.
+    """
+    started = time.perf_counter()
+    if corners.ndim != 3 or np.isnan(corners).any():
+        raise ValueError("corners must be a (boxes, corners, objectives) array without NaN")
+    counts: dict[str, int] = {"boxes": len(corners), "boxes_dropped_by_bound": 0, "evaluated": 0}
+    queue = _seeded_order(corners, seeds)
+    at = 0
+    while at < len(queue) and (deadline is None or time.perf_counter() < deadline):
+        chosen = queue[at : at + (seeds if at == 0 and seeds else batch)]
+        alive = chosen[_alive(front, corners[chosen])]
+        counts["boxes_dropped_by_bound"] += len(chosen) - len(alive)
+        if len(alive):
+            _absorb(front, open_boxes(alive), counts)
+        at += len(chosen)
+        if on_progress is not None:
+            on_progress(at, len(queue))
+    rest = queue[at:]
+    rest = rest[_alive(front, corners[rest])]
+    counts["boxes_left"] = len(rest)
+    return FrontSolution(
+        points=front.points,
+        labels=front.labels,
+        status=_status(complete=len(rest) == 0, found=len(front.points) > 0),
+        bound=_lowest(front.points, corners[rest]),
+        counts=counts,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _alive(front: RunningFront, corners: Corners) -> npt.NDArray[np.bool_]:
+    """(b,) boxes with a corner that no point of the front covers."""
+    boxes, each, objectives = corners.shape
+    hidden = covered(front.points, corners.reshape(boxes * each, objectives))
+    return np.asarray(~hidden.reshape(boxes, each).all(axis=1))
+
+
+def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:
+    """(d,) the least of each objective over found points and unopened boxes."""
+    lowest = np.full(corners.shape[2], math.inf)
+    for part in (points, corners.reshape(-1, corners.shape[2])):
+        if len(part):
+            lowest = np.minimum(lowest, part.min(axis=0))
+    return lowest
+
+
+def _seeded_order(corners: Corners, seeds: int) -> Index:
+    """All boxes by their least first objective, but the best few of every objective first."""
+    least = corners.min(axis=1)
+    by_first = np.argsort(least[:, 0], kind="stable")
+    share = max(seeds // least.shape[1], 1) if seeds else 0
+    picked = [np.argsort(least[:, d], kind="stable")[:share] for d in range(least.shape[1])]
+    first = np.unique(np.concatenate(picked))
+    return np.concatenate([first, by_first[~np.isin(by_first, first)]]).astype(np.int64)
+
+
+def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> None:
+    counts["evaluated"] += len(opened.points)
+    for name, number in opened.dropped.items():
+        counts[name] = counts.get(name, 0) + number
+    if opened.allowed is None:
+        front.add(opened.points, opened.labels)
+    else:
+        front.add(opened.points[opened.allowed], opened.labels[opened.allowed])
+
+
+def _status(*, complete: bool, found: bool) -> Status:
+    if complete:
+        return Status.OPTIMAL if found else Status.INFEASIBLE
+    return Status.FEASIBLE if found else Status.TIME_LIMIT

@@ -1,0 +1,101 @@
+"""Properties of the non-dominated filters and of the epsilon-constraint front."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers.frontier import covered, epsilon_front, nondominated
+
+
+@st.composite
+def point_sets(draw, dimensions=(1, 2, 3), smallest=0):
+    """Points on a small grid, so that ties and duplicates are common."""
+    d = draw(st.sampled_from(dimensions))
+    rows = draw(st.lists(st.tuples(*[st.integers(-4, 4)] * d), min_size=smallest, max_size=40))
+    return np.array(rows, dtype=np.float64).reshape(len(rows), d)
+
+
+def dominates(a, b):
+    return all(a <= b) and any(a < b)
+
+
+@given(point_sets())
+@settings(max_examples=300, deadline=None)
+def test_nondominated_equals_all_pairs(points):
+    """The first of equal points is kept, in lexicographic order."""
+    kept = [
+        i
+        for i, point in enumerate(points)
+        if not any(dominates(other, point) for other in points)
+        and not any((other == point).all() for other in points[:i])
+    ]
+    expected = sorted(kept, key=lambda i: tuple(points[i]))
+    assert nondominated(points).tolist() == expected
+
+
+@given(point_sets(smallest=1), st.randoms(use_true_random=False))
+@settings(max_examples=200, deadline=None)
+def test_nondominated_does_not_depend_on_the_order(points, random):
+    shuffled = points[random.sample(range(len(points)), len(points))]
+    assert points[nondominated(points)].tolist() == shuffled[nondominated(shuffled)].tolist()
+
+
+def test_nondominated_of_floats_and_infinities():
+    points = np.array([[1.0, np.inf], [1.0 + 1e-15, 5.0], [1.0, 7.0], [-np.inf, 8.0], [2.0, 5.0]])
+    assert nondominated(points).tolist() == [3, 2, 1]
+
+
+def test_nondominated_refuses_one_dimension_and_takes_none():
+    with pytest.raises(ValueError, match=r"shape \(n, d\)"):
+        nondominated(np.zeros(3))
+    assert nondominated(np.empty((0, 2))).tolist() == []
+
+
+@given(st.sampled_from([1, 2, 3]), st.data())
+@settings(max_examples=300, deadline=None)
+def test_covered_equals_all_pairs(d, data):
+    points = data.draw(point_sets(dimensions=(d,)))
+    candidates = data.draw(point_sets(dimensions=(d,)))
+    front = candidates[nondominated(candidates)]
+    expected = [any((row <= point).all() for row in candidates) for point in points]
+    assert covered(front, points).tolist() == expected
+
+
+def test_covered_corners_at_infinity():
+    front = np.array([[1.0, 2.0], [3.0, 0.0]])
+    corners = np.array([[-np.inf, -np.inf], [np.inf, np.inf], [-np.inf, 9.0], [3.0, -np.inf]])
+    assert covered(front, corners).tolist() == [False, True, False, False]
+
+
+@given(point_sets(dimensions=(2,)))
+@settings(max_examples=300, deadline=None)
+def test_epsilon_front_is_the_front(points):
+    """Each point with a decision that attains it, first objective descending; and n + 1 calls."""
+    limits = []
+
+    def solve(limit):
+        limits.append(limit)
+        allowed = [
+            (int(second), int(first), i)
+            for i, (first, second) in enumerate(points)
+            if limit is None or first <= limit
+        ]
+        if not allowed:
+            return None
+        second, first, decision = min(allowed)
+        return first, second, decision
+
+    found = list(epsilon_front(solve))
+    expected = points[nondominated(points)][::-1]
+    assert [list(point[:2]) for point in found] == expected.tolist()
+    assert all(points[point[2]].tolist() == list(point[:2]) for point in found)
+    assert limits == [None] + [point[0] - 1 for point in found]
+
+
+def test_epsilon_front_is_lazy():
+    calls = []
+    front = epsilon_front(lambda limit: calls.append(limit) or (5, 1, "decision"))
+    assert calls == []
+    assert next(front) == (5, 1, "decision")
+    assert calls == [None]
