@@ -1,0 +1,300 @@
+"""`planner.solve` and `planner.evaluate`: one call from a question to an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hardware_db
+import models_db
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.diagnose import diagnose
+from planner.errors import InputError
+from planner.explain import neighbors, sentences
+from planner.plan import Plan, PlanTable
+from planner.planfile import SCHEMA_VERSION, read_plan_file
+from planner.request import Request, Resolved, request_from, resolve
+from planner.results import (
+    EvaluateResult,
+    PlanResult,
+    SolveResult,
+    TrainingRun,
+    plan_results,
+)
+from planner.rules import violations
+from planner.search.engine import Found, Progress, Search
+from planner.search.limits import Limits
+from planner.search.objective import optimum
+from planner.search.options import SpaceOptions, fixed_values
+from planner.units import show_bytes
+from planner.version import __version__
+from solvers.solution import Status
+
+_DAY_S = 86400.0
+
+
+def solve(
+    *, on_progress: Callable[[str, int, int], None] | None = None, **fields: Any
+) -> SolveResult:
+    """The proven optimal plan for a job on a cluster, and the exact Pareto front.
+
+    Args:
+        on_progress: Called with (what, done, of) while the search runs.
+        **fields: Fields of `planner.request.Request`, e.g. `model="llama2-13b", chips=4096`.
+
+    Raises:
+        InputError: The question cannot be asked as it is; the message says what is allowed.
+    """
+    return solve_request(request_from(fields), on_progress)
+
+
+def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
+    """What one plan costs.
+
+    Args:
+        source: Path of a plan file, or a `Plan` (then `fields` say the job).
+        **fields: Fields of `Request` that override those of the file.
+
+    Raises:
+        InputError: The file or the plan cannot be used.
+    """
+    if isinstance(source, Plan):
+        return evaluate_plan(resolve(request_from(fields)), source)
+    request, plan = read_plan_file(Path(source))
+    if fields:
+        request = request_from({**request.model_dump(exclude_unset=True), **fields})
+    return evaluate_plan(resolve(request), plan)
+
+
+def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
+    """What a plan costs for a resolved job.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
+    """
+    model = resolved.cost
+    table = PlanTable.from_plans([plan])
+    if broken := violations(model, table, arithmetic_only=True):
+        raise InputError("\n".join(f"plan: {line}" for line in broken))
+    allocation = model.allocation(plan.chips)
+    costs = evaluate_table(model, table)
+    result = plan_results(model, table, costs)[0]
+    limits = limits_of(resolved.request)
+    fits, _ = limits.memory(model, costs.memory)
+    warnings = violations(model, table)
+    if not fits[0]:
+        warnings.append(
+            f"memory: {show_bytes(result.memory_per_chip_bytes)} of "
+            f"{show_bytes(limits.chip_bytes(model))} that may be filled"
+        )
+    return EvaluateResult(
+        result=result,
+        fits=bool(fits[0]),
+        warnings=tuple(warnings),
+        run=_training_run(resolved.request, result),
+        losses=allocation.losses,
+        defaults=resolved.defaults,
+        job=job_fields(resolved),
+        versions=versions(),
+    )
+
+
+def limits_of(request: Request) -> Limits:
+    """The constraints that a request states."""
+    return Limits(
+        memory_bytes=request.max_memory,
+        power_w=request.max_power,
+        step_time_s=request.max_step_time,
+        mfu=request.min_mfu,
+    )
+
+
+def options_of(request: Request) -> SpaceOptions:
+    """The space that a request asks for."""
+    axes = None if request.axes is None else frozenset(request.axes)
+    if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
+        raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
+    return SpaceOptions(
+        axes=axes,
+        fixed={name: fixed_values(name, values) for name, values in request.fix.items()},
+        offload=request.offload,
+        clocks=request.clocks,
+        all_orders=request.placement == "all",
+    )
+
+
+def solve_request(request: Request, on_progress: Progress | None = None) -> SolveResult:
+    """`solve` for a validated request."""
+    started = time.perf_counter()
+    if request.chips is None:
+        raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
+    resolved = resolve(request)
+    model, chips = resolved.cost, request.chips
+    allocation = model.allocation(chips)
+    options, limits = options_of(request), limits_of(request)
+    deadline = None if request.time_limit is None else started + request.time_limit
+    search = Search(
+        model=model,
+        options=options,
+        limits=limits,
+        with_memory="memory" in request.front or request.objective == "memory",
+        deadline=deadline,
+        on_progress=on_progress,
+    )
+    exact = search.run((chips,))
+    if len(exact.points) == 0:
+        return _without_plan(resolved, exact, options, limits, allocation.losses, started)
+    best = optimum(exact.points, exact.bound, exact.status, request.objective)
+    chosen = exact.plans.take(np.array([best.row]))
+    result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
+    whole, front_note = _front(resolved, search, exact)
+    front = plan_results(model, whole.plans, evaluate_table(model, whole.plans))
+    return SolveResult(
+        status=exact.status.value,
+        objective_name=request.objective,
+        objective=best.value,
+        bound=best.bound,
+        gap=(best.value - best.bound) / best.value if best.value > 0 else 0.0,
+        best=result,
+        front=tuple(front),
+        front_note=front_note,
+        why=sentences(model, result, limits),
+        neighbors=neighbors(model, result, limits),
+        run=_training_run(request, result),
+        diagnosis=None,
+        losses=allocation.losses,
+        defaults=resolved.defaults,
+        counts=exact.counts,
+        seconds=time.perf_counter() - started,
+        job=job_fields(resolved),
+        versions=versions(),
+        sources=_sources(model),
+        front_counts={} if whole is exact else whole.counts,
+    )
+
+
+def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str]:
+    """The front over smaller chip counts as well, unless it keeps to one count."""
+    request, model = resolved.request, resolved.cost
+    assert request.chips is not None
+    if request.chips_exact:
+        return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
+    counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
+    whole = search.run(counts) if counts else exact
+    return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
+
+
+def _note(found: Found, scope: str, search: Search) -> str:
+    """What the front ranges over, and why a single point is all there is."""
+    clocks = len(search.clocks)
+    ranges = scope + (f" at {clocks} clock levels" if clocks > 1 else "")
+    if found.status is not Status.OPTIMAL:
+        return f"The front of {ranges} is incomplete: the time limit ended the search."
+    if len(found.points) > 1:
+        return f"The exact front of {ranges}: {len(found.points)} plans; proved complete."
+    return (
+        f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
+        "equal and needs more or equal energy, because waiting chips, hosts and network draw "
+        "power as long as a step lasts."
+    )
+
+
+def _without_plan(
+    resolved: Resolved,
+    found: Found,
+    options: SpaceOptions,
+    limits: Limits,
+    losses: tuple[str, ...],
+    started: float,
+) -> SolveResult:
+    request, model = resolved.request, resolved.cost
+    assert request.chips is not None
+    proved = found.status is Status.INFEASIBLE
+    return SolveResult(
+        status=found.status.value,
+        objective_name=request.objective,
+        objective=None,
+        bound=None,
+        gap=None,
+        best=None,
+        front=(),
+        front_note="",
+        why=(),
+        neighbors=(),
+        run=None,
+        diagnosis=diagnose(model, request.chips, options, limits, found) if proved else None,
+        losses=losses,
+        defaults=resolved.defaults,
+        counts=found.counts,
+        seconds=time.perf_counter() - started,
+        job=job_fields(resolved),
+        versions=versions(),
+    )
+
+
+def _training_run(request: Request, result: PlanResult) -> TrainingRun | None:
+    """Days, energy, money and CO2 of the run whose tokens were given."""
+    if request.train_tokens is None:
+        return None
+    seconds = request.train_tokens / result.tokens_per_s
+    steps = seconds / result.step_time_s
+    mwh = steps * result.energy_per_step_j / 3.6e9
+    price, carbon = request.price_per_chip_hour, request.carbon_intensity
+    return TrainingRun(
+        tokens=request.train_tokens,
+        steps=steps,
+        days=seconds / _DAY_S,
+        energy_mwh=mwh,
+        cost=None if price is None else price * result.chips * seconds / 3600.0,
+        co2_t=None if carbon is None else carbon * mwh * 1e-3,
+    )
+
+
+def job_fields(resolved: Resolved) -> dict[str, Any]:
+    """The resolved job as JSON-ready data."""
+    job, cluster = resolved.cost.job, resolved.cost.cluster
+    return {
+        "model": job.model.name,
+        "parameters": job.model.total_parameters,
+        "active_parameters": job.model.active_parameters,
+        "hardware": cluster.name,
+        "chip": cluster.chip.name,
+        "chips": resolved.request.chips,
+        "batch_tokens": job.batch_tokens,
+        "global_batch": job.global_batch,
+        "seq_len": job.seq_len,
+        "precision": job.precision,
+        "job": job.kind,
+        "framework": job.framework.name,
+        "era": job.era,
+        "assumptions": resolved.cost.assumptions.name,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of the program, the file schema and the databases."""
+    return {
+        "planner": __version__,
+        "schema": str(SCHEMA_VERSION),
+        "hardware_db": hardware_db.database_hash(),
+        "models_db": models_db.database_hash(),
+    }
+
+
+def _sources(model: CostModel) -> dict[str, str]:
+    """Titles of the documents behind the numbers used, by record and key."""
+    records: dict[str, Mapping[str, Any]] = {
+        f"model {model.job.model.name}": model.job.model.sources,
+        f"chip {model.chip.name}": model.chip.sources,
+        f"cluster {model.cluster.name}": model.cluster.sources,
+    }
+    return {
+        f"{record}: {key}": source.title
+        for record, sources in records.items()
+        for key, source in sources.items()
+    }

@@ -1,0 +1,47 @@
+"""How commands print: JSON alone on standard output, tables for people, progress on errors'."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Progress = Callable[[str, int, int], None]
+_QUIET_S = 0.7
+
+
+def print_json(fields: Any) -> None:
+    """One JSON document; NaN and infinity are bugs and raise."""
+    print(json.dumps(fields, indent=2, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(*, wanted: bool) -> Iterator[Progress | None]:
+    """A bar on standard error that appears when the search takes longer than a moment."""
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    bar = Bar(console=Console(stderr=True), transient=True)
+    started = time.perf_counter()
+    tasks: dict[str, Any] = {}
+
+    def show(what: str, done: int, of: int) -> None:
+        if time.perf_counter() - started < _QUIET_S:
+            return
+        if not tasks:
+            bar.start()
+        if what not in tasks:
+            tasks[what] = bar.add_task(f"searching {what}", total=of)
+        bar.update(tasks[what], completed=done, total=of)
+
+    try:
+        yield show
+    finally:
+        if tasks:
+            bar.stop()

@@ -1,0 +1,248 @@
+"""`planner solve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from planner.cli.output import print_json, progress_bar
+
+_JOB = "Job"
+_SEARCH = "Search"
+_LIMITS = "Limits"
+_RUN = "Whole training run"
+_OUTPUT = "Output"
+
+
+def _option(help_text: str, panel: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
+
+
+def solve(
+    job_file: Annotated[
+        Path | None, typer.Argument(help="Job file (YAML); flags override its fields.")
+    ] = None,
+    *,
+    model: Annotated[
+        str | None, _option("Model name (planner models list) or YAML file.", _JOB)
+    ] = None,
+    hardware: Annotated[
+        str | None,
+        _option(
+            "Cluster or chip name (planner hardware list) or YAML file (default: tpu-v5p).", _JOB
+        ),
+    ] = None,
+    chips: Annotated[str | None, _option("Chips to plan for.", _JOB)] = None,
+    batch_tokens: Annotated[
+        str | None, _option("Tokens per step, e.g. 4Mi or 3e6 (default: 4Mi).", _JOB)
+    ] = None,
+    seq_len: Annotated[
+        str | None, _option("Tokens per sequence (default: the model's own).", _JOB)
+    ] = None,
+    precision: Annotated[
+        str | None,
+        _option("bf16, fp16, fp8, mxfp8, fp4, fp32 or int8 (default: the chip's 16 bits).", _JOB),
+    ] = None,
+    job: Annotated[
+        str | None, _option("pretrain, finetune or lora (default: pretrain).", _JOB)
+    ] = None,
+    lora_rank: Annotated[str | None, _option("Rank of LoRA adapters (default: 16).", _JOB)] = None,
+    framework: Annotated[
+        str | None,
+        _option(
+            "megatron, torchtitan, deepspeed, fsdp, nanotron or jax (default: by chip); decides "
+            "the memory profile, schedules, layer splits and rank layouts.",
+            _JOB,
+        ),
+    ] = None,
+    era: Annotated[
+        str | None, _option("Software era of the time constants (default: the framework's).", _JOB)
+    ] = None,
+    assumptions: Annotated[
+        str | None, _option("Preset, or YAML file of overrides (default: calibrated).", _JOB)
+    ] = None,
+    objective: Annotated[
+        str | None, _option("What the best plan minimizes: time, energy, edp or memory.", _SEARCH)
+    ] = None,
+    front: Annotated[
+        str | None, _option("Objectives of the front: time,energy or time,energy,memory.", _SEARCH)
+    ] = None,
+    chips_exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--chips-exact", help="No smaller chip counts on the front.", rich_help_panel=_SEARCH
+        ),
+    ] = None,
+    axes: Annotated[
+        str | None, _option("Mesh axes that may exceed 1, e.g. fsdp,tp.", _SEARCH)
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        _option(
+            "Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3 (repeatable).",
+            _SEARCH,
+            metavar="FIELD=VALUES",
+        ),
+    ] = None,
+    offload: Annotated[
+        bool | None,
+        typer.Option(
+            "--offload", help="State and activations may move to the host.", rich_help_panel=_SEARCH
+        ),
+    ] = None,
+    placement: Annotated[
+        str | None,
+        _option("Orders of the axes: framework (its rank layouts) or all.", _SEARCH),
+    ] = None,
+    no_clocks: Annotated[
+        bool | None, typer.Option("--no-clocks", help="Full clock only.", rich_help_panel=_SEARCH)
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        _option("Stop the search after this long, e.g. 10s; the bound stays valid.", _SEARCH),
+    ] = None,
+    max_memory: Annotated[
+        str | None,
+        _option(
+            "Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", _LIMITS
+        ),
+    ] = None,
+    max_power: Annotated[
+        str | None, _option("Mean power of the whole job, e.g. 10MW.", _LIMITS)
+    ] = None,
+    max_step_time: Annotated[str | None, _option("Longest step, e.g. 2s.", _LIMITS)] = None,
+    min_mfu: Annotated[float | None, _option("Least MFU as a fraction, e.g. 0.4.", _LIMITS)] = None,
+    train_tokens: Annotated[
+        str | None, _option("Tokens of the whole run: adds days and MWh, e.g. 2e12.", _RUN)
+    ] = None,
+    price_per_chip_hour: Annotated[
+        float | None, _option("Adds the price of the run.", _RUN)
+    ] = None,
+    carbon_intensity: Annotated[
+        float | None, _option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
+    ] = None,
+    output: Annotated[
+        Path | None, _option("Write the best plan as a YAML file.", _OUTPUT, "-o", "--output")
+    ] = None,
+    pareto: Annotated[
+        Path | None, _option("Write the front: .csv, .json, .svg or .html.", _OUTPUT)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+    ] = False,
+) -> None:
+    """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
+
+    Examples:
+      planner solve --model llama2-13b --chips 4096
+
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
+
+      planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
+        --max-memory 70GB --pareto front.csv -o plan.yaml
+
+      planner solve job.yaml --chips 2048 --json
+    """
+    flags = {
+        "model": model,
+        "hardware": hardware,
+        "chips": chips,
+        "batch_tokens": batch_tokens,
+        "seq_len": seq_len,
+        "precision": precision,
+        "job": job,
+        "lora_rank": lora_rank,
+        "framework": framework,
+        "era": era,
+        "assumptions": assumptions,
+        "objective": objective,
+        "front": _names(front),
+        "chips_exact": chips_exact,
+        "axes": _names(axes),
+        "fix": _fixes(fix),
+        "offload": offload,
+        "placement": placement,
+        "clocks": None if no_clocks is None else not no_clocks,
+        "time_limit": time_limit,
+        "max_memory": max_memory,
+        "max_power": max_power,
+        "max_step_time": max_step_time,
+        "min_mfu": min_mfu,
+        "train_tokens": train_tokens,
+        "price_per_chip_hour": price_per_chip_hour,
+        "carbon_intensity": carbon_intensity,
+    }
+    asked = {name: value for name, value in flags.items() if value is not None}
+    _run(job_file, asked, output, pareto, as_json=as_json)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
+    from planner.errors import InputError  # noqa: PLC0415
+
+    if not texts:
+        return None
+    fixes = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise InputError(f"fix: {text!r} is not of the form FIELD=VALUES, e.g. pp=8")
+        fixes[name.strip().replace("-", "_")] = [value.strip() for value in values.split(",")]
+    return fixes
+
+
+def _run(
+    job_file: Path | None,
+    asked: dict[str, Any],
+    output: Path | None,
+    pareto: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
+    from planner.files import read_yaml  # noqa: PLC0415
+    from planner.report.front_file import write_front, writer_for  # noqa: PLC0415
+    from planner.request import request_from  # noqa: PLC0415
+
+    fields = read_yaml(job_file) if job_file is not None else {}
+    request = request_from({**fields, **asked}, str(job_file) if job_file else "")
+    if pareto is not None:
+        writer_for(pareto)
+    with progress_bar(wanted=not as_json) as on_progress:
+        result = solve_request(request, on_progress)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from planner.report.terminal import console, solve_view  # noqa: PLC0415
+
+        console().print(solve_view(result))
+    if result.best is not None and output is not None:
+        _write_plan(request, result, output)
+    if result.front and pareto is not None:
+        write_front(pareto, result)
+    if result.best is None:
+        raise typer.Exit(3 if result.status == "infeasible" else 4)
+
+
+def _write_plan(request: Any, result: Any, output: Path) -> None:
+    from planner.files import write_atomically  # noqa: PLC0415
+    from planner.planfile import plan_text  # noqa: PLC0415
+    from planner.report.words import mesh_words  # noqa: PLC0415
+    from planner.request import resolve  # noqa: PLC0415
+    from planner.units import show_bytes, show_joules, show_percent, show_seconds  # noqa: PLC0415
+
+    best = result.best
+    comments = [
+        f"{result.job['model']} on {best.chips:,} x {result.job['chip']}: {mesh_words(best.plan)}",
+        f"{result.status}: {show_seconds(best.step_time_s)} per step, "
+        f"MFU {show_percent(best.mfu)}, {show_bytes(best.memory_per_chip_bytes)} per chip, "
+        f"{show_joules(best.energy_per_step_j)} per step",
+        f"evaluate again with: planner evaluate {output.name}",
+    ]
+    write_atomically(output, plan_text(resolve(request), best.plan, comments))

@@ -1,0 +1,195 @@
+"""What a plan costs, taken apart; the parts add up to the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.energy import Energy, split_energy
+from planner.cost.layout import StageClasses
+from planner.cost.memory import MEMORY_PARTS, Memory
+from planner.cost.parameters import LocalParameters
+from planner.cost.step import LayerCost, StepCost, StepInputs
+from planner.cost.terms import LayerTerms
+from planner.cost.traffic import (
+    Traffic,
+    forward_flop_per_token,
+    model_flop_per_token,
+    traffic,
+)
+from planner.network.collectives import GroupCosts
+from planner.plan import FULL, FloatArray, PlanTable
+
+TIME_PARTS = (
+    "compute",
+    "memory_bound",
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "pipeline_transfer",
+    "bubble",
+    "data_parallel",
+    "optimizer",
+    "offload",
+    "host",
+)
+_CAUSES = {
+    "compute": "compute",
+    "memory": "memory_bound",
+    "tp": "tensor_parallel",
+    "cp": "context_parallel",
+    "ep": "expert_parallel",
+    "host": "host",
+    "offload": "offload",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """What n plans cost; arrays have shape (n,).
+
+    Attributes:
+        step_time_s: Seconds of one step.
+        time_parts: Seconds by `TIME_PARTS` as the slowest stage sees them; they add up to
+            `step_time_s`.
+        energy: Joules of one step over all chips, with low, high and parts.
+        power_per_chip_w: Mean electrical power per chip, its share of node and network included.
+        memory: Bytes per stage class, with parts.
+        memory_per_chip_bytes: Bytes of the fullest stage, without the reserve.
+        memory_parts: Bytes of that stage by `MEMORY_PARTS`.
+        host_memory_bytes: Bytes that offloading keeps on the host, per chip.
+        tokens_per_s: Of the whole job.
+        mfu: Model FLOP (`planner.cost.traffic.MFU_CONVENTION`) over peak FLOP.
+        hfu: The same with what recomputation does again.
+        flop: Executed FLOP of one step (causal attention counts the half that is computed).
+        wire_bytes: Bytes received over each network level in one step, all chips.
+        micro_batches: Per step and data rank.
+    """
+
+    step_time_s: FloatArray
+    time_parts: dict[str, FloatArray]
+    energy: Energy
+    power_per_chip_w: FloatArray
+    memory: Memory
+    memory_per_chip_bytes: FloatArray
+    memory_parts: dict[str, FloatArray]
+    host_memory_bytes: FloatArray
+    tokens_per_s: FloatArray
+    mfu: FloatArray
+    hfu: FloatArray
+    flop: FloatArray
+    wire_bytes: dict[str, FloatArray]
+    micro_batches: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.step_time_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """The intermediate results that a breakdown is made from; see `planner.cost.evaluate`."""
+
+    plans: PlanTable
+    stages: StageClasses
+    local: LocalParameters
+    nets: dict[str, GroupCosts]
+    m: FloatArray
+    memory: Memory
+    layers: LayerTerms
+    costs: tuple[LayerCost | None, LayerCost | None]
+    inputs: StepInputs
+    step: StepCost
+
+
+def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
+    """The parts of n evaluated plans."""
+    time = x.step.time[:, 0]
+    chips = x.inputs.chips[:, 0]
+    flat = LocalParameters(**{name: getattr(x.local, name)[:, 0] for name in x.local.__slots__})
+    moved = traffic(
+        model,
+        x.plans,
+        flat,
+        {name: net.flat() for name, net in x.nets.items()},
+        x.m[:, 0],
+    )
+    network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
+    total = x.step.energy[:, 0]
+    energy = split_energy(model, chips, network_w, time, x.step.busy[:, 0], total, moved)
+    tokens = model.job.batch_tokens / time
+    needed = tokens * model_flop_per_token(model.job, model.shapes)
+    peak = chips * peak_flop_per_s(model)
+    again = np.where(x.plans.recompute == FULL, forward_flop_per_token(model.job, model.shapes), 0)
+    binding = x.memory.binding_stage
+    rows = np.arange(len(x.plans))
+    return Breakdown(
+        step_time_s=time,
+        time_parts=_time_parts(model, x),
+        energy=energy,
+        power_per_chip_w=total / time / chips,
+        memory=x.memory,
+        memory_per_chip_bytes=x.memory.peak,
+        memory_parts={name: x.memory.parts[name][rows, binding] for name in MEMORY_PARTS},
+        host_memory_bytes=x.memory.host_peak,
+        tokens_per_s=tokens,
+        mfu=needed / peak,
+        hfu=(needed + model.job.batch_tokens / time * again) / peak,
+        flop=moved.flop,
+        wire_bytes=_by_level(model, moved),
+        micro_batches=x.m[:, 0],
+    )
+
+
+def _by_level(model: CostModel, moved: Traffic) -> dict[str, FloatArray]:
+    names = [level.name for level in model.cluster.levels]
+    return dict(zip(names, moved.wire_bytes, strict=True))
+
+
+def peak_flop_per_s(model: CostModel) -> float:
+    """Peak of one chip at the job's precision (its 16-bit rate where it has no other)."""
+    peaks = model.chip.peak_flop_per_s
+    dtype = {"mxfp8": "fp8"}.get(model.job.precision, model.job.precision)
+    for name in (dtype, "bf16", "fp16", "fp32"):
+        if name in peaks:
+            return peaks[name]
+    return max(peaks.values())
+
+
+def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
+    """Seconds by cause as the slowest stage sees them; see `planner.cost.step`."""
+    a, step, inputs = model.assumptions, x.step, x.inputs
+    rows = np.arange(len(x.plans))
+    which = step.slowest_class[:, 0]
+
+    def here(table: FloatArray) -> FloatArray:
+        return np.asarray(table[rows, which if table.shape[1] > 1 else 0])
+
+    parts = {name: np.zeros(len(x.plans)) for name in TIME_PARTS}
+    kinds = (
+        (x.stages.dense, x.layers.dense, x.costs[0]),
+        (x.stages.moe, x.layers.moe, x.costs[1]),
+    )
+    for counts, times, cost in kinds:
+        if times is None or cost is None:
+            continue
+        layers = here(counts)
+        plain = np.zeros(len(x.plans))
+        for cause, part in times.parts.items():
+            parts[_CAUSES[cause]] = parts[_CAUSES[cause]] + layers * here(part)
+            plain = plain + here(part)
+        accumulate = here(cost.kernels) - here(times.kernels)
+        parts["memory_bound"] = parts["memory_bound"] + layers * accumulate
+        exposed = here(cost.total) - plain - accumulate
+        parts["data_parallel"] = parts["data_parallel"] + layers * exposed
+    parts["memory_bound"] += here(x.stages.first) * inputs.ends.embedding[:, 0]
+    parts["compute"] += here(x.stages.last) * inputs.ends.head[:, 0]
+    m = inputs.m[:, 0]
+    parts = {name: m * part for name, part in parts.items()}
+    parts["host"] += m * a.micro_batch_s + a.step_s
+    parts["pipeline_transfer"] += m * inputs.v[:, 0] * inputs.p2p[:, 0]
+    parts["bubble"] += step.bubble[:, 0]
+    parts["data_parallel"] += step.exposed[:, 0]
+    parts["optimizer"] += step.optimizer[:, 0]
+    return {name: part * step.factor[:, 0] for name, part in parts.items()}

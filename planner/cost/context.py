@@ -1,0 +1,116 @@
+"""What stays the same while plans vary: the job, the machine, the assumptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hardware_db import Allocation, Chip, Cluster, HardwareError
+from planner.assumptions import Assumptions
+from planner.cost.shapes import Shapes, shapes_of
+from planner.distinct import distinct
+from planner.errors import InputError
+from planner.frameworks import Framework
+from planner.job import Job
+from planner.network.classes import group_classes
+from planner.network.collectives import GroupCosts
+from planner.network.fabric import Fabric, build_fabric
+from planner.network.placement import EXPERT_GROUPS, Mesh, segments
+from planner.plan import AXES, PlanTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostModel:
+    """The cost model of one job on one cluster; `build` makes it.
+
+    Attributes:
+        job, cluster, assumptions: As given.
+        shapes: The model's dimensions at the job's sequence length.
+        vocab_multiple: The vocabulary is padded to this times tp.
+    """
+
+    job: Job
+    cluster: Cluster
+    assumptions: Assumptions
+    shapes: Shapes
+    vocab_multiple: int
+
+    @staticmethod
+    def build(job: Job, cluster: Cluster, assumptions: Assumptions) -> CostModel:
+        """The model with its derived shapes."""
+        return CostModel(
+            job=job,
+            cluster=cluster,
+            assumptions=assumptions,
+            shapes=shapes_of(job.model, job.seq_len),
+            vocab_multiple=job.framework.vocab_multiple,
+        )
+
+    @property
+    def chip(self) -> Chip:
+        """The chip of the cluster."""
+        return self.cluster.chip
+
+    @property
+    def framework(self) -> Framework:
+        """The framework of the job."""
+        return self.job.framework
+
+    def allocation(self, chips: int) -> Allocation:
+        """The cluster cut to `chips`.
+
+        Raises:
+            InputError: The cluster cannot give that many; names the nearest counts.
+        """
+        try:
+            return _allocation(self.cluster, chips)
+        except HardwareError as error:
+            raise InputError(str(error)) from error
+
+    def fabric(self, chips: int) -> Fabric:
+        """The levels of the network as a job of `chips` chips finds them."""
+        return build_fabric(self.allocation(chips), self.assumptions)
+
+    def network_w_per_chip(self, chips: int) -> float:
+        """Static power of switches and optics of the levels in use, per chip."""
+        return sum(level.switch_power_w_per_chip for level in self.allocation(chips).levels)
+
+
+@lru_cache(maxsize=512)
+def _allocation(cluster: Cluster, chips: int) -> Allocation:
+    return cluster.scale(chips)
+
+
+def mesh_of(plans: PlanTable) -> Mesh:
+    """The placement columns of a plan table."""
+    return Mesh(
+        tp=plans.tp,
+        cp=plans.cp,
+        fsdp=plans.fsdp,
+        dp=plans.dp,
+        pp=plans.pp,
+        ep=plans.ep,
+        order=plans.order,
+    )
+
+
+def networks(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
+    """The costs of every group of `planner.network.placement`, (n,) each.
+
+    Plans may use different numbers of chips; each finds the network of its own size. Without
+    experts their groups are never used; those of tp stand in.
+    """
+    first, at = distinct([getattr(mesh, name) for name in ("order", "ep", *AXES)])
+    few = mesh.take(first)
+    counts, which = np.unique(few.chips, return_inverse=True)
+    fabrics = [model.fabric(int(count)) for count in counts]
+    costs: dict[str, GroupCosts] = {}
+    for name, parts in segments(few).items():
+        if name in EXPERT_GROUPS and model.shapes.experts == 0:
+            costs[name] = costs["tp"]
+            continue
+        classes, distinct_costs = group_classes(fabrics, which.ravel(), parts)
+        costs[name] = distinct_costs.take(classes[at])
+    return costs

@@ -1,0 +1,130 @@
+"""What data parallelism sends: per layer and micro-batch (zero2, zero3), and once per step.
+
+    ddp      all-reduce of the gradients, once
+    zero1    reduce-scatter of gradients and all-gather of weights, once
+    zero2    the same, and a reduce-scatter with every earlier micro-batch
+    zero3    two all-gathers and a reduce-scatter per layer and micro-batch within the shards
+             (cp x fsdp); under hybrid sharding an all-reduce across dp, once
+
+Source: Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7; Zhao et al., PyTorch FSDP,
+arXiv:2304.11277, section 3. Expert parameters do the same on the ranks that hold the same
+experts. All arrays broadcast to (n, s).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.assumptions import Assumptions
+from planner.cost.compute import smooth_max
+from planner.network.collectives import GroupCosts
+from planner.plan import DDP, ZERO2, ZERO3, FloatArray, IntArray
+
+WEIGHT_BYTES = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataNets:
+    """Costs of the groups of `planner.network.placement` that data parallelism uses."""
+
+    shard: GroupCosts
+    replica: GroupCosts
+    data: GroupCosts
+    expert_shard: GroupCosts
+    expert_replica: GroupCosts
+    expert_data: GroupCosts
+
+
+def layer_collective_s(
+    a: Assumptions,
+    nets: DataNets,
+    sharding: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    m: FloatArray,
+    trained_share: float = 1.0,
+) -> FloatArray:
+    """Seconds of the collectives of one layer and micro-batch, before overlap.
+
+    The last reduce-scatter of zero2 belongs to the step (`step_collective_s`), so that with one
+    micro-batch zero2 costs what zero1 costs; the others count as their mean per micro-batch.
+
+    Args:
+        a: Wire bytes per gradient.
+        nets: Costs of the groups.
+        sharding: Codes.
+        dense, experts: Parameters of the layer on the chip before data-parallel sharding.
+        m: Micro-batches per step.
+        trained_share: Share of the parameters that get gradients (1 but for LoRA).
+    """
+    gradients = a.gradient_wire_bytes * trained_share
+    zero3 = (
+        2 * nets.shard.gather_s(WEIGHT_BYTES * dense)
+        + nets.shard.gather_s(gradients * dense)
+        + _with_experts(experts, nets.expert_shard, gradients)
+    )
+    zero2 = nets.data.gather_s(gradients * dense)
+    if np.any(experts):
+        of_experts = nets.expert_data.gather_s(gradients * experts)
+        zero2 = zero2 + np.where(experts > 0, of_experts, 0.0)
+    earlier = (m - 1) / m * zero2
+    return np.where(sharding == ZERO3, zero3, np.where(sharding == ZERO2, earlier, 0.0))
+
+
+def _with_experts(experts: FloatArray, net: GroupCosts, gradients: float) -> FloatArray:
+    """Two gathers and a scatter of the experts, 0 on layers without."""
+    if not np.any(experts):
+        return np.zeros_like(experts)
+    both = 2 * net.gather_s(WEIGHT_BYTES * experts) + net.gather_s(gradients * experts)
+    return np.where(experts > 0, both, 0.0)
+
+
+def sharded_layer_s(a: Assumptions, layer: FloatArray, collective: FloatArray) -> FloatArray:
+    """Seconds of a layer whose collectives overlap with it.
+
+    smoothmax6(t + (1 - ov) c, c): the exposed share, or the collectives alone when they are
+    longer than everything else.
+    """
+    return smooth_max(layer + (1 - a.zero3_overlap) * collective, collective, 6)
+
+
+def step_collective_s(
+    a: Assumptions, nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray
+) -> FloatArray:
+    """Seconds of the collectives of one step, before overlap.
+
+    Args:
+        a: Wire bytes, buckets.
+        nets: Costs of the groups.
+        sharding: Codes.
+        dense, experts: Parameters of the stage on the chip before data-parallel sharding.
+    """
+    total = _reduction_s(a, sharding, dense, (nets.data, nets.replica, nets.shard))
+    if not np.any(experts):
+        return total
+    pair = (nets.expert_data, nets.expert_replica, nets.expert_shard)
+    return total + np.where(experts > 0, _reduction_s(a, sharding, experts, pair), 0.0)
+
+
+def _reduction_s(
+    a: Assumptions,
+    sharding: IntArray,
+    parameters: FloatArray,
+    nets: tuple[GroupCosts, GroupCosts, GroupCosts],
+) -> FloatArray:
+    data, replica, shard = nets
+    gradients = a.gradient_wire_bytes * parameters
+    sharded = data.gather_s(WEIGHT_BYTES * parameters) + data.gather_s(gradients)
+    whole = data.reduce_s(gradients)
+    across = replica.reduce_s(gradients / shard.size)
+    hops = 2 * (data.domains - 1) * a.bucket_hop_s * gradients / a.bucket_bytes
+    across_hops = 2 * (replica.domains - 1) * a.bucket_hop_s * gradients / a.bucket_bytes
+    once = np.where(sharding == DDP, whole, sharded) + hops
+    return np.where(sharding == ZERO3, across + across_hops / shard.size, once)
+
+
+def exposed_s(a: Assumptions, collective: FloatArray, backward: FloatArray) -> FloatArray:
+    """What the backward pass of the last micro-batch does not hide: c - ov min(c, 0.9 t_b)."""
+    return collective - a.dp_overlap * np.minimum(collective, a.dp_window * backward)

@@ -1,0 +1,343 @@
+"""Seconds of one transformer layer and one micro-batch on one chip, by cause.
+
+    forward  = smoothmax4(GEMMs + attention + element-wise + TP + CP + EP, 0.35 host)
+    backward = smoothmax4(the same with both gradients and recomputation, 0.65 host)
+
+Every communication is counted where it is exposed. The equations are those of the fitted
+prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s stages or clocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.assumptions import Assumptions
+from planner.cost.compute import (
+    AttentionSeconds,
+    MatmulSeconds,
+    attention_s,
+    linear_s,
+    smooth_max,
+)
+from planner.cost.shapes import Shapes
+from planner.network.collectives import GroupCosts
+from planner.plan import ALL_TO_ALL, FULL, SELECTIVE, FloatArray, IntArray
+
+ACTIVATION_BYTES = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerInputs:
+    """What the time of a layer depends on; every array broadcasts to (n, s).
+
+    Attributes:
+        tp, cp, ep: Degrees.
+        tokens: Tokens of a micro-batch on the chip: micro_batch * seq_len / cp.
+        sequence_parallel: Activations between blocks are divided by tp.
+        cp_mode, recompute: Codes of `planner.plan`.
+        clock: Relative clock.
+        trains_all: False when base weights get no gradient (LoRA).
+        halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
+            the attention scores only, which fused attention never stores).
+        tp_net, cp_net, ep_net: Costs of the groups.
+    """
+
+    tp: IntArray
+    cp: IntArray
+    ep: IntArray
+    tokens: FloatArray
+    sequence_parallel: npt.NDArray[np.bool_]
+    cp_mode: IntArray
+    recompute: IntArray
+    clock: FloatArray
+    trains_all: bool
+    halves_matmuls: bool
+    tp_net: GroupCosts
+    cp_net: GroupCosts
+    ep_net: GroupCosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassTimes:
+    """Seconds of one pass by cause; `memory` is element-wise work."""
+
+    compute: FloatArray
+    memory: FloatArray
+    tp: FloatArray
+    cp: FloatArray
+    ep: FloatArray
+
+    def __add__(self, other: PassTimes) -> PassTimes:
+        """Sum of two passes, cause by cause."""
+        return PassTimes(
+            compute=self.compute + other.compute,
+            memory=self.memory + other.memory,
+            tp=self.tp + other.tp,
+            cp=self.cp + other.cp,
+            ep=self.ep + other.ep,
+        )
+
+    @property
+    def kernels(self) -> FloatArray:
+        """Seconds in which kernels run."""
+        return self.compute + self.memory
+
+    @property
+    def device(self) -> FloatArray:
+        """Seconds on the device, exposed communication included."""
+        return self.compute + self.memory + self.tp + self.cp + self.ep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerTimes:
+    """Seconds per layer and micro-batch, (n, s).
+
+    Attributes:
+        forward, backward: With everything exposed.
+        weight_grad: The part of backward that waits for nobody (weight gradients).
+        kernels: Seconds in which kernels run, both passes with recomputation.
+        parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
+    """
+
+    forward: FloatArray
+    backward: FloatArray
+    weight_grad: FloatArray
+    kernels: FloatArray
+    parts: dict[str, FloatArray]
+
+    @property
+    def total(self) -> FloatArray:
+        """Both passes."""
+        return self.forward + self.backward
+
+
+def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
+    """The times of one dense or mixture-of-experts layer."""
+    linears = _attention_linears(a, shapes, x)
+    linears += _expert_linears(a, shapes, x) if moe else _dense_linears(a, shapes, x)
+    core = _attention_core(a, shapes, x)
+    memory = _elementwise_s(a, shapes, x, moe=moe)
+    tp = _tensor_exchange_s(a, shapes, x, moe=moe)
+    cp_forward, cp_backward = _context_exchange_s(a, shapes, x, core)
+    ep = _expert_exchange_s(a, shapes, x) if moe else np.zeros_like(tp)
+    weight_grad = linears.weight_grad * float(x.trains_all)
+    forward = PassTimes(
+        compute=linears.forward + core.forward,
+        memory=memory + core.forward_memory,
+        tp=tp,
+        cp=cp_forward,
+        ep=ep,
+    )
+    backward = PassTimes(
+        compute=linears.input_grad + weight_grad + core.backward,
+        memory=a.elementwise_backward * memory + core.backward_memory,
+        tp=tp,
+        cp=cp_backward,
+        ep=ep,
+    )
+    backward += _recomputation(a, x, forward, linears, core, memory)
+    return _with_host(a, x, forward, backward, weight_grad, moe=moe)
+
+
+def _attention_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
+    """Query, key, value (one GEMM) and output projections; latent attention has its five."""
+    local_heads = shapes.heads / x.tp
+    output = linear_s(a, x.tokens, local_heads * shapes.value_dim, shapes.hidden, clock=x.clock)
+    if shapes.latent:
+        return output + _latent_linears(a, shapes, x)
+    keys_values = -(-shapes.kv_heads // x.tp) * (shapes.head_dim + shapes.value_dim)
+    outputs = local_heads * shapes.head_dim + keys_values
+    return output + linear_s(a, x.tokens, shapes.hidden, outputs, clock=x.clock)
+
+
+def _latent_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
+    """Down and up projections of multi-head latent attention.
+
+    Source: DeepSeek-V2, arXiv:2405.04434, equations 9 to 15. Down projections are replicated over
+    tp; up projections are divided by it.
+    """
+    local_heads = shapes.heads / x.tp
+    nope = shapes.head_dim - shapes.rope_dim
+    keys_values = local_heads * (nope + shapes.value_dim)
+    queries = local_heads * shapes.head_dim
+    total = linear_s(
+        a, x.tokens, shapes.hidden, shapes.kv_rank + shapes.rope_dim, clock=x.clock
+    ) + linear_s(a, x.tokens, shapes.kv_rank, keys_values, clock=x.clock)
+    if not shapes.query_rank:
+        return total + linear_s(a, x.tokens, shapes.hidden, queries, clock=x.clock)
+    total += linear_s(a, x.tokens, shapes.hidden, shapes.query_rank, clock=x.clock)
+    return total + linear_s(a, x.tokens, shapes.query_rank, queries, clock=x.clock)
+
+
+def _mlp_linears(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, width: FloatArray
+) -> MatmulSeconds:
+    """Up projection (with its gate, one GEMM) and down projection of an MLP of local `width`."""
+    up = linear_s(a, x.tokens, shapes.hidden, (1 + shapes.gated) * width, clock=x.clock)
+    return up + linear_s(a, x.tokens, width, shapes.hidden, clock=x.clock)
+
+
+def _dense_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
+    return _mlp_linears(a, shapes, x, shapes.dense_width / x.tp)
+
+
+def _expert_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
+    """Router, grouped GEMMs of the local experts, and the shared experts.
+
+    Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens.
+    """
+    local = shapes.experts / x.ep
+    routed = x.tokens / x.tp * shapes.experts_per_token / local * a.moe_imbalance
+    width = shapes.expert_width
+    up = linear_s(a, routed, shapes.hidden, (1 + shapes.gated) * width, clock=x.clock, copies=local)
+    down = linear_s(a, routed, width, shapes.hidden, clock=x.clock, copies=local)
+    total = (up + down).scaled(1 / a.expert_efficiency)
+    total += linear_s(a, x.tokens / x.tp, shapes.hidden, shapes.experts, clock=x.clock)
+    if shapes.shared_width:
+        total += _mlp_linears(a, shapes, x, shapes.shared_width / x.tp)
+    return total
+
+
+def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:
+    mean_dim = (shapes.head_dim + shapes.value_dim) / 2
+    width = shapes.heads / x.tp * mean_dim
+    return attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
+
+
+def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
+
+    bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
+            (+ c_moe * 2 T k h / tp on mixture-of-experts layers)
+    """
+    width = shapes.active_width if moe else shapes.dense_width
+    rows = a.row_bytes / np.where(x.sequence_parallel, x.tp, 1) + a.tp_bytes / x.tp
+    ffn = a.ffn_bytes * (1 + shapes.gated) * width / x.tp
+    moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
+    if moe:
+        routed = shapes.experts_per_token * shapes.hidden / x.tp
+        moved = moved + a.routing_bytes * 2 * x.tokens * routed
+    return moved / a.memory_bytes_per_s
+
+
+def _tensor_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Exposed tensor-parallel collectives of one pass over one layer.
+
+    With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
+    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
+    mixture-of-experts layer, whose tokens travel with the expert exchange.
+    """
+    size = ACTIVATION_BYTES * x.tokens * shapes.hidden
+    exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
+    split = exchanges * x.tp_net.gather_s(size)
+    whole = exchanges / 2 * x.tp_net.reduce_s(size)
+    return np.where(x.sequence_parallel, split, whole) * (1 - a.tp_overlap)
+
+
+def _context_exchange_s(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, core: AttentionSeconds
+) -> tuple[FloatArray, FloatArray]:
+    """Exposed context-parallel exchange, forward and backward.
+
+    Ring (Liu et al., Ring Attention, arXiv:2310.01889): keys and values of all others arrive,
+    behind up to 80 % of attention and at least 10 % exposed; twice the bytes backward (their
+    gradients travel too). All-to-all (DeepSpeed Ulysses, arXiv:2309.14509): queries, keys, values
+    and outputs change from sequence to head shards, each way, not hidden.
+    """
+    if not np.any(x.cp > 1):
+        none = np.zeros_like(core.forward)
+        return none, none
+    kv_heads = -(-shapes.kv_heads // x.tp) if not shapes.latent else shapes.heads / x.tp
+    kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
+    qo_width = shapes.heads / x.tp * (shapes.head_dim + shapes.value_dim)
+    ring = x.cp_net.gather_s(ACTIVATION_BYTES * x.tokens * kv_width * x.cp)
+    swaps = x.cp_net.exchange_s(ACTIVATION_BYTES * x.tokens * (kv_width + qo_width))
+
+    def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
+        return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
+
+    switched = x.cp_mode == ALL_TO_ALL
+    return (
+        np.where(switched, swaps, exposed(ring, core.forward)),
+        np.where(switched, swaps, exposed(2 * ring, core.backward)),
+    )
+
+
+def _expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
+    """Exposed dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
+
+    A token visits k experts; on a remote node it is sent once per expert (share
+    `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
+    """
+    k = max(shapes.experts_per_token, 1)
+    size = ACTIVATION_BYTES * x.tokens / x.tp * k * shapes.hidden
+    nodes = x.ep_net.domains
+    distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
+    remote = a.full_copy_share + (1 - a.full_copy_share) * distinct
+    return 2 * x.ep_net.exchange_s(size, remote) * (1 - a.ep_overlap)
+
+
+def _recomputation(
+    a: Assumptions,
+    x: LayerInputs,
+    forward: PassTimes,
+    linears: MatmulSeconds,
+    core: AttentionSeconds,
+    memory: FloatArray,
+) -> PassTimes:
+    """What the backward pass computes again.
+
+    Full: the forward pass with its communication. Selective: the scores (unfused attention), or
+    half of the GEMMs and all element-wise work where half of the outputs were kept.
+    """
+    full = np.where(x.recompute == FULL, 1.0, 0.0)
+    some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
+    if x.halves_matmuls:
+        compute, moved = 0.5 * linears.forward, memory
+    elif a.fused_attention:
+        compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
+    else:
+        compute, moved = core.forward, core.forward_memory
+    return PassTimes(
+        compute=full * forward.compute + some * compute,
+        memory=full * forward.memory + some * moved,
+        tp=full * forward.tp,
+        cp=full * forward.cp,
+        ep=full * forward.ep,
+    )
+
+
+def _with_host(
+    a: Assumptions,
+    x: LayerInputs,
+    forward: PassTimes,
+    backward: PassTimes,
+    weight_grad: FloatArray,
+    *,
+    moe: bool,
+) -> LayerTimes:
+    """The layer with the host that launches it: smoothmax4(device + fixed, host).
+
+    host = h + h_tp (tp - 1) (+ h_moe), of which 0.35 forward, 0.65 backward, and 0.35 again with
+    full recomputation; the fixed time per layer (small kernels, synchronization) is divided alike.
+    """
+    per_rank = a.host_s_per_tp_rank * (x.tp - 1)
+    host = np.asarray(per_rank + (a.host_s_per_layer + a.moe_host_s * moe), dtype=np.float64)
+    share = a.host_forward_share
+    again = np.where(x.recompute == FULL, share, 0.0)
+    fixed = a.fixed_s_per_layer
+    t_forward = smooth_max(forward.device + share * fixed, share * host, 4)
+    t_backward = smooth_max(backward.device + (1 - share) * fixed, (1 - share + again) * host, 4)
+    both = forward + backward
+    parts = {name: getattr(both, name) for name in ("compute", "memory", "tp", "cp", "ep")}
+    parts["host"] = t_forward + t_backward - both.device
+    return LayerTimes(
+        forward=t_forward,
+        backward=t_backward,
+        weight_grad=weight_grad + np.zeros_like(t_backward),
+        kernels=both.kernels,
+        parts=parts,
+    )

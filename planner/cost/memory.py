@@ -1,0 +1,372 @@
+"""Bytes that one chip holds, per class of pipeline stages; the fullest stage decides.
+
+    M = W + G + O + C + max(A + H + buffers, optimizer phase)        (bytes, per stage)
+
+W, G, O: weights, gradients and optimizer at w, g, o bytes per parameter, divided by the shards Z
+of the sharding; A: saved activations of the micro-batches in flight; H: logits on the last stage;
+buffers: gathered layers and their gradients (zero3), dummy weight gradients, residues; C: the
+allocator's constant. Rules and bytes are `planner.frameworks`. Sources: Korthikanti et al.,
+arXiv:2205.05198, section 4; Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; checked
+against published peak-memory figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.layout import StageClasses
+from planner.cost.parameters import LocalParameters
+from planner.cost.shapes import Shapes
+from planner.frameworks import Framework
+from planner.job import Job
+from planner.plan import (
+    FULL,
+    GPIPE,
+    OFFLOAD_ACTIVATIONS,
+    OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
+    SELECTIVE,
+    ZERO1,
+    ZERO2,
+    ZERO3,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
+
+MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers", "constant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Bytes per chip.
+
+    Attributes:
+        parts: (n, s) by `MEMORY_PARTS`, per stage class; they add up to `total`.
+        total: (n, s) bytes per stage class, 0 for classes that do not exist.
+        host: (n, s) bytes that offloading keeps in host memory, per chip.
+    """
+
+    parts: dict[str, FloatArray]
+    total: FloatArray
+    host: FloatArray
+
+    @property
+    def peak(self) -> FloatArray:
+        """(n,) bytes of the fullest stage, without the reserve outside the allocator."""
+        return _row_max(self.total)
+
+    @property
+    def binding_stage(self) -> IntArray:
+        """(n,) index of the class that is fullest."""
+        return np.asarray(np.argmax(self.total, axis=1))
+
+    @property
+    def host_peak(self) -> FloatArray:
+        """(n,) host bytes per chip of the stage that offloads most."""
+        return _row_max(self.host)
+
+
+def _row_max(table: FloatArray) -> FloatArray:
+    result: FloatArray = table.max(axis=1)
+    return result
+
+
+def in_flight(
+    schedule: IntArray, pp: IntArray, interleave: IntArray, m: FloatArray, position: FloatArray
+) -> FloatArray:
+    """(n, s) micro-batches whose activations a stage holds at once, in units of a whole stage.
+
+    GPipe m; 1F1B min(m, pp - i); interleaved ((pp - i - 1) 2 + (v - 1) pp + 1) / v chunks
+    (Narayanan et al., arXiv:2104.04473, section 2.2; Korthikanti et al., equation for L/p);
+    ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2).
+    """
+    warm = ((pp - position - 1) * 2 + (interleave - 1) * pp + 1) / interleave
+    held = np.where(interleave > 1, warm, pp - position)
+    held = np.where(schedule == ZERO_BUBBLE, pp, held)
+    held = np.where(schedule == GPIPE, m, held)
+    return np.minimum(m, held)
+
+
+def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
+
+    Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
+    tp times that, over ep (each expert already sits on one rank of ep).
+    """
+    full = (plans.cp * plans.dp * plans.fsdp)[:, None]
+    inner = (plans.cp * plans.fsdp)[:, None]
+    dense = np.where(sharding == ZERO3, inner, full)
+    experts = np.maximum(dense * plans.tp[:, None] / plans.ep[:, None], 1.0)
+    return dense.astype(np.float64), experts
+
+
+def activation_bytes(
+    shapes: Shapes,
+    framework: Framework,
+    tp: IntArray,
+    sequence_parallel: BoolArray,
+    *,
+    moe: bool,
+    fused: bool,
+    seq_len: int,
+) -> dict[str, FloatArray]:
+    """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
+
+        none = 8 h / (tp if SP) + (2 q + 2 k + 2 v + 2 o + 4 heads + c_f f) / tp
+        full = 2 h / (tp if SP)
+
+    (norm inputs and outputs; queries, keys, values, attention output, log-sum-exp; MLP). Without
+    fused attention 5 heads s / tp more; a mixture-of-experts MLP keeps k (4 h + c_f f_e) +
+    c_f f_shared. Selective drops the scores, or all but half of the matmul outputs. `working` is
+    what recomputing one layer holds: all of it and its gradients.
+    """
+    ranks = tp.astype(np.float64)
+    rows = np.where(sequence_parallel, ranks, 1.0)
+    kv_heads = np.maximum(ranks, shapes.heads if shapes.latent else shapes.kv_heads)
+    head_width = shapes.head_dim + shapes.value_dim
+    k = shapes.experts_per_token
+    width = shapes.active_width if moe else shapes.dense_width
+    saved = framework.gated_saved if shapes.gated else framework.plain_saved
+    mlp = saved * width + (4.0 * k * shapes.hidden if moe else 0.0)
+    attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
+    latent = 4.0 * (shapes.query_rank + shapes.kv_rank)
+    scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
+    none = 8.0 * shapes.hidden / rows + latent + (attention + mlp) / ranks + scores
+    full = 2.0 * shapes.hidden / rows
+    if framework.selective == "core-attention":
+        selective = none - scores
+    else:
+        columns = shapes.heads * shapes.head_dim + head_width * kv_heads
+        outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows
+        core = (2.0 * shapes.heads * shapes.value_dim + 4.0 * shapes.heads) / ranks
+        selective = np.minimum(none, full + outputs + core)
+    working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
+    return {"none": none, "selective": selective, "full": full, "working": working}
+
+
+def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray) -> FloatArray:
+    """The entry of `activation_bytes` that each recomputation code keeps."""
+    selective = np.where(recompute == SELECTIVE, kinds["selective"], kinds["none"])
+    return np.where(recompute == FULL, kinds["full"], selective)
+
+
+def _gathered_inputs(shapes: Shapes, framework: Framework, plans: PlanTable) -> FloatArray:
+    """Bytes per token of gathered column-parallel inputs that are kept, (n, 1)."""
+    tp = plans.tp[:, None].astype(np.float64)
+    if framework.keeps_gathered == "never":
+        return np.zeros_like(tp)
+    kept = 4.0 * shapes.hidden * (1 - 1 / tp) * plans.sequence_parallel[:, None]
+    if framework.keeps_gathered == "always":
+        return kept
+    share = np.where(tp <= 4, 1.0, np.where(tp <= 8, 0.5, 0.0))
+    return kept * np.where(plans.pp[:, None] == 1, 1.0, share)
+
+
+def memory(
+    job: Job,
+    shapes: Shapes,
+    plans: PlanTable,
+    stages: StageClasses,
+    local: LocalParameters,
+    parameters: tuple[FloatArray, FloatArray],
+    *,
+    m: FloatArray,
+    recompute: IntArray,
+    sharding: IntArray,
+    fused: bool,
+) -> Memory:
+    """Bytes per chip of every stage class.
+
+    Args:
+        job: Model, sequence length and framework.
+        shapes: Of the model at the job's sequence length.
+        plans: n plans.
+        stages: Their stage classes, (n, s).
+        local: Parameters per chip before sharding, (n, 1).
+        parameters: The same for every stage class: `stage_parameters`.
+        m: (n, 1) micro-batches per step.
+        recompute, sharding: (n, 1) or (n, s) codes.
+        fused: Whether attention keeps no scores.
+    """
+    framework = job.framework
+    dense, experts = parameters
+    state = _state_bytes(job, plans, dense, experts, sharding)
+    activations = _activations(job, shapes, plans, stages, m=m, recompute=recompute, fused=fused)
+    logits = _logits(job, plans, stages, m)
+    buffers = _buffers(framework, plans, stages, local, dense + experts, sharding)
+    weights, gradients, optimizer, host = _offloaded(plans, state, local)
+    stays, streams = activations
+    if plans.offload.any():
+        offloads = (plans.offload & OFFLOAD_ACTIVATIONS > 0)[:, None]
+        host = host + np.where(offloads, stays, 0.0)
+        stays = np.where(offloads, streams, stays)
+    phase = framework.optimizer_phase * (dense + experts)
+    peak_phase = np.maximum(phase - stays - logits - buffers, 0.0)
+    exists = stages.count > 0
+    parts = {
+        "weights": weights,
+        "gradients": gradients,
+        "optimizer": optimizer,
+        "activations": stays,
+        "logits": logits,
+        "buffers": buffers + peak_phase,
+        "constant": np.full(stages.count.shape, framework.constant_bytes),
+    }
+    parts = {name: np.where(exists, part, 0.0) for name, part in parts.items()}
+    total = np.zeros(stages.count.shape)
+    for name in MEMORY_PARTS:
+        total = total + parts[name]
+    return Memory(parts=parts, total=total, host=np.where(exists, host, 0.0))
+
+
+def stage_parameters(
+    job: Job, plans: PlanTable, stages: StageClasses, local: LocalParameters
+) -> tuple[FloatArray, FloatArray]:
+    """(n, s) dense and expert parameters of one chip; a tied table counts once on one stage."""
+    alone = (plans.pp == 1)[:, None] & job.model.tied_embeddings
+    head = np.where(alone, 0.0, stages.last * local.head)
+    dense = (
+        stages.dense * local.dense_layer
+        + stages.moe * local.moe_layer
+        + stages.first * local.embedding
+        + head
+    )
+    return dense, stages.moe * local.experts
+
+
+def trained_share(job: Job) -> float:
+    """Share of the parameters that get gradients and optimizer state: 1, or the adapters'."""
+    if job.trains_all:
+        return 1.0
+    return adapter_parameters(job) * job.model.layers / job.model.total_parameters
+
+
+def adapter_parameters(job: Job) -> float:
+    """LoRA parameters per layer: rank times (inputs + outputs) of every matrix of the layer.
+
+    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (adapters on all linear layers).
+    """
+    model = job.model
+    query, key = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    attention = 2 * (model.hidden + query) + 2 * (model.hidden + key)
+    width = model.mlp.hidden or (model.moe.expert_hidden if model.moe else 0)
+    mlp = (2 + int(model.mlp.gated)) * (model.hidden + width)
+    return float(job.lora_rank * (attention + mlp))
+
+
+def _state_bytes(
+    job: Job, plans: PlanTable, dense: FloatArray, experts: FloatArray, sharding: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, s) bytes of weights, gradients and optimizer after sharding (ZeRO, section 5)."""
+    framework = job.framework
+    z_dense, z_experts = shards(plans, sharding)
+    one = np.ones_like(z_dense)
+
+    def kept(per_parameter: float, least: int) -> FloatArray:
+        divided = sharding >= least
+        return per_parameter * (
+            dense / np.where(divided, z_dense, one) + experts / np.where(divided, z_experts, one)
+        )
+
+    share = trained_share(job)
+    least = 0.0 if job.trains_all else 2.0  # frozen weights have no master copy to live in
+    return (
+        kept(max(framework.weight_bytes, least), ZERO3),
+        kept(framework.gradient_bytes * share, ZERO2),
+        kept(framework.optimizer_bytes * share, ZERO1),
+    )
+
+
+def _activations(
+    job: Job,
+    shapes: Shapes,
+    plans: PlanTable,
+    stages: StageClasses,
+    *,
+    m: FloatArray,
+    recompute: IntArray,
+    fused: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """(n, s) saved activations, and what stays on the chip when they are offloaded (2 layers)."""
+    tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
+    held = in_flight(
+        plans.schedule[:, None], plans.pp[:, None], plans.interleave[:, None], m, stages.position
+    )
+    gathered = _gathered_inputs(shapes, job.framework, plans)
+    saved = np.zeros(stages.count.shape)
+    largest = np.zeros(stages.count.shape)
+    for moe, layers in ((False, stages.dense), (True, stages.moe)):
+        if not layers.any():
+            continue
+        kinds = activation_bytes(
+            shapes,
+            job.framework,
+            plans.tp[:, None],
+            plans.sequence_parallel[:, None],
+            moe=moe,
+            fused=fused,
+            seq_len=job.seq_len,
+        )
+        one = saved_bytes(kinds, recompute) + np.where(recompute == FULL, 0.0, gathered)
+        saved = saved + layers * one
+        live = np.where(recompute == FULL, kinds["working"] + gathered, 2 * one)
+        largest = np.maximum(largest, np.where(layers > 0, live, 0.0))
+    working = np.where(recompute == FULL, largest, 0.0)
+    whole = saved * held + working
+    return tokens * whole, tokens * np.minimum(largest, whole)
+
+
+def _logits(job: Job, plans: PlanTable, stages: StageClasses, m: FloatArray) -> FloatArray:
+    """(n, s) bytes of the logits and their cross-entropy, on the last stage."""
+    framework = job.framework
+    tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
+    ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
+    per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
+    return stages.last * tokens * job.model.vocab_size / ranks * per_logit
+
+
+def _buffers(
+    framework: Framework,
+    plans: PlanTable,
+    stages: StageClasses,
+    local: LocalParameters,
+    stage: FloatArray,
+    sharding: IntArray,
+) -> FloatArray:
+    """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues."""
+    layer = np.maximum(
+        np.where(stages.dense > 0, local.dense_layer, 0.0),
+        np.where(stages.moe > 0, (local.moe_layer + local.experts), 0.0),
+    )
+    ends = stages.first * local.embedding + stages.last * local.head
+    gathered = 2 * (2.0 + 4.0) * layer + 2.0 * ends
+    if framework.gather == "model":
+        gathered = 2.0 * stage
+    if framework.gather_all_under_pp:
+        gathered = np.where(plans.pp[:, None] > 1, 6.0 * stage, gathered)
+    kept = framework.weight_gradient_buffer * layer
+    kept = kept + framework.gradient_residue * stage
+    kept = kept + framework.embedding_residue * stages.first * local.embedding
+    return np.where(sharding == ZERO3, gathered, 0.0) + kept
+
+
+def _offloaded(
+    plans: PlanTable,
+    state: tuple[FloatArray, FloatArray, FloatArray],
+    local: LocalParameters,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """State on the chip and bytes on the host after offloading; weights keep two layers here."""
+    weights, gradients, optimizer = state
+    if not plans.offload.any():
+        return weights, gradients, optimizer, np.zeros_like(weights)
+    layer = np.maximum(local.dense_layer, local.moe_layer + local.experts)
+    moves_optimizer = (plans.offload & OFFLOAD_OPTIMIZER > 0)[:, None]
+    moves_weights = (plans.offload & OFFLOAD_WEIGHTS > 0)[:, None]
+    host = np.where(moves_optimizer, optimizer, 0.0) + np.where(moves_weights, weights, 0.0)
+    here = np.where(moves_weights, np.minimum(weights, 4.0 * layer), weights)
+    return here, gradients, np.where(moves_optimizer, 0.0, optimizer), host

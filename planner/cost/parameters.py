@@ -1,0 +1,85 @@
+"""How many parameters one chip holds, before data-parallel sharding.
+
+Column- and row-parallel matrices are divided by tp; norms, routers, biases and the down
+projections of latent attention (MLA) are replicated over tp; key and value heads are replicated
+where tp exceeds their number; routed experts are divided by ep alone (their tokens are divided by
+tp), as in Megatron with an expert tensor parallelism of 1. The vocabulary is padded to a multiple
+of tp (times the framework's own multiple), as the kernels require.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models_db import Model
+from planner.plan import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalParameters:
+    """Parameters per chip, (n,) each.
+
+    Attributes:
+        dense_layer: One dense layer (0 when the model has none).
+        moe_layer: The part of a mixture-of-experts layer that every data rank holds.
+        experts: The routed experts of such a layer.
+        embedding: Input embedding with position table and its norm.
+        head: Output head with the final norm; the tied table counts where it is used.
+    """
+
+    dense_layer: FloatArray
+    moe_layer: FloatArray
+    experts: FloatArray
+    embedding: FloatArray
+    head: FloatArray
+
+
+def padded_vocab(vocab: int, tp: IntArray, multiple: int) -> IntArray:
+    """(n,) vocabulary rounded up to a multiple of `multiple * tp`; unpadded where both are 1."""
+    unit = tp * multiple
+    return -(-vocab // unit) * unit
+
+
+def kv_heads_per_chip(model: Model, tp: IntArray) -> IntArray:
+    """(n,) key-value heads on each chip: at least one, replicated where tp exceeds them."""
+    return -(-model.kv_heads // tp)
+
+
+def attention_per_chip(model: Model, tp: IntArray) -> FloatArray:
+    """(n,) attention parameters of one layer on one chip."""
+    attention = model.attention
+    if attention.kind == "mla":
+        rank, rope = attention.kv_lora_rank or 0, attention.qk_rope_head_dim or 0
+        replicated = model.hidden * (rank + rope + (attention.q_lora_rank or 0))
+        divided = model.attention_parameters - replicated
+        return replicated + divided / tp
+    query = model.heads * model.head_dim
+    keys = 2 * kv_heads_per_chip(model, tp) * model.head_dim
+    other = model.attention_parameters - 2 * model.hidden * (
+        query + model.kv_heads * model.head_dim
+    )
+    return model.hidden * (2 * query / tp + keys) + other
+
+
+def local_parameters(
+    model: Model, tp: IntArray, ep: IntArray, vocab_multiple: int
+) -> LocalParameters:
+    """Parameters per chip for arrays of tensor- and expert-parallel degrees, (n,) each."""
+    attention = attention_per_chip(model, tp) + model.norm_parameters
+    vocabulary = padded_vocab(model.vocab_size, tp, vocab_multiple) * model.hidden / tp
+    zero = np.zeros(np.broadcast(tp, ep).shape)
+    dense, moe, experts = zero, zero, zero
+    if "dense" in model.layer_kinds:
+        dense = attention + model.mlp_parameters("dense") / tp
+    if model.moe is not None:
+        moe = attention + model.router_parameters + model.shared_expert_parameters / tp
+        experts = zero + model.moe.experts * model.expert_parameters / ep
+    return LocalParameters(
+        dense_layer=dense + zero,
+        moe_layer=moe + zero,
+        experts=experts,
+        embedding=vocabulary + model.position_parameters + model.embedding_norm_parameters + zero,
+        head=vocabulary + model.final_norm_parameters + zero,
+    )

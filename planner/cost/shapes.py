@@ -1,0 +1,93 @@
+"""The dimensions of a model that its kernels see, averaged over layers where layers differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models_db import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """Numbers that the layer formulas use; see `shapes_of`.
+
+    Attributes:
+        hidden: Width of the residual stream.
+        heads, kv_heads, head_dim: Of the queries and keys; value_dim of the values.
+        query_rank, kv_rank, rope_dim: Ranks of latent attention (0 without).
+        dense_width: MLP width of a dense layer (0 without).
+        expert_width, experts, experts_per_token: Routed experts (0 without).
+        shared_width: Total width of the shared experts.
+        gated: 1 when the MLP has a gate, else 0.
+        tp_exchanges: All-gather or reduce-scatter operations per layer and pass on a dense layer
+            (4; 2 when attention and MLP run in parallel).
+        context: Mean number of keys that a token may see, before causality halves it.
+        vocab: Unpadded vocabulary.
+    """
+
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    value_dim: int
+    query_rank: int
+    kv_rank: int
+    rope_dim: int
+    dense_width: int
+    expert_width: int
+    experts: int
+    experts_per_token: int
+    shared_width: int
+    gated: int
+    tp_exchanges: int
+    context: float
+    vocab: int
+
+    @property
+    def latent(self) -> bool:
+        """Whether attention is multi-head latent attention (MLA)."""
+        return self.kv_rank > 0
+
+    @property
+    def active_width(self) -> int:
+        """MLP width that one token crosses on a mixture-of-experts layer."""
+        return self.experts_per_token * self.expert_width + self.shared_width
+
+
+def mean_context(model: Model, seq_len: int) -> float:
+    """Keys per token, averaged over layers, before causality halves them.
+
+    A global layer sees `seq_len`. A window of w tokens sees on average w - w^2 / (2 s) keys of s;
+    twice that is returned, since the causal half is taken later.
+    """
+    total = 0.0
+    for window in model.attention_windows:
+        if window is None or window >= seq_len:
+            total += seq_len
+        else:
+            total += min(seq_len, 2.0 * window - window * window / seq_len)
+    return total / model.layers
+
+
+def shapes_of(model: Model, seq_len: int) -> Shapes:
+    """The shapes of `model` at a sequence length."""
+    moe = model.moe
+    return Shapes(
+        hidden=model.hidden,
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        value_dim=model.attention.v_head_dim,
+        query_rank=model.attention.q_lora_rank or 0,
+        kv_rank=model.attention.kv_lora_rank or 0,
+        rope_dim=model.attention.qk_rope_head_dim or 0,
+        dense_width=(model.mlp.hidden or 0) if "dense" in model.layer_kinds else 0,
+        expert_width=moe.expert_hidden if moe else 0,
+        experts=moe.experts if moe else 0,
+        experts_per_token=moe.experts_per_token if moe else 0,
+        shared_width=moe.shared_experts * moe.shared_expert_hidden if moe else 0,
+        gated=int(model.mlp.gated),
+        tp_exchanges=2 if model.parallel_block else 4,
+        context=mean_context(model, seq_len),
+        vocab=model.vocab_size,
+    )

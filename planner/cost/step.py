@@ -1,0 +1,213 @@
+"""Seconds and joules of one training step from the seconds of its layers.
+
+    T = m (t_max + c_mb + v p2p) + bubble + exposed reduction + optimizer + step overhead
+    bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
+
+t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave. Zero-bubble
+schedules fill part of the bubble with weight gradients. For equal stages T equals an event-driven
+simulation of the schedule; for unequal stages it is an upper estimate. Sources: Narayanan et al.,
+arXiv:2104.04473, section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al.,
+arXiv:2401.10241, table 2 (ZB-H1).
+
+    E = chips * [ sum_stages busy_i (P_busy(clock_i) - P_wait) / pp + T (P_wait + P_host + P_net) ]
+
+Arrays have shape (n, k): n plans, k = 1 or the clocks that are tried together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.assumptions import Assumptions
+from planner.cost.data_parallel import exposed_s
+from planner.plan import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCost:
+    """Seconds of one layer and micro-batch, as `planner.cost.layer` and ZeRO overlap give them.
+
+    Attributes:
+        total: Both passes, everything exposed.
+        backward: The backward pass (it hides the reduction of the last micro-batch).
+        weight_grad: The part of it that waits for nobody.
+        kernels: Seconds in which kernels run.
+    """
+
+    total: FloatArray
+    backward: FloatArray
+    weight_grad: FloatArray
+    kernels: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndCost:
+    """Seconds of embedding and head for one micro-batch; `head_backward` is within `head`."""
+
+    embedding: FloatArray
+    head: FloatArray
+    head_backward: FloatArray
+    head_weight_grad: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageCost:
+    """One class of equal stages.
+
+    Attributes:
+        count, first, last: (n, 1) stages in the class; 1.0 with the embedding, the head.
+        dense_layers, moe_layers: (n, 1) layers per stage.
+        dense, moe: Cost of one layer of each kind.
+        collective: Seconds of the step's reductions on the stage, before overlap.
+        optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
+        extra_w: Power above waiting while kernels run, per chip.
+    """
+
+    count: FloatArray
+    first: FloatArray
+    last: FloatArray
+    dense_layers: FloatArray
+    moe_layers: FloatArray
+    dense: LayerCost | None
+    moe: LayerCost | None
+    collective: FloatArray
+    optimizer: FloatArray
+    optimizer_kernels: FloatArray
+    extra_w: FloatArray
+
+    def sum_layers(self, field: str) -> FloatArray:
+        """Layers times `field` of `LayerCost`, over both kinds."""
+        total: FloatArray = np.zeros_like(self.count)
+        for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe)):
+            if cost is not None:
+                total = total + layers * getattr(cost, field)
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepInputs:
+    """Everything the step needs beside its stages, (n, 1) or (n, k).
+
+    Attributes:
+        m, pp, v: Micro-batches, stages, interleave.
+        zero_bubble: Whether the schedule fills bubbles with weight gradients.
+        chips: Chips used.
+        ends: Embedding and head.
+        p2p: Seconds of the two sends of a micro-batch between chunks.
+        standing_w: (n, 1) waiting chip, host and network, per chip.
+    """
+
+    m: FloatArray
+    pp: FloatArray | IntArray
+    v: FloatArray | IntArray
+    zero_bubble: BoolArray
+    chips: FloatArray
+    ends: EndCost
+    p2p: FloatArray
+    standing_w: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCost:
+    """Seconds and joules of the step, (n, k), and what they are made of.
+
+    Attributes:
+        time: Step time.
+        energy: Joules of all chips with host and network.
+        slowest: Seconds of the slowest stage for one micro-batch.
+        slowest_class: Index of its class (the first of equals).
+        bubble: Seconds in which the slowest stage waits to start or to finish.
+        exposed: Seconds of reductions that nothing hides.
+        optimizer: Seconds of the optimizer step.
+        busy: Mean seconds per chip in which kernels run.
+        factor: Site factor and jitter that multiply everything.
+    """
+
+    time: FloatArray
+    energy: FloatArray
+    slowest: FloatArray
+    slowest_class: IntArray
+    bubble: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    busy: FloatArray
+    factor: FloatArray
+
+
+def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
+    """The step of n plans whose stages fall into the classes of `stages`."""
+    zero = np.zeros_like(x.p2p)
+    slowest, total, slowest_fill, fills = zero, zero, zero, zero
+    exposed, optimizer, busy, extra_j = zero, zero, zero, zero
+    slowest_class = np.zeros(zero.shape, dtype=np.int64)
+    for index, stage in enumerate(stages):
+        time, back, fill, run = _stage_seconds(a, stage, x)
+        longer = (stage.count > 0) & (time > slowest)
+        slowest_class = np.where(longer, index, slowest_class)
+        slowest_fill = np.where(longer, fill, slowest_fill)
+        slowest = np.where(longer, time, slowest)
+        total = total + stage.count * time
+        fills = fills + stage.count * fill
+        visible = np.where(stage.count > 0, exposed_s(a, stage.collective, back), 0.0)
+        exposed = np.maximum(exposed, visible)
+        optimizer = np.maximum(optimizer, np.where(stage.count > 0, stage.optimizer, 0.0))
+        busy = busy + stage.count * run
+        extra_j = extra_j + stage.count * run * stage.extra_w
+    bubble = _bubble_s(a, x, total - slowest, fills - slowest_fill)
+    steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
+    factor = step_factor(a, x.chips)
+    time = (steady + bubble + exposed + optimizer + a.step_s) * factor
+    energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w)
+    return StepCost(
+        time=time,
+        energy=energy,
+        slowest=slowest,
+        slowest_class=slowest_class,
+        bubble=bubble,
+        exposed=exposed,
+        optimizer=optimizer,
+        busy=busy / x.pp * factor,
+        factor=factor,
+    )
+
+
+def _stage_seconds(
+    a: Assumptions, stage: StageCost, x: StepInputs
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of one micro-batch: both passes, backward, what fills bubbles; of the step: kernels.
+
+    A zero-bubble schedule fills the bubble behind a stage with its weight gradients W as far as
+    both other passes are longer: W + min(F, B, W) (min over all micro-batches in flight).
+    """
+    ends = stage.first * x.ends.embedding + stage.last * x.ends.head
+    time = stage.sum_layers("total") + ends
+    back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
+    run = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
+    if not np.any(x.zero_bubble):
+        return time, back, np.zeros_like(time), run
+    grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
+    send = (x.p2p + a.micro_batch_s) / 2
+    shortest = np.minimum(np.minimum(time - back + send, back - grad + send), grad)
+    ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
+    return time, back, grad + ramped * shortest, run
+
+
+def _bubble_s(a: Assumptions, x: StepInputs, others: FloatArray, filled: FloatArray) -> FloatArray:
+    """Idle seconds of the slowest stage; `others` sums the times of all other stages.
+
+    Zero-bubble (ZB-H1, Qi et al., arXiv:2401.10241) with equal stages:
+    (pp - 1)(F + B) - (min(pp, m) - 1) min(F, B, W); the paper's (pp - 1)(F + B - W) is the case
+    W <= min(F, B), m >= pp.
+    """
+    plain = others / x.v + (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
+    return np.where(x.zero_bubble, np.maximum(plain - filled, 0.0), plain)
+
+
+def step_factor(a: Assumptions, chips: FloatArray) -> FloatArray:
+    """Site factor times (1 + jitter log2(chips / 8)), the latter at least 1."""
+    doublings = np.log2(np.maximum(chips, 8.0) / 8.0)
+    factor: FloatArray = a.site_factor * (1 + a.jitter_per_doubling * doublings)
+    return factor

@@ -1,0 +1,311 @@
+"""The separable pieces of the step time, each from the few columns it depends on.
+
+`evaluate` computes a piece once per plan; the search computes it once per distinct combination
+of its columns and gathers. Both call the functions of this module, so that they agree to the last
+bit. Columns have shape (n, 1) (or (n, s) for explicit stages), results broadcast to (n, k).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.compute import linear_s
+from planner.cost.context import CostModel
+from planner.cost.data_parallel import (
+    DataNets,
+    layer_collective_s,
+    sharded_layer_s,
+    step_collective_s,
+)
+from planner.cost.layer import ACTIVATION_BYTES, LayerInputs, LayerTimes, layer_times
+from planner.cost.parameters import LocalParameters, padded_vocab
+from planner.cost.step import EndCost, LayerCost
+from planner.network.collectives import GroupCosts
+from planner.plan import (
+    OFFLOAD_ACTIVATIONS,
+    OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
+    ZERO1,
+    ZERO3,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
+
+_EMBEDDING_BYTES = 12.0  # per token and hidden element: gather, write, scatter-add in fp32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerColumns:
+    """The columns that the time of a layer depends on beside its networks.
+
+    Attributes:
+        tp, cp, ep, micro_batch, recompute, cp_mode, offload: As in `PlanTable`.
+        sequence_parallel: As there.
+        clock: Relative clocks, (n, 1), (n, s) or (1, k).
+        saved_bytes: Activation bytes per token that one layer of each kind offloads when
+            `offload` says so: (dense, moe).
+    """
+
+    tp: IntArray
+    cp: IntArray
+    ep: IntArray
+    micro_batch: IntArray
+    sequence_parallel: BoolArray
+    cp_mode: IntArray
+    recompute: IntArray
+    offload: IntArray
+    clock: FloatArray
+    saved_bytes: tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerTerms:
+    """Times of one dense and one mixture-of-experts layer (None where the model has none)."""
+
+    dense: LayerTimes | None
+    moe: LayerTimes | None
+
+
+def layer_terms(
+    model: CostModel,
+    x: LayerColumns,
+    nets: dict[str, GroupCosts],
+    local: LocalParameters,
+) -> LayerTerms:
+    """Layer times before data-parallel sharding, with offloading of weights and activations.
+
+    Args:
+        model: Job and assumptions.
+        x: Columns.
+        nets: The groups "tp", "cp" and "ep".
+        local: Parameters per chip, shaped like the columns.
+    """
+    inputs = LayerInputs(
+        tp=x.tp,
+        cp=x.cp,
+        ep=x.ep,
+        tokens=x.micro_batch * model.job.seq_len / x.cp,
+        sequence_parallel=x.sequence_parallel,
+        cp_mode=x.cp_mode,
+        recompute=x.recompute,
+        clock=x.clock,
+        trains_all=model.job.trains_all,
+        halves_matmuls=model.framework.selective == "half-matmuls",
+        tp_net=nets["tp"],
+        cp_net=nets["cp"],
+        ep_net=nets["ep"],
+    )
+    kinds = model.job.model.layer_kinds
+    weights = (local.dense_layer, local.moe_layer + local.experts)
+    results: list[LayerTimes | None] = []
+    for moe in (False, True):
+        if ("moe" if moe else "dense") not in kinds:
+            results.append(None)
+            continue
+        times = layer_times(model.assumptions, model.shapes, inputs, moe=moe)
+        saved = x.saved_bytes[moe] * inputs.tokens
+        results.append(_streamed(model, times, x.offload, weights[moe], saved))
+    return LayerTerms(dense=results[0], moe=results[1])
+
+
+def _streamed(
+    model: CostModel,
+    times: LayerTimes,
+    offload: IntArray,
+    weights: FloatArray,
+    saved: FloatArray,
+) -> LayerTimes:
+    """Adds the exposed host-link time of offloaded weights and activations, each pass once."""
+    if not np.any(offload):
+        parts = {**times.parts, "offload": np.zeros_like(times.forward)}
+        return replace(times, parts=parts)
+    per_byte = 1.0 / model.chip.host_link_bandwidth_bytes_per_s
+    moved = np.where(offload & OFFLOAD_WEIGHTS, 2.0 * weights, 0.0)
+    moved = moved + np.where(offload & OFFLOAD_ACTIVATIONS, saved, 0.0)
+    hidden = model.assumptions.host_link_overlap
+    forward = moved * per_byte
+    shown = forward - hidden * np.minimum(forward, times.forward)
+    again = forward - hidden * np.minimum(forward, times.backward)
+    return replace(
+        times,
+        forward=times.forward + shown,
+        backward=times.backward + again,
+        parts={**times.parts, "offload": shown + again},
+    )
+
+
+def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
+    """Embedding and head of one micro-batch; logits are always computed at 16 bits.
+
+    Args:
+        model: Job and assumptions.
+        tp: (n, 1).
+        tokens: (n, 1) tokens of a micro-batch on the chip.
+        clock: Relative clocks.
+    """
+    a = model.assumptions
+    columns = padded_vocab(model.shapes.vocab, tp, model.vocab_multiple) / tp
+    head = linear_s(
+        a, tokens, model.shapes.hidden, columns, clock=clock, flop_per_s=a.bf16_flop_per_s
+    )
+    weight_grad = head.weight_grad * float(model.job.trains_all)
+    backward = head.input_grad + weight_grad
+    moved = _EMBEDDING_BYTES * tokens * model.shapes.hidden
+    return EndCost(
+        embedding=moved / a.memory_bytes_per_s + np.zeros_like(backward),
+        head=head.forward + backward,
+        head_backward=backward,
+        head_weight_grad=weight_grad,
+    )
+
+
+def send_term(
+    model: CostModel,
+    tp: IntArray,
+    tokens: FloatArray,
+    sequence_parallel: BoolArray,
+    net: GroupCosts,
+) -> FloatArray:
+    """Exposed seconds of the two sends of a micro-batch between neighbouring chunks.
+
+    Each is 2 T h bytes, divided by tp under sequence parallelism (or where the era splits them).
+    """
+    a = model.assumptions
+    divided = sequence_parallel | a.splits_p2p
+    size = ACTIVATION_BYTES * tokens * model.shapes.hidden / np.where(divided, tp, 1)
+    return 2 * a.p2p_exposed * net.send_s(size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardTerms:
+    """What data-parallel sharding adds to each layer and micro-batch.
+
+    Attributes:
+        collective: Seconds of the collectives of one dense and one moe layer, before overlap.
+        accumulate: Seconds to add the gradients of one layer to the accumulators.
+    """
+
+    collective: tuple[FloatArray, FloatArray]
+    accumulate: tuple[FloatArray, FloatArray]
+
+
+def shard_terms(
+    model: CostModel,
+    nets: DataNets,
+    local: LocalParameters,
+    sharding: IntArray,
+    m: FloatArray,
+    trained_share: float,
+) -> ShardTerms:
+    """Per-layer terms of a sharding.
+
+    Args:
+        model: Job and assumptions.
+        nets: Data-parallel groups.
+        local: Parameters per chip before sharding, shaped like the columns.
+        sharding: Codes.
+        m: Micro-batches per step.
+        trained_share: Share of the parameters that get gradients (1 but for LoRA).
+    """
+    a = model.assumptions
+    none = np.zeros_like(local.dense_layer)
+    share = np.where(sharding == ZERO3, a.accumulation_zero3_share, 1.0) * (m > 1)
+    per_byte = share * trained_share * a.accumulation_bytes / a.memory_bytes_per_s
+    return ShardTerms(
+        collective=(
+            layer_collective_s(a, nets, sharding, local.dense_layer, none, m, trained_share),
+            layer_collective_s(a, nets, sharding, local.moe_layer, local.experts, m, trained_share),
+        ),
+        accumulate=(
+            per_byte * local.dense_layer,
+            per_byte * (local.moe_layer + local.experts),
+        ),
+    )
+
+
+def layer_cost(
+    model: CostModel,
+    *,
+    total: FloatArray,
+    backward: FloatArray,
+    weight_grad: FloatArray,
+    kernels: FloatArray,
+    collective: FloatArray,
+    accumulate: FloatArray,
+) -> LayerCost:
+    """A layer with its gradient accumulation and its overlapped collectives.
+
+    Args:
+        model: Overlaps.
+        total, backward, weight_grad, kernels: Of `LayerTimes`.
+        collective, accumulate: Of `ShardTerms`, for the layer's kind.
+    """
+    return LayerCost(
+        total=sharded_layer_s(model.assumptions, total + accumulate, collective),
+        backward=backward,
+        weight_grad=weight_grad,
+        kernels=kernels + accumulate,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTerms:
+    """What one stage does once per step: seconds of its collectives and of its optimizer."""
+
+    collective: FloatArray
+    optimizer: FloatArray
+    optimizer_kernels: FloatArray
+
+
+def state_terms(
+    model: CostModel,
+    nets: DataNets,
+    sharding: IntArray,
+    offload: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    shards: tuple[FloatArray, FloatArray],
+    trained_share: float,
+) -> StateTerms:
+    """Collectives and optimizer of a stage.
+
+    The optimizer reads and writes `optimizer_traffic_bytes` per parameter at memory speed. On the
+    host it does so at host memory speed, after the gradients have crossed the host link and
+    before the weights come back.
+
+    Args:
+        model: Job and assumptions.
+        nets: Data-parallel groups.
+        sharding, offload: Codes and masks.
+        dense, experts: Parameters of the stage on the chip before data-parallel sharding.
+        shards: Ranks that share the optimizer of each.
+        trained_share: Share of the parameters that get gradients (1 but for LoRA).
+    """
+    a = model.assumptions
+    sharded = sharding >= ZERO1
+    owned = trained_share * (
+        dense / np.where(sharded, shards[0], 1.0) + experts / np.where(sharded, shards[1], 1.0)
+    )
+    traffic = a.optimizer_traffic_bytes * owned
+    here = traffic / a.memory_bytes_per_s
+    moved = (a.gradient_wire_bytes + 2.0) * owned
+    link, host = _host_rates(model)
+    there = moved / link + traffic / host
+    on_host = offload & OFFLOAD_OPTIMIZER > 0
+    return StateTerms(
+        collective=step_collective_s(
+            a, nets, sharding, trained_share * dense, trained_share * experts
+        ),
+        optimizer=np.where(on_host, there, here),
+        optimizer_kernels=np.where(on_host, 0.0, here),
+    )
+
+
+def _host_rates(model: CostModel) -> tuple[float, float]:
+    """Bytes per second of the host link and of host memory, per chip; tiny where unknown."""
+    chip = model.chip
+    link = chip.host_link_bandwidth_bytes_per_s or 1.0
+    return link, chip.host_memory_bandwidth_bytes_per_s or 1.0

@@ -1,0 +1,238 @@
+"""What each training framework keeps in memory, sends, overlaps and allows.
+
+Two things differ between frameworks for the same plan: the *memory profile* (bytes kept per
+parameter and per token) and the *software era* (how fast its kernels and host code are; those
+constants live in `hardware_db/data/calibration`). `Framework` holds the first and names the
+second. Bytes per parameter were derived from the frameworks' documented data types and checked
+against published peak-memory figures; what was fitted or assumed is said beside the field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.errors import InputError
+
+GIB = 2.0**30
+_DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
+_PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Era:
+    """A generation of software: which kernels it uses and what it hides.
+
+    Attributes:
+        name: Key of the calibration file's `era` group.
+        fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
+        hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
+        overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
+        gradient_wire_bytes: Bytes per gradient element in the data-parallel reduction.
+        bucket_bytes: Size of the buckets of that reduction.
+        splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
+    """
+
+    name: str
+    fused_attention: bool
+    hopper_attention: str
+    overlaps_tp: bool = False
+    gradient_wire_bytes: float = 4.0
+    bucket_bytes: float = 200e6
+    splits_p2p: bool = False
+
+
+ERAS = {
+    era.name: era
+    for era in (
+        Era(
+            name="megatron-deepspeed",
+            fused_attention=False,
+            hopper_attention="fa2_hopper",
+            gradient_wire_bytes=2.0,
+            splits_p2p=True,
+        ),
+        Era(name="megatron-2022", fused_attention=False, hopper_attention="fa2_hopper"),
+        Era(
+            name="nanotron", fused_attention=True, hopper_attention="fa2_hopper", bucket_bytes=25e6
+        ),
+        Era(
+            name="llm-foundry",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            gradient_wire_bytes=2.0,
+        ),
+        Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
+        Era(name="megatron-core", fused_attention=True, hopper_attention="cudnn", overlaps_tp=True),
+        Era(name="jax", fused_attention=True, hopper_attention="cudnn"),
+        Era(name="neuron", fused_attention=True, hopper_attention="cudnn"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework:
+    """The memory profile and the habits of one framework.
+
+    Attributes:
+        name: As typed by the user.
+        era: Default software era (key of `ERAS`).
+        weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
+            count what stays resident beside the optimizer's master copy.
+        gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
+            and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
+        logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
+            6 fused.
+        lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
+        vocab_parallel_loss: Logits are divided by tp.
+        keeps_gathered: "never", "always", or "nanotron" (its rule by tp and pp): whether the
+            gathered inputs of column-parallel layers are saved under sequence parallelism.
+        selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
+            with fused attention) or "half-matmuls" (all but half of the matmul outputs).
+        gather: "layers" (two layers gathered at a time), "model" (the whole model at once).
+        gather_all_under_pp: Under pp > 1 the gathered stage and its gradients stay (6 bytes per
+            parameter).
+        weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
+        gradient_residue: Bytes per parameter that stay beside the gradients.
+        embedding_residue: Bytes per embedding parameter on the first stage.
+        optimizer_phase: Bytes per parameter allocated during the optimizer step.
+        constant_bytes: Workspaces counted by the allocator.
+        reserve_bytes: Outside the allocator: context and communication buffers.
+        usable_share: Share of (capacity - reserve) that a plan may fill.
+        vocab_multiple: The vocabulary is padded to this times tp.
+        splits: Layer-to-stage rules it offers (names of `planner.plan.SPLITS`).
+        schedules: Pipeline schedules it offers.
+        shardings: Data-parallel shardings it offers.
+        orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
+    """
+
+    name: str
+    era: str
+    weight_bytes: float
+    gradient_bytes: float
+    optimizer_bytes: float
+    gated_saved: float = 6.0
+    plain_saved: float = 4.0
+    logits_bytes: float = 6.0
+    lingering_logits_bytes: float = 0.0
+    vocab_parallel_loss: bool = True
+    keeps_gathered: str = "never"
+    selective: str = "core-attention"
+    gather: str = "layers"
+    gather_all_under_pp: bool = False
+    weight_gradient_buffer: float = 0.0
+    gradient_residue: float = 0.0
+    embedding_residue: float = 0.0
+    optimizer_phase: float = 0.0
+    constant_bytes: float = 0.5 * GIB
+    reserve_bytes: float = 2.5 * GIB
+    usable_share: float = 0.90
+    splits: tuple[str, ...] = ("even",)
+    vocab_multiple: int = 1
+    schedules: tuple[str, ...] = ("1f1b",)
+    shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
+    orders: tuple[tuple[str, ...], ...] = (_DATA_INSIDE,)
+
+
+FRAMEWORKS = {
+    framework.name: framework
+    for framework in (
+        Framework(
+            name="megatron",
+            era="megatron-core",
+            weight_bytes=2.0,
+            gradient_bytes=4.0,
+            optimizer_bytes=12.0,
+            weight_gradient_buffer=2.0,
+            constant_bytes=0.3 * GIB,
+            vocab_multiple=128,
+            orders=(_DATA_INSIDE, _PIPELINE_INSIDE),
+            splits=("even", "even-counted"),
+            schedules=("1f1b", "interleaved"),
+        ),
+        Framework(
+            name="torchtitan",
+            era="torch-fsdp",
+            weight_bytes=0.0,
+            gradient_bytes=4.0,
+            optimizer_bytes=12.0,
+            logits_bytes=10.0,
+            selective="half-matmuls",
+            gather_all_under_pp=True,
+            splits=("front-counted",),
+            schedules=("gpipe", "1f1b", "interleaved", "zero-bubble"),
+            shardings=("ddp", "zero3"),
+        ),
+        Framework(
+            name="deepspeed",
+            era="torch-fsdp",
+            weight_bytes=2.0,
+            gradient_bytes=2.0,
+            optimizer_bytes=12.0,
+            gated_saved=8.0,
+            logits_bytes=14.0,
+            vocab_parallel_loss=False,
+            constant_bytes=1.0 * GIB,
+            splits=("front",),
+            schedules=("1f1b",),
+        ),
+        Framework(
+            name="fsdp",
+            era="torch-fsdp",
+            weight_bytes=2.0,
+            gradient_bytes=2.0,
+            optimizer_bytes=4.0,
+            logits_bytes=14.0,
+            vocab_parallel_loss=False,
+            gather="model",
+            shardings=("ddp", "zero3"),
+            splits=("front",),
+            schedules=("gpipe", "1f1b"),
+        ),
+        Framework(
+            name="nanotron",
+            era="nanotron",
+            weight_bytes=2.0,
+            gradient_bytes=4.0,
+            optimizer_bytes=12.0,
+            gated_saved=8.0,
+            logits_bytes=7.1,
+            lingering_logits_bytes=3.3,
+            keeps_gathered="nanotron",
+            gradient_residue=1.5,
+            embedding_residue=7.3,
+            optimizer_phase=6.4,
+            splits=("by-cost",),
+            schedules=("gpipe", "1f1b"),
+            shardings=("ddp", "zero1"),
+        ),
+        Framework(
+            name="jax",
+            era="jax",
+            weight_bytes=4.0,
+            gradient_bytes=4.0,
+            optimizer_bytes=8.0,
+            logits_bytes=10.0,
+            selective="half-matmuls",
+            reserve_bytes=0.0,
+            splits=("even",),
+            orders=(),
+            schedules=("gpipe", "interleaved"),
+        ),
+    )
+}
+
+
+def framework_named(name: str) -> Framework:
+    """The framework of that name.
+
+    Raises:
+        InputError: The name is unknown; the message lists the known ones.
+    """
+    if name not in FRAMEWORKS:
+        raise InputError(f"framework: {name!r} is not one of {', '.join(sorted(FRAMEWORKS))}")
+    return FRAMEWORKS[name]
+
+
+def default_framework(vendor: str) -> Framework:
+    """`jax` on TPUs and Trainium, `megatron` elsewhere."""
+    return FRAMEWORKS["jax" if vendor.lower() in {"google", "aws"} else "megatron"]

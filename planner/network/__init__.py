@@ -1,0 +1,1 @@
+"""Networks: what a collective costs on a group of chips placed on a hierarchy of levels."""

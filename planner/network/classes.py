@@ -1,0 +1,38 @@
+"""Costs of many groups at once: each distinct (network, segments) is costed one time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planner.distinct import distinct
+from planner.network.collectives import GroupCosts, group_costs
+from planner.network.fabric import Fabric
+from planner.network.groups import Segment
+from planner.plan import IntArray
+
+
+def group_classes(
+    fabrics: Sequence[Fabric], fabric: IntArray, segments: Sequence[Segment]
+) -> tuple[IntArray, GroupCosts]:
+    """(n,) class of each group, and the costs of the classes.
+
+    Args:
+        fabrics: The networks.
+        fabric: (n,) index of each group's network.
+        segments: What the groups are made of; see `planner.network.placement.segments`.
+    """
+    parts = [(size, np.where(size > 1, stride, 1)) for size, stride in segments]
+    first, classes = distinct([fabric, *(column for part in parts for column in part)])
+    features = None
+    for index in np.unique(fabric[first]):
+        rows = np.flatnonzero(fabric[first] == index)
+        at = first[rows]
+        costs = group_costs(fabrics[int(index)], [(size[at], stride[at]) for size, stride in parts])
+        if features is None:
+            features = np.zeros((costs.features.shape[0], len(first)))
+        features[:, rows] = costs.features
+    if features is None:
+        raise ValueError("no groups")
+    return classes, GroupCosts(features, len(fabrics[0].levels))

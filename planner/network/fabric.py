@@ -1,0 +1,133 @@
+"""The interconnect as the cost model sees it: levels with achieved rates and latencies.
+
+An `Allocation` of `hardware_db` holds wire rates; `Assumptions` say which share of them software
+achieves and what a collective costs before its first byte. `Fabric` is their product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hardware_db import Allocation, Level
+from planner.assumptions import Assumptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torus:
+    """The torus inside one domain of a level.
+
+    Attributes:
+        dims: Length of each physical axis; rank 0 walks the first axis first.
+        wrap: Whether the axis closes into a ring.
+        link_bytes_per_s: Achieved rate of one link in one direction.
+    """
+
+    dims: tuple[int, ...]
+    wrap: tuple[bool, ...]
+    link_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FabricLevel:
+    """One level, innermost levels first in a `Fabric`.
+
+    Attributes:
+        name: As in the cluster record, e.g. `nvlink`.
+        scale_out: True where the level is reached through a NIC.
+        domain: Chips that share one domain of this level (the whole job at the outermost).
+        bytes_per_s: Achieved rate per chip and direction.
+        base_latency_s: Software cost of starting a collective that crosses this level.
+        hop_latency_s: Added per member that a ring passes on this level.
+        peer_bytes_per_s: Rate between one pair where chips are wired directly; 0 on a switch.
+        by_group: Achieved ring rates of odd graphs, (group size, bytes per s), ascending.
+        torus: The torus of a domain, or None.
+        in_switch_gain: Rate of an all-reduce done by the switches relative to a ring; 0 where
+            they do not reduce.
+        in_switch_group: Smallest group for which the library uses it.
+        energy_j_per_byte: Energy per byte that crosses the level.
+        static_w_per_chip: Switches and optics of the level, per chip, always on.
+    """
+
+    name: str
+    scale_out: bool
+    domain: int
+    bytes_per_s: float
+    base_latency_s: float
+    hop_latency_s: float
+    peer_bytes_per_s: float = 0.0
+    by_group: tuple[tuple[int, float], ...] = ()
+    torus: Torus | None = None
+    in_switch_gain: float = 0.0
+    in_switch_group: int = 2
+    energy_j_per_byte: float = 0.0
+    static_w_per_chip: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """All levels of an allocation, innermost first, with the settings of its collectives."""
+
+    levels: tuple[FabricLevel, ...]
+    algorithms: tuple[str, ...]
+    asymptotic_volume: bool
+    tree_efficiency: float
+    in_switch_latency_s: float
+    exchange_efficiency: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Level names, innermost first."""
+        return tuple(level.name for level in self.levels)
+
+
+def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
+    """The fabric of an allocation under the efficiencies and latencies of `assumptions`.
+
+    It has all levels of the cluster; a level that the job is too small to reach has the domain of
+    the level inside it, so that nothing ever crosses it.
+    """
+    used = {level.name: level for level in allocation.levels}
+    levels: list[FabricLevel] = []
+    reach = 1
+    for built in allocation.cluster.levels:
+        level = used.get(built.name, replace(built, domain_chips=reach))
+        levels.append(_achieved(level, allocation.chips, assumptions))
+        reach = levels[-1].domain
+    return Fabric(
+        levels=tuple(levels),
+        algorithms=assumptions.collective_algorithms,
+        asymptotic_volume=assumptions.asymptotic_volume,
+        tree_efficiency=assumptions.tree_efficiency,
+        in_switch_latency_s=assumptions.in_switch_latency_s,
+        exchange_efficiency=assumptions.exchange_efficiency,
+    )
+
+
+def _achieved(level: Level, chips: int, assumptions: Assumptions) -> FabricLevel:
+    scale_out = level.kind == "scale-out"
+    share = assumptions.scale_out_efficiency if scale_out else assumptions.scale_up_efficiency
+    torus = None
+    if level.torus_dims:
+        torus = Torus(
+            dims=level.torus_dims,
+            wrap=level.torus_wrap,
+            link_bytes_per_s=level.link_bandwidth_bytes_per_s * share,
+        )
+    direct = level.topology == "fully-connected"
+    return FabricLevel(
+        name=level.name,
+        scale_out=scale_out,
+        domain=min(level.domain_chips or chips, chips),
+        bytes_per_s=level.bandwidth_bytes_per_s * share,
+        base_latency_s=(
+            assumptions.scale_out_latency_s if scale_out else assumptions.scale_up_latency_s
+        ),
+        hop_latency_s=assumptions.hop_latency_s(scale_out=scale_out, wire_s=level.latency_s),
+        peer_bytes_per_s=level.peer_bandwidth_bytes_per_s * share if direct else 0.0,
+        by_group=tuple((size, rate * share) for size, rate in level.bandwidth_by_group),
+        torus=torus,
+        in_switch_gain=level.in_network_gain if level.in_network_reduction != "none" else 0.0,
+        in_switch_group=max(level.in_network_min_group, 2),
+        energy_j_per_byte=level.energy_j_per_byte,
+        static_w_per_chip=level.switch_power_w_per_chip,
+    )

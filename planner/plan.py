@@ -1,0 +1,299 @@
+"""A plan: how one training step is split over the chips, one at a time and in tables.
+
+`Plan` is the noun that people read and edit; `PlanTable` is the same thing as a struct of
+arrays, which is what the cost model evaluates. Names are the field's standard terms:
+
+    dp      replicas that hold the whole model (or, under zero1 and zero2, only shards of its
+            optimizer and gradients)
+    fsdp    shards of weights, gradients and optimizer; more than 1 only with `zero3`
+            (fsdp > 1 and dp > 1 together is hybrid sharding, HSDP)
+    tp      tensor parallelism, with sequence parallelism when `sequence_parallel`
+    cp      context parallelism: the sequence is split, K/V travel (`ring` or `all-to-all`)
+    ep      expert parallelism; folded over tp x cp x fsdp x dp, so not a factor of the chips
+    pp      pipeline parallelism
+
+`order` lists the axes innermost first: neighbours on the first axis are neighbours in the
+machine. The product dp * fsdp * tp * cp * pp is the number of chips used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble")
+RECOMPUTES = ("none", "selective", "full")
+CP_MODES = ("ring", "all-to-all")
+SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
+OFFLOADS = ("optimizer", "weights", "activations")
+AXES = ("tp", "cp", "fsdp", "dp", "pp")
+ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))
+DEFAULT_ORDER = ORDERS.index(("tp", "cp", "fsdp", "dp", "pp"))
+
+DDP, ZERO1, ZERO2, ZERO3 = range(4)
+GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE = range(4)
+NO_RECOMPUTE, SELECTIVE, FULL = range(3)
+RING, ALL_TO_ALL = range(2)
+EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
+OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, OFFLOAD_ACTIVATIONS = 1, 2, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One pipeline stage of an explicit layout.
+
+    Attributes:
+        layers: Transformer layers on the stage (the embedding sits on the first stage and the
+            head on the last, whatever this number says).
+        recompute: One of `RECOMPUTES`; None takes the plan's.
+        sharding: One of `SHARDINGS`; None takes the plan's.
+        clock: Relative clock, 1 is the clock at which the peak rates hold; None: the plan's.
+    """
+
+    layers: int
+    recompute: str | None = None
+    sharding: str | None = None
+    clock: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One complete way to run a job; see the module for the meaning of the axes."""
+
+    dp: int = 1
+    fsdp: int = 1
+    tp: int = 1
+    cp: int = 1
+    ep: int = 1
+    pp: int = 1
+    micro_batch: int = 1
+    schedule: str = "1f1b"
+    interleave: int = 1
+    sharding: str = "zero1"
+    sequence_parallel: bool = True
+    cp_mode: str = "ring"
+    recompute: str = "none"
+    offload: tuple[str, ...] = ()
+    order: tuple[str, ...] = AXES
+    split: str = "even"
+    clock: float = 1.0
+    stages: tuple[Stage, ...] | None = None
+
+    @property
+    def chips(self) -> int:
+        """Chips used: dp * fsdp * tp * cp * pp."""
+        return self.dp * self.fsdp * self.tp * self.cp * self.pp
+
+    @property
+    def mesh(self) -> dict[str, int]:
+        """The axis sizes by name, `ep` included."""
+        return {axis: getattr(self, axis) for axis in ("dp", "fsdp", "tp", "cp", "ep", "pp")}
+
+
+_INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
+_CODES = {
+    "schedule": SCHEDULES,
+    "sharding": SHARDINGS,
+    "cp_mode": CP_MODES,
+    "recompute": RECOMPUTES,
+    "split": SPLITS,
+}
+
+
+def code_of(name: str, value: str) -> int:
+    """The integer code of a named choice, e.g. `code_of("sharding", "zero3") == 3`.
+
+    Raises:
+        InputError: The value is not one of the allowed names.
+    """
+    allowed = _CODES[name]
+    if value not in allowed:
+        raise InputError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
+    return allowed.index(value)
+
+
+def offload_mask(names: Iterable[str]) -> int:
+    """The bit mask of offloaded parts: optimizer 1, weights 2, activations 4."""
+    mask = 0
+    for name in names:
+        if name not in OFFLOADS:
+            raise InputError(f"offload: {name!r} is not one of {', '.join(OFFLOADS)}")
+        mask |= 1 << OFFLOADS.index(name)
+    return mask
+
+
+def offload_names(mask: int) -> tuple[str, ...]:
+    """The names behind a mask; inverse of `offload_mask`."""
+    return tuple(name for bit, name in enumerate(OFFLOADS) if mask >> bit & 1)
+
+
+def complete_order(order: Sequence[str]) -> tuple[str, ...]:
+    """An order of all five axes from one that names only some; the rest follow outside.
+
+    Raises:
+        InputError: An axis is unknown or named twice.
+    """
+    unknown = [axis for axis in order if axis not in AXES]
+    if unknown or len(set(order)) != len(order):
+        raise InputError(
+            f"placement: {list(order)} must name each of {', '.join(AXES)} at most once, "
+            "innermost first"
+        )
+    return (*order, *(axis for axis in AXES if axis not in order))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageTable:
+    """Explicit stages of the plans that have them, padded to the longest.
+
+    Attributes:
+        layers: (n, s) layers per stage, -1 where a plan has no such stage; a plan without
+            explicit stages has -1 everywhere.
+        recompute, sharding: (n, s) codes.
+        clock: (n, s) relative clocks.
+    """
+
+    layers: IntArray
+    recompute: IntArray
+    sharding: IntArray
+    clock: FloatArray
+
+    def take(self, index: npt.NDArray[np.intp]) -> StageTable:
+        """The rows of `index`."""
+        return StageTable(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanTable:
+    """Many plans as a struct of arrays; every array has shape (n,).
+
+    Named choices are the integer codes of `SHARDINGS`, `SCHEDULES`, ...; `offload` is the mask of
+    `offload_mask`; `order` indexes `ORDERS`. `stages` is None when no plan has explicit stages.
+    """
+
+    dp: IntArray
+    fsdp: IntArray
+    tp: IntArray
+    cp: IntArray
+    ep: IntArray
+    pp: IntArray
+    micro_batch: IntArray
+    interleave: IntArray
+    schedule: IntArray
+    sharding: IntArray
+    sequence_parallel: BoolArray
+    cp_mode: IntArray
+    recompute: IntArray
+    offload: IntArray
+    order: IntArray
+    split: IntArray
+    clock: FloatArray
+    stages: StageTable | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.dp)
+
+    @property
+    def chips(self) -> IntArray:
+        """(n,) chips used by each plan."""
+        return self.dp * self.fsdp * self.tp * self.cp * self.pp
+
+    @property
+    def data_ranks(self) -> IntArray:
+        """(n,) ranks that see different sequences: dp * fsdp."""
+        return self.dp * self.fsdp
+
+    def take(self, index: npt.NDArray[np.intp]) -> PlanTable:
+        """The rows of `index`, as a new table."""
+        columns = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "stages"}
+        return PlanTable(**columns, stages=None if self.stages is None else self.stages.take(index))
+
+    def plan(self, row: int) -> Plan:
+        """Row `row` as a `Plan`."""
+        named = {name: int(getattr(self, name)[row]) for name in _INTEGERS}
+        coded = {name: allowed[int(getattr(self, name)[row])] for name, allowed in _CODES.items()}
+        return Plan(
+            **named,  # type: ignore[arg-type]
+            **coded,  # type: ignore[arg-type]
+            sequence_parallel=bool(self.sequence_parallel[row]),
+            offload=offload_names(int(self.offload[row])),
+            order=ORDERS[int(self.order[row])],
+            clock=float(self.clock[row]),
+            stages=self._stages_of(row),
+        )
+
+    def _stages_of(self, row: int) -> tuple[Stage, ...] | None:
+        if self.stages is None or self.stages.layers[row, 0] < 0:
+            return None
+        table = self.stages
+        return tuple(
+            Stage(
+                layers=int(table.layers[row, s]),
+                recompute=RECOMPUTES[int(table.recompute[row, s])],
+                sharding=SHARDINGS[int(table.sharding[row, s])],
+                clock=float(table.clock[row, s]),
+            )
+            for s in range(table.layers.shape[1])
+            if table.layers[row, s] >= 0
+        )
+
+    @staticmethod
+    def from_plans(plans: Sequence[Plan]) -> PlanTable:
+        """A table with one row per plan, in order.
+
+        Raises:
+            InputError: A named choice is unknown.
+        """
+        columns: dict[str, npt.NDArray[np.generic]] = {
+            name: np.array([getattr(plan, name) for plan in plans], dtype=np.int64)
+            for name in _INTEGERS
+        }
+        for name in _CODES:
+            codes = [code_of(name, getattr(plan, name)) for plan in plans]
+            columns[name] = np.array(codes, dtype=np.int64)
+        return PlanTable(
+            **columns,  # type: ignore[arg-type]
+            sequence_parallel=np.array([plan.sequence_parallel for plan in plans], dtype=np.bool_),
+            offload=np.array([offload_mask(plan.offload) for plan in plans], dtype=np.int64),
+            order=np.array(
+                [ORDERS.index(complete_order(plan.order)) for plan in plans], dtype=np.int64
+            ),
+            clock=np.array([plan.clock for plan in plans], dtype=np.float64),
+            stages=_stage_table(plans),
+        )
+
+
+def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
+    longest = max((len(plan.stages or ()) for plan in plans), default=0)
+    if longest == 0:
+        return None
+    shape = (len(plans), longest)
+    table = StageTable(
+        layers=np.full(shape, -1, dtype=np.int64),
+        recompute=np.zeros(shape, dtype=np.int64),
+        sharding=np.zeros(shape, dtype=np.int64),
+        clock=np.ones(shape, dtype=np.float64),
+    )
+    for row, plan in enumerate(plans):
+        for column, stage in enumerate(plan.stages or ()):
+            table.layers[row, column] = stage.layers
+            table.recompute[row, column] = code_of("recompute", stage.recompute or plan.recompute)
+            table.sharding[row, column] = code_of("sharding", stage.sharding or plan.sharding)
+            table.clock[row, column] = plan.clock if stage.clock is None else stage.clock
+    return table
+
+
+def with_stages(plan: Plan, layers: Sequence[int]) -> Plan:
+    """The plan with an explicit list of layers per stage and everything else unchanged."""
+    return replace(plan, stages=tuple(Stage(layers=count) for count in layers))

@@ -1,0 +1,349 @@
+"""What the planner answers, as plain immutable records that print well and turn into JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
+from planner.cost.traffic import MFU_CONVENTION
+from planner.network.placement import Mesh, segments
+from planner.plan import Plan, PlanTable
+from planner.planfile import plan_fields
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult:
+    """One plan and what it costs; SI units in the names.
+
+    Attributes:
+        plan: The plan.
+        levels: Mesh axis to the network levels that its groups cross, innermost first.
+        step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
+        tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
+            network, IT side (PUE 1); memory is the fullest stage without the reserve.
+        energy_low_j, energy_high_j: One standard deviation of chip and host power.
+        reserve_bytes: Memory that the framework holds outside its allocator.
+        host_memory_bytes: Offloaded bytes per chip.
+        time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
+            reserve). The split of energy into compute, memory and network is assumed.
+        micro_batches: Per step.
+    """
+
+    plan: Plan
+    levels: dict[str, tuple[str, ...]]
+    step_time_s: float
+    energy_per_step_j: float
+    energy_low_j: float
+    energy_high_j: float
+    power_per_chip_w: float
+    memory_per_chip_bytes: float
+    reserve_bytes: float
+    host_memory_bytes: float
+    mfu: float
+    hfu: float
+    tokens_per_s: float
+    micro_batches: int
+    time_s: dict[str, float]
+    energy_j: dict[str, float]
+    memory_bytes: dict[str, float]
+
+    @property
+    def chips(self) -> int:
+        """Chips that the plan uses."""
+        return self.plan.chips
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        fields = plan_fields(self.plan)
+        order = fields.pop("placement")
+        return {
+            "chips": self.chips,
+            **fields,
+            "placement": {
+                "order": order,
+                "levels": {axis: list(names) for axis, names in self.levels.items()},
+            },
+            "micro_batches": self.micro_batches,
+            "step_time_s": self.step_time_s,
+            "energy_per_step_j": self.energy_per_step_j,
+            "energy_per_step_low_j": self.energy_low_j,
+            "energy_per_step_high_j": self.energy_high_j,
+            "power_per_chip_w": self.power_per_chip_w,
+            "memory_per_chip_bytes": self.memory_per_chip_bytes,
+            "host_memory_per_chip_bytes": self.host_memory_bytes,
+            "mfu": self.mfu,
+            "hfu": self.hfu,
+            "tokens_per_s": self.tokens_per_s,
+            "breakdown": {
+                "time_s": self.time_s,
+                "energy_j": self.energy_j,
+                "memory_bytes": self.memory_bytes,
+            },
+        }
+
+
+def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[PlanResult]:
+    """One record per row of an evaluated table."""
+    levels = _levels(model, plans)
+    reserve = model.framework.reserve_bytes
+    return [
+        PlanResult(
+            plan=plans.plan(row),
+            levels=levels[row],
+            step_time_s=float(costs.step_time_s[row]),
+            energy_per_step_j=float(costs.energy.total[row]),
+            energy_low_j=float(costs.energy.low[row]),
+            energy_high_j=float(costs.energy.high[row]),
+            power_per_chip_w=float(costs.power_per_chip_w[row]),
+            memory_per_chip_bytes=float(costs.memory_per_chip_bytes[row]),
+            reserve_bytes=reserve,
+            host_memory_bytes=float(costs.host_memory_bytes[row]),
+            mfu=float(costs.mfu[row]),
+            hfu=float(costs.hfu[row]),
+            tokens_per_s=float(costs.tokens_per_s[row]),
+            micro_batches=int(costs.micro_batches[row]),
+            time_s=_row(costs.time_parts, row),
+            energy_j=_row(costs.energy.parts, row),
+            memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
+        )
+        for row in range(len(plans))
+    ]
+
+
+def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
+    return {name: float(values[row]) for name, values in parts.items()}
+
+
+def _levels(model: CostModel, plans: PlanTable) -> list[dict[str, tuple[str, ...]]]:
+    """For each plan, the levels that the groups of each axis cross."""
+    from planner.network.groups import membership  # noqa: PLC0415  (keeps imports one-way)
+
+    result = []
+    for row in range(len(plans)):
+        one = plans.take(np.array([row]))
+        fabric = model.fabric(int(one.chips[0]))
+        mesh = Mesh(
+            tp=one.tp, cp=one.cp, fsdp=one.fsdp, dp=one.dp, pp=one.pp, ep=one.ep, order=one.order
+        )
+        groups = segments(mesh)
+        groups["fsdp"], groups["dp"] = [groups["shard"][1]], groups["replica"]
+        crossed = {}
+        for axis in ("tp", "cp", "ep", "fsdp", "dp", "pp"):
+            if int(getattr(one, axis)[0]) == 1:
+                continue
+            inside = membership(fabric.levels, groups[axis]).inside[:, 0]
+            lower = np.concatenate([[1], inside[:-1]])
+            crossed[axis] = tuple(
+                level.name
+                for level, now, before in zip(fabric.levels, inside, lower, strict=True)
+                if now > before
+            )
+        result.append(crossed)
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRun:
+    """What a whole training run takes with a plan.
+
+    Attributes:
+        tokens, steps, days: Size and duration.
+        energy_mwh: Node and network, IT side.
+        cost: Chips times hours times the price given, or None.
+        co2_t: Tonnes at the carbon intensity given, or None.
+    """
+
+    tokens: float
+    steps: float
+    days: float
+    energy_mwh: float
+    cost: float | None
+    co2_t: float | None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbor:
+    """A plan one step away from the best one.
+
+    Attributes:
+        change: What is different, in words.
+        result: Its cost, or None where it breaks a rule.
+        verdict: "slower by 3.1 %", "memory: 92.1 of 80.0 GB", or the broken rule.
+    """
+
+    change: str
+    result: PlanResult | None
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        costs = None
+        if self.result is not None:
+            costs = {
+                name: getattr(self.result, name)
+                for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
+            }
+        return {"change": self.change, "verdict": self.verdict, "costs": costs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Why no plan fits, and the smallest changes that free it.
+
+    Attributes:
+        constraint: The binding constraint.
+        explanation: One sentence with the figures.
+        needed, available: In the unit of the constraint, where it has one.
+        remedies: Changes that were checked to make a plan possible, smallest first.
+    """
+
+    constraint: str
+    explanation: str
+    needed: float | None = None
+    available: float | None = None
+    remedies: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {
+            "constraint": self.constraint,
+            "explanation": self.explanation,
+            "needed": self.needed,
+            "available": self.available,
+            "remedies": list(self.remedies),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveResult:
+    """The answer of `planner.solve`.
+
+    Attributes:
+        status: optimal, feasible (stopped early, with a bound), infeasible or time_limit.
+        objective_name: What the best plan minimizes.
+        objective, bound, gap: Its value, a proved lower bound, and their relative distance.
+        best: The best plan on exactly the chips asked for, or None.
+        front: Non-dominated plans, ascending in time.
+        front_note: What the front ranges over and, for a single point, why it is one.
+        why: Sentences on what binds the best plan.
+        neighbors: Real evaluations of plans one step away.
+        run: The whole training run, if its tokens were given.
+        diagnosis: Why no plan fits, if none does.
+        losses: What the cluster gives away at this number of chips.
+        defaults: What was assumed: (name, value, reason).
+        counts: Candidates considered and dropped on exactly the chips asked for, by kind and
+            reason; front_counts: the same for the smaller chip counts of the front.
+        seconds: Wall time of the search.
+        job: Resolved job, for display and JSON.
+        versions: planner, schema, and the hashes of the databases.
+    """
+
+    status: str
+    objective_name: str
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    best: PlanResult | None
+    front: tuple[PlanResult, ...]
+    front_note: str
+    why: tuple[str, ...]
+    neighbors: tuple[Neighbor, ...]
+    run: TrainingRun | None
+    diagnosis: Diagnosis | None
+    losses: tuple[str, ...]
+    defaults: tuple[tuple[str, str, str], ...]
+    counts: dict[str, dict[str, int]]
+    seconds: float
+    job: dict[str, Any]
+    versions: dict[str, str]
+    sources: dict[str, str] = field(default_factory=dict)
+    front_counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One JSON-ready object; its keys are documented in docs/json.md."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "status": self.status,
+            "objective": self.objective,
+            "objective_name": self.objective_name,
+            "bound": self.bound,
+            "gap": self.gap,
+            "counts": self.counts,
+            "front_counts": self.front_counts,
+            "best": self.best.to_dict() if self.best else None,
+            "front": [point.to_dict() for point in self.front],
+            "front_note": self.front_note,
+            "why": list(self.why),
+            "neighbors": [neighbor.to_dict() for neighbor in self.neighbors],
+            "training_run": self.run.to_dict() if self.run else None,
+            "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
+            "losses": list(self.losses),
+            "defaults": [
+                {"name": name, "value": value, "reason": reason}
+                for name, value, reason in self.defaults
+            ],
+            "mfu_convention": MFU_CONVENTION,
+            "job": self.job,
+            "seconds": self.seconds,
+            "versions": self.versions,
+            "sources": self.sources,
+        }
+
+    def _repr_html_(self) -> str:
+        from planner.report.html import solve_html  # noqa: PLC0415  (only in notebooks)
+
+        return solve_html(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateResult:
+    """The answer of `planner.evaluate`: one plan's cost and whether it fits and can run.
+
+    Attributes:
+        result: The costs.
+        fits: Whether it fits in memory on chip and host.
+        warnings: Rules of the framework that it breaks, memory that it exceeds.
+        run, defaults, job, versions, losses: As in `SolveResult`.
+    """
+
+    result: PlanResult
+    fits: bool
+    warnings: tuple[str, ...]
+    run: TrainingRun | None
+    losses: tuple[str, ...]
+    defaults: tuple[tuple[str, str, str], ...]
+    job: dict[str, Any]
+    versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """One JSON-ready object."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **self.result.to_dict(),
+            "fits": self.fits,
+            "warnings": list(self.warnings),
+            "training_run": self.run.to_dict() if self.run else None,
+            "losses": list(self.losses),
+            "defaults": [
+                {"name": name, "value": value, "reason": reason}
+                for name, value, reason in self.defaults
+            ],
+            "mfu_convention": MFU_CONVENTION,
+            "job": self.job,
+            "versions": self.versions,
+        }
+
+    def _repr_html_(self) -> str:
+        from planner.report.html import evaluate_html  # noqa: PLC0415  (only in notebooks)
+
+        return evaluate_html(self)

@@ -1,0 +1,69 @@
+"""What a plan must stay below (or above), and how many candidates each limit drops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.context import CostModel
+from planner.cost.memory import Memory
+from planner.cost.traffic import model_flop_per_token
+from planner.plan import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Constraints on a plan; None does not constrain.
+
+    Attributes:
+        memory_bytes: Per chip, without the reserve; default: what the framework may use of the
+            chip (`usable_bytes`).
+        power_w: Mean power of the whole job, node and network included.
+        step_time_s: Of one step.
+        mfu: Least model-FLOP utilization.
+    """
+
+    memory_bytes: float | None = None
+    power_w: float | None = None
+    step_time_s: float | None = None
+    mfu: float | None = None
+
+    def chip_bytes(self, model: CostModel) -> float:
+        """The limit on bytes per chip."""
+        return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
+
+    def memory(self, model: CostModel, held: Memory) -> tuple[BoolArray, dict[str, int]]:
+        """(n,) plans that fit on the chip and on the host, and how many do not."""
+        fits = held.peak <= self.chip_bytes(model)
+        host = held.host_peak <= model.chip.host_memory_bytes
+        dropped = {"memory": int((~fits).sum()), "host_memory": int((fits & ~host).sum())}
+        return fits & host, {name: count for name, count in dropped.items() if count}
+
+    def costs(
+        self, model: CostModel, times: FloatArray, energies: FloatArray, chips: FloatArray
+    ) -> tuple[BoolArray | None, dict[str, int]]:
+        """(c,) candidates within the limits on time, power and utilization, and the dropped."""
+        checks: dict[str, BoolArray] = {}
+        if self.step_time_s is not None:
+            checks["step_time"] = times <= self.step_time_s
+        if self.power_w is not None:
+            checks["power"] = energies <= self.power_w * times
+        if self.mfu is not None:
+            needed = model.job.batch_tokens * model_flop_per_token(model.job, model.shapes)
+            checks["mfu"] = needed >= self.mfu * peak_flop_per_s(model) * chips * times
+        if not checks:
+            return None, {}
+        allowed = np.ones(len(times), dtype=np.bool_)
+        dropped = {}
+        for name, ok in checks.items():
+            dropped[name] = int((allowed & ~ok).sum())
+            allowed &= ok
+        return allowed, dropped
+
+
+def usable_bytes(model: CostModel) -> float:
+    """Bytes per chip that a plan may fill: share x (capacity - reserve) of the framework."""
+    framework = model.framework
+    return framework.usable_share * (model.chip.memory_bytes - framework.reserve_bytes)

@@ -1,0 +1,128 @@
+"""Which meshes cannot hold the job, whatever is chosen on them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.cost.layout import StageClasses
+from planner.plan import (
+    DDP,
+    DEFAULT_ORDER,
+    FULL,
+    NO_RECOMPUTE,
+    OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
+    ONE_F_ONE_B,
+    RING,
+    SELECTIVE,
+    SPLITS,
+    ZERO2,
+    ZERO3,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
+from planner.search.limits import Limits
+from planner.search.meshes import Meshes, divides_layers
+from planner.search.options import MESH_AXES
+
+_EVERYTHING = 7
+
+
+NOTHING_FITS = -1
+
+
+def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload: bool) -> IntArray:
+    """(m,) the least recomputation with which anything on a mesh fits on the chip.
+
+    A code of `planner.plan.RECOMPUTES`, or `NOTHING_FITS`.
+    """
+    limit = limits.chip_bytes(model)
+    least = np.full(len(meshes), NOTHING_FITS, dtype=np.int64)
+    for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
+        todo = np.flatnonzero(least == NOTHING_FITS)
+        held = _leanest(model, meshes.take(todo), recompute, offload=offload)
+        least[todo[held <= limit]] = recompute
+    return least
+
+
+def leanest_bytes(model: CostModel, meshes: Meshes, *, offload: bool) -> FloatArray:
+    """(m,) bytes per chip of the leanest plan on each mesh; inf where no layer split exists."""
+    levels = (NO_RECOMPUTE, SELECTIVE, FULL)
+    return np.asarray(np.min([_leanest(model, meshes, r, offload=offload) for r in levels], axis=0))
+
+
+def _leanest(model: CostModel, meshes: Meshes, recompute: int, *, offload: bool) -> FloatArray:
+    """(m,) bytes per chip of the leanest plan with a recomputation.
+
+    The leanest plans have one sequence per micro-batch, 1F1B without interleave (which hold the
+    fewest micro-batches and the same layers per stage), sequence parallelism, zero2 or zero3, one
+    of the framework's layer splits and, where allowed, all offloads. Every other plan on the mesh
+    needs at least as many bytes as one of them. Where layers are of two kinds, an interleave may
+    mix them differently; then the mean stage is taken, without buffers: no fullest stage is below
+    it.
+    """
+    columns = meshes.columns
+    gathers = columns["cp"] * columns["fsdp"] > 1
+    shares = gathers | (columns["dp"] > 1)
+    plain = np.where(shares, ZERO2, DDP)
+    gathered = np.where(gathers, ZERO3, plain)
+    unsharded = np.where(columns["fsdp"] > 1, ZERO3, plain)
+    masks = (0, OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS, _EVERYTHING) if offload else (0,)
+    least = np.full(len(meshes), np.inf)
+    for split in (SPLITS.index(name) for name in model.framework.splits):
+        at = np.flatnonzero(divides_layers(model, columns["pp"], split))
+        for sharding, mask in product((gathered, unsharded), masks):
+            if len(at):
+                plans = _lean_plans(meshes.take(at), sharding[at], recompute, mask, split)
+                least[at] = np.minimum(least[at], _lower_bytes(model, plans))
+    return least
+
+
+def _lower_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) bytes per chip that no interleave of a lean plan goes below."""
+    kinds = model.job.model.layer_kinds
+    plain = memory_table(model, plans).peak
+    if len(set(kinds)) == 1:
+        return plain
+    pp = plans.pp[:, None].astype(np.float64)
+    zero = np.zeros_like(pp)
+    mean = StageClasses(
+        dense=kinds.count("dense") / pp,
+        moe=kinds.count("moe") / pp,
+        count=pp,
+        first=zero,
+        last=zero,
+        position=pp - 1,
+    )
+    held = memory_table(model, plans, mean)
+    lower = (held.total - held.parts["buffers"]).max(axis=1)
+    return np.where(plans.pp == 1, plain, lower)
+
+
+def _lean_plans(
+    meshes: Meshes, sharding: IntArray, recompute: int, mask: int, split: int
+) -> PlanTable:
+    size = len(meshes)
+
+    def same(value: int) -> IntArray:
+        return np.full(size, value, dtype=np.int64)
+
+    return PlanTable(
+        **{name: meshes.columns[name] for name in MESH_AXES},  # type: ignore[arg-type]
+        micro_batch=same(1),
+        interleave=same(1),
+        schedule=same(ONE_F_ONE_B),
+        sharding=sharding,
+        sequence_parallel=meshes.columns["tp"] > 1,
+        cp_mode=same(RING),
+        recompute=same(recompute),
+        offload=same(mask),
+        order=same(DEFAULT_ORDER),
+        split=same(split),
+        clock=np.ones(size),
+    )

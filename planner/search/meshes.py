@@ -1,0 +1,164 @@
+"""Meshes: every factorization of a chip count that the rules on axes allow.
+
+chips = tp * cp * pp * dp * fsdp, with ep folded over all but pp; for the chip count asked for
+and, for the front, every smaller one that the cluster can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.layout import stage_layers
+from planner.plan import SPLITS, BoolArray, IntArray
+from planner.rules import divisors
+from planner.search.options import SpaceOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meshes:
+    """Meshes that the rules allow.
+
+    Attributes:
+        columns: `MESH_AXES` and "chips", (m,) each.
+        counts: Factorizations considered and dropped by each rule.
+    """
+
+    columns: dict[str, IntArray]
+    counts: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.columns["chips"])
+
+    def take(self, index: IntArray) -> Meshes:
+        """The meshes of `index`, with the same counts."""
+        columns = {name: column[index] for name, column in self.columns.items()}
+        return Meshes(columns=columns, counts=self.counts)
+
+
+def factorizations(number: int, parts: int) -> IntArray:
+    """(f, parts) all ordered factorizations of a number, by combining its prime powers."""
+    table = np.ones((1, parts), dtype=np.int64)
+    for prime, exponent in _prime_powers(number):
+        splits = _compositions(exponent, parts)
+        table = (table[:, None, :] * prime ** splits[None, :, :]).reshape(-1, parts)
+    return table
+
+
+def _prime_powers(number: int) -> list[tuple[int, int]]:
+    powers = []
+    prime = 2
+    while prime * prime <= number:
+        exponent = 0
+        while number % prime == 0:
+            number //= prime
+            exponent += 1
+        if exponent:
+            powers.append((prime, exponent))
+        prime += 1
+    return [*powers, (number, 1)] if number > 1 else powers
+
+
+def _compositions(total: int, parts: int) -> IntArray:
+    """(c, parts) all ways to write a total as an ordered sum of non-negative parts."""
+    if parts == 1:
+        return np.array([[total]], dtype=np.int64)
+    rows = [
+        np.hstack([np.full((len(tail), 1), first, dtype=np.int64), tail])
+        for first in range(total + 1)
+        for tail in [_compositions(total - first, parts - 1)]
+    ]
+    return np.vstack(rows)
+
+
+def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Meshes:
+    """All meshes of the chip counts that the rules on axes allow."""
+    parts = [factorizations(count, 4) for count in counts]
+    table = np.vstack(parts) if parts else np.empty((0, 4), dtype=np.int64)
+    columns = {name: table[:, i] for i, name in enumerate(("tp", "cp", "pp", "data"))}
+    tally = {"considered": len(table)}
+    checks: dict[str, Callable[[dict[str, IntArray]], BoolArray]] = {
+        "axes": lambda c: (
+            options.allows("tp", c["tp"])
+            & options.allows("cp", c["cp"])
+            & options.allows("pp", c["pp"])
+        ),
+        "heads": lambda c: _tp_divides(model, c["tp"]),
+        "sequence": lambda c: model.job.seq_len % np.where(c["cp"] > 1, 2 * c["cp"], 1) == 0,
+        "layers": lambda c: _pp_divides(model, c["pp"]),
+        "batch": lambda c: model.job.global_batch % c["data"] == 0,
+    }
+    for name, check in checks.items():
+        ok = check(columns)
+        if not ok.all():
+            tally[name] = int((~ok).sum())
+        columns = {key: column[ok] for key, column in columns.items()}
+    return Meshes(columns=_split_data(model, columns, options), counts=tally)
+
+
+def _tp_divides(model: CostModel, tp: IntArray) -> BoolArray:
+    shapes = model.shapes
+    ok = shapes.heads % tp == 0
+    if not shapes.latent:
+        ok &= (shapes.kv_heads % tp == 0) | (tp % shapes.kv_heads == 0)
+    for width in (shapes.dense_width, shapes.shared_width):
+        ok &= width % tp == 0
+    return np.asarray(ok)
+
+
+def _pp_divides(model: CostModel, pp: IntArray) -> BoolArray:
+    splits = [SPLITS.index(name) for name in model.framework.splits]
+    fits = {
+        int(p): any(
+            fits_layers(model, int(p), v, s) for s in splits for v in interleaves(model, int(p))
+        )
+        for p in np.unique(pp)
+    }
+    return np.array([fits[int(p)] for p in pp], dtype=np.bool_)
+
+
+def divides_layers(model: CostModel, pp: IntArray, split: int) -> BoolArray:
+    """(n,) whether a rule splits the layers over that many stages without interleave."""
+    distinct, which = np.unique(pp, return_inverse=True)
+    ok = np.array([fits_layers(model, int(p), 1, split) for p in distinct], dtype=np.bool_)
+    return ok[which.ravel()]
+
+
+def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
+    """Whether a rule of `planner.plan.SPLITS` divides the layers into pp x interleave chunks."""
+    return stage_layers(model.job.model, pp, interleave, split) is not None
+
+
+def interleaves(model: CostModel, pp: int) -> list[int]:
+    """Interleaves to consider for a number of stages: 1, and more where the framework can."""
+    if pp == 1 or "interleaved" not in model.framework.schedules:
+        return [1]
+    return list(range(1, (model.job.model.layers + 2) // pp + 1))
+
+
+def _split_data(
+    model: CostModel, columns: dict[str, IntArray], options: SpaceOptions
+) -> dict[str, IntArray]:
+    """Splits the data ranks into dp x fsdp and crosses with expert parallelism."""
+    data = columns["data"]
+    pairs = {int(d): [(int(d) // f, f) for f in divisors(int(d))] for d in np.unique(data)}
+    if "zero3" not in model.framework.shardings:
+        pairs = {d: [(d, 1)] for d in pairs}
+    source = np.repeat(np.arange(len(data)), [len(pairs[int(d)]) for d in data])
+    split = np.array([pair for d in data for pair in pairs[int(d)]], dtype=np.int64).reshape(-1, 2)
+    base = {name: columns[name][source] for name in ("tp", "cp", "pp")}
+    base |= {"dp": split[:, 0], "fsdp": split[:, 1]}
+    experts = divisors(model.shapes.experts) if model.shapes.experts else [1]
+    count = len(source)
+    meshes = {name: np.repeat(column, len(experts)) for name, column in base.items()}
+    meshes["ep"] = np.tile(np.array(experts, dtype=np.int64), count)
+    ranks = meshes["tp"] * meshes["cp"] * meshes["dp"] * meshes["fsdp"]
+    ok = ranks % meshes["ep"] == 0
+    for name in ("dp", "fsdp", "ep"):
+        ok &= options.allows(name, meshes[name])
+    meshes = {name: column[ok] for name, column in meshes.items()}
+    meshes["chips"] = meshes["pp"] * ranks[ok]
+    return meshes

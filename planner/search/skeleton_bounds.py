@@ -1,0 +1,223 @@
+"""Lower bounds on time and energy of everything that can be done on a skeleton of a plan.
+
+A skeleton is a mesh with micro-batch b, schedule and interleave v.
+
+    T >= [ m (S(b) / pp + c_mb) + (pp - 1) / pp S(b) / v + d + step overhead ] factor,   m = B_r / b
+    E >= chips [ m K(b) / pp * extra_w + T standing_w ]
+
+B_r is the sequences of one data rank; S(b) the least seconds of all layers and both ends for a
+micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
+recomputation that lets anything on the mesh fit, with the best network that any placement of tp
+and cp could have; K(b) the same of kernel seconds; d the reduction of
+the mean stage's gradients and weights at the best rate that a group of that size can have
+anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
+at least the mean stage, messages between stages and to experts travel for free, and zero-bubble
+schedules have no bubble. All of these are relaxations, so no plan on the mesh is faster or
+cheaper.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.data_parallel import WEIGHT_BYTES
+from planner.cost.energy import extra_w, standing_w
+from planner.cost.evaluate import layer_columns
+from planner.cost.memory import trained_share
+from planner.cost.parameters import local_parameters
+from planner.cost.step import step_factor
+from planner.cost.terms import end_terms, layer_terms
+from planner.distinct import distinct
+from planner.network.collectives import GroupCosts, group_costs
+from planner.network.fabric import Fabric
+from planner.plan import ALL_TO_ALL, RING, ZERO_BUBBLE, FloatArray, IntArray
+from planner.rules import divisors
+from planner.search.space import Skeletons
+
+
+def skeleton_corners(
+    model: CostModel, skeletons: Skeletons, recompute: IntArray, clocks: FloatArray
+) -> FloatArray:
+    """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
+
+    Args:
+        model: Job, cluster, assumptions.
+        skeletons: n skeletons.
+        recompute: The least recomputation that any plan on each of their meshes must use.
+        clocks: (k,) relative clocks.
+    """
+    columns = {**skeletons.meshes.columns, "recompute": recompute}
+    names = ("chips", "tp", "cp", "ep", "recompute")
+    first, which = distinct([columns[name] for name in names])
+    keys = {name: columns[name][first] for name in names}
+    nets = _ideal_networks(model, keys)
+    fixed = _least_reduction_s(model, columns) + model.assumptions.step_s
+    counts, inverse = np.unique(columns["chips"], return_inverse=True)
+    standing = np.array([standing_w(model, int(count)) for count in counts])[inverse.ravel()]
+    corners = np.empty((len(skeletons), len(clocks), 2))
+    for micro_batch in np.unique(skeletons.columns["micro_batch"]):
+        rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
+        mesh = skeletons.mesh_id[rows]
+        seconds, kernels = _least_seconds(model, keys, nets, int(micro_batch), clocks)
+        at = {name: column[mesh, None] for name, column in columns.items()}
+        corners[rows] = _corners(
+            model,
+            at,
+            {name: column[rows, None] for name, column in skeletons.columns.items()},
+            seconds[which[mesh]],
+            kernels[which[mesh]],
+            fixed[mesh, None],
+            standing[mesh, None],
+            clocks,
+        )
+    return corners
+
+
+def _corners(
+    model: CostModel,
+    mesh: dict[str, IntArray],
+    skeleton: dict[str, IntArray],
+    seconds: FloatArray,
+    kernels: FloatArray,
+    fixed: FloatArray,
+    standing: FloatArray,
+    clocks: FloatArray,
+) -> FloatArray:
+    """The formulas of the module, on columns of shape (n, 1) and times of shape (n, k)."""
+    a = model.assumptions
+    chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
+    m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
+    ramp = (pp - 1) / pp / skeleton["interleave"]
+    ramp = np.where(skeleton["schedule"] == ZERO_BUBBLE, 0.0, ramp)
+    factor = step_factor(a, chips)
+    time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
+    busy = m * kernels / pp * factor
+    energy = chips * (busy * extra_w(model.chip, clocks) + time * standing)
+    return np.stack([time, energy], axis=2)
+
+
+def _ideal_networks(model: CostModel, keys: dict[str, IntArray]) -> dict[str, GroupCosts]:
+    """The best networks of tp and cp, and one that costs nothing for ep."""
+    nets = {name: _best_networks(model, keys["chips"], keys[name]) for name in ("tp", "cp")}
+    free = np.zeros_like(nets["tp"].features)
+    free[:2] = 1.0
+    return {**nets, "ep": GroupCosts(free, nets["tp"].levels)}
+
+
+def _least_seconds(
+    model: CostModel,
+    keys: dict[str, IntArray],
+    nets: dict[str, GroupCosts],
+    micro_batch: int,
+    clocks: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """(combinations, clocks) least seconds and kernel seconds of all layers and both ends.
+
+    Of one micro-batch with the recomputation of the key; minimized over sequence parallelism and
+    context-parallel modes.
+    """
+    kinds = model.job.model.layer_kinds
+    tp, cp, ep = (keys[name][:, None] for name in ("tp", "cp", "ep"))
+    local = local_parameters(model.job.model, tp, ep, model.vocab_multiple)
+    ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
+    shape = (len(tp), len(clocks))
+    seconds, kernels = np.full(shape, np.inf), np.full(shape, np.inf)
+    for split in (True, False):
+        for mode in (RING, ALL_TO_ALL) if np.any(cp > 1) else (RING,):
+            x = layer_columns(
+                model,
+                tp=tp,
+                cp=cp,
+                ep=ep,
+                micro_batch=np.full_like(tp, micro_batch),
+                sequence_parallel=(tp > 1) & split,
+                cp_mode=np.full_like(tp, mode),
+                recompute=keys["recompute"][:, None],
+                offload=np.zeros_like(tp),
+                clock=clocks[None, :],
+            )
+            times = layer_terms(model, x, nets, local)
+            total = busy = ends.embedding + ends.head
+            for kind in ("dense", "moe"):
+                layer = getattr(times, kind)
+                if layer is not None:
+                    total = total + kinds.count(kind) * layer.total
+                    busy = busy + kinds.count(kind) * layer.kernels
+            seconds, kernels = np.minimum(seconds, total), np.minimum(kernels, busy)
+    return seconds, kernels
+
+
+def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatArray:
+    """(m,) exposed seconds of data parallelism that every sharding of a mesh pays at least."""
+    a, share = model.assumptions, trained_share(model.job)
+    kinds = model.job.model.layer_kinds
+    local = local_parameters(model.job.model, columns["tp"], columns["ep"], model.vocab_multiple)
+    layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
+    stage = layers / columns["pp"]
+    weights, gradients = WEIGHT_BYTES * stage, a.gradient_wire_bytes * share * stage
+    shard = _gather_s_per_byte(model, columns["chips"], columns["cp"] * columns["fsdp"])
+    replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
+    ranks = columns["cp"] * columns["fsdp"] * columns["dp"]
+    data = _gather_s_per_byte(model, columns["chips"], ranks)
+    inner = columns["cp"] * columns["fsdp"]
+    visible = 1 - a.dp_overlap
+    in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
+    once = visible * data * np.minimum(gradients + share * weights, 2 * gradients / in_switch)
+    each = (1 - a.zero3_overlap) * shard * (2 * weights + gradients)
+    each = each + visible * replica * 2 * gradients / inner / in_switch
+    unsharded = np.where(columns["fsdp"] > 1, np.inf, once)
+    return np.minimum(unsharded, np.where(inner > 1, each, np.inf))
+
+
+def _gather_s_per_byte(model: CostModel, chips: IntArray, size: IntArray) -> FloatArray:
+    """(m,) seconds per byte of an all-gather at the best rate any group of that size can have."""
+    result = np.zeros(len(size))
+    first, which = distinct([chips, size])
+    for row, (count, members) in enumerate(zip(chips[first], size[first], strict=True)):
+        rate = best_rate(model.fabric(int(count)), int(members))
+        result[row] = (members - 1) / members / rate
+    return result[: len(first)][which]
+
+
+def best_rate(fabric: Fabric, members: int) -> float:
+    """Bytes per second that no ring of that many members exceeds on a fabric.
+
+    Each level crossed offers at most its rate per chip times the members that fit inside the
+    level below; a torus at most both directions of all its axes.
+    """
+    rate = np.inf
+    inside = 1
+    for level in fabric.levels:
+        if members <= inside:
+            break
+        own = max([level.bytes_per_s, *(r for _, r in level.by_group)])
+        if level.torus is not None:
+            own = 2.0 * level.torus.link_bytes_per_s * len(level.torus.dims)
+        if level.peer_bytes_per_s > 0:
+            own = level.peer_bytes_per_s * max(min(members, level.domain) - 1, 1)
+        rate = min(rate, own * inside)
+        inside = max(inside, min(members, level.domain))
+    return float(rate)
+
+
+def _best_networks(model: CostModel, chips: IntArray, size: IntArray) -> GroupCosts:
+    """Least of every cost over all strides that a group of `size` of `chips` could have."""
+    fabrics: dict[Fabric, list[int]] = {}
+    for row, count in enumerate(chips):
+        fabrics.setdefault(model.fabric(int(count)), []).append(row)
+    levels = len(model.cluster.levels)
+    best: FloatArray | None = None
+    for fabric, rows in fabrics.items():
+        sizes, strides, owner = [], [], []
+        for row in rows:
+            for stride in divisors(int(chips[row] // size[row])):
+                sizes.append(int(size[row]))
+                strides.append(stride)
+                owner.append(row)
+        costs = group_costs(fabric, [(np.array(sizes), np.array(strides))])
+        if best is None:
+            best = np.full((costs.features.shape[0], len(chips)), np.inf)
+        np.minimum.at(best.T, np.array(owner), costs.features.T)
+    assert best is not None
+    return GroupCosts(best[:, :, None], levels)

@@ -1,0 +1,269 @@
+"""The space of plans: every mesh crossed with every choice, with a count of what each rule drops.
+
+Meshes are crossed first with what decides most of the time (micro-batch, schedule, interleave and
+layer split: a *skeleton*), then with sharding, sequence parallelism, context-parallel mode and
+recomputation. Offloading, placement orders and clocks come later: they depend on memory, or
+memory does not depend on them.
+
+Choices that are provably the same plan are enumerated once: sharding that shards nothing,
+selective recomputation that drops nothing, a context-parallel mode without context parallelism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.plan import (
+    ALL_TO_ALL,
+    DDP,
+    DEFAULT_ORDER,
+    FULL,
+    INTERLEAVED,
+    NO_RECOMPUTE,
+    ONE_F_ONE_B,
+    RING,
+    SCHEDULES,
+    SELECTIVE,
+    SHARDINGS,
+    SPLITS,
+    ZERO3,
+    BoolArray,
+    IntArray,
+    PlanTable,
+)
+from planner.rules import applicable, divisors
+from planner.search.meshes import Meshes, fits_layers, interleaves
+from planner.search.options import MESH_AXES, SpaceOptions
+
+SKELETON = ("micro_batch", "schedule", "interleave", "split")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skeletons:
+    """Meshes with micro-batch, schedule, interleave and layer split.
+
+    Attributes:
+        meshes: The meshes.
+        mesh_id: (n,) row of `meshes`.
+        columns: `SKELETON`, (n,) each.
+    """
+
+    meshes: Meshes
+    mesh_id: IntArray
+    columns: dict[str, IntArray]
+
+    def __len__(self) -> int:
+        return len(self.mesh_id)
+
+    def take(self, index: IntArray) -> Skeletons:
+        """The skeletons of `index`, with only the meshes that they use."""
+        used, mesh_id = np.unique(self.mesh_id[index], return_inverse=True)
+        return Skeletons(
+            meshes=self.meshes.take(used),
+            mesh_id=mesh_id.ravel().astype(np.int64),
+            columns={name: column[index] for name, column in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Logical plans: no placement order, clock 1.
+
+    Attributes:
+        plans: The plans that every rule allows; `order` is the default one.
+        mesh_id: (n,) row of `meshes` that each plan lives on.
+        meshes: Their meshes.
+        counts: Plans considered, and dropped by each rule.
+    """
+
+    plans: PlanTable
+    mesh_id: IntArray
+    meshes: Meshes
+    counts: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.mesh_id)
+
+    def take(self, index: IntArray) -> Space:
+        """The plans of `index` on the same meshes."""
+        return Space(
+            plans=self.plans.take(index),
+            mesh_id=self.mesh_id[index],
+            meshes=self.meshes,
+            counts=self.counts,
+        )
+
+
+def cross_skeletons(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Skeletons:
+    """Every micro-batch and pipeline on every mesh that the rules allow."""
+    rows = _Rows.of_meshes(meshes)
+    _cross_micro_batch(model, rows, options)
+    _cross_pipeline(model, rows, options)
+    return Skeletons(
+        meshes=meshes,
+        mesh_id=rows.mesh_id,
+        columns={name: rows.columns[name] for name in SKELETON},
+    )
+
+
+def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
+    """Every remaining choice on every skeleton that the rules allow."""
+    rows = _Rows.of_skeletons(skeletons)
+    _cross_sharding(model, rows, options)
+    tp = (rows.columns["tp"] > 1).astype(np.int64)
+    split = {0: [0], 1: [1]} if model.shapes.experts else {0: [0], 1: [0, 1]}
+    rows.cross("sequence_parallel", tp, split)
+    _keep_choice(rows, options, "sequence_parallel", rows.columns["tp"] > 1)
+    heads = model.shapes.heads % (rows.columns["tp"] * rows.columns["cp"]) == 0
+    swaps = (rows.columns["cp"] > 1) & heads
+    rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
+    _keep_choice(rows, options, "cp_mode", rows.columns["cp"] > 1)
+    rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model)})
+    rows.keep(options.allows("recompute", rows.columns["recompute"]))
+    plans = rows.table()
+    keep = np.ones(len(plans), dtype=np.bool_)
+    tally = {"considered": len(plans)}
+    for rule in applicable(model.framework.name):
+        broken = keep & ~rule.holds(model, plans)
+        if broken.any():
+            tally[rule.name] = int(broken.sum())
+            keep &= ~broken
+    at = np.flatnonzero(keep)
+    return Space(
+        plans=plans.take(at), mesh_id=rows.mesh_id[at], meshes=skeletons.meshes, counts=tally
+    )
+
+
+class _Rows:
+    """A table that grows by crossing each row with the choices that its columns admit."""
+
+    def __init__(self, mesh_id: IntArray, columns: dict[str, IntArray]) -> None:
+        self.mesh_id = mesh_id
+        self.columns = columns
+
+    @staticmethod
+    def of_meshes(meshes: Meshes) -> _Rows:
+        """One row per mesh."""
+        return _Rows(
+            np.arange(len(meshes), dtype=np.int64),
+            {name: meshes.columns[name] for name in MESH_AXES},
+        )
+
+    @staticmethod
+    def of_skeletons(skeletons: Skeletons) -> _Rows:
+        """One row per skeleton."""
+        at = skeletons.mesh_id
+        axes = {name: skeletons.meshes.columns[name][at] for name in MESH_AXES}
+        return _Rows(at, {**axes, **skeletons.columns})
+
+    def __len__(self) -> int:
+        return len(self.mesh_id)
+
+    def cross(self, name: str, key: IntArray, choices: dict[int, list[int]]) -> None:
+        """Adds a column: each row is repeated for every choice of its key."""
+        self.cross_many((name,), key, {k: [(c,) for c in v] for k, v in choices.items()})
+
+    def cross_many(
+        self, names: tuple[str, ...], key: IntArray, choices: dict[int, list[tuple[int, ...]]]
+    ) -> None:
+        """Adds several columns at once; see `cross`."""
+        keys = np.array(sorted(choices), dtype=np.int64)
+        sizes = np.array([len(choices[int(k)]) for k in keys], dtype=np.int64)
+        flat = np.array(
+            [choice for k in keys for choice in choices[int(k)]], dtype=np.int64
+        ).reshape(-1, len(names))
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        at = np.searchsorted(keys, key)
+        repeats = sizes[at]
+        source = np.repeat(np.arange(len(key)), repeats)
+        offset = np.arange(len(source)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        picked = flat[starts[at][source] + offset]
+        self.mesh_id = self.mesh_id[source]
+        self.columns = {n: column[source] for n, column in self.columns.items()}
+        for i, name in enumerate(names):
+            self.columns[name] = picked[:, i]
+
+    def keep(self, ok: BoolArray) -> None:
+        """Drops the rows where `ok` is False."""
+        self.mesh_id = self.mesh_id[ok]
+        self.columns = {name: column[ok] for name, column in self.columns.items()}
+
+    def table(self) -> PlanTable:
+        """The rows as plans with the default order and clock 1."""
+        size = len(self)
+        columns = {**self.columns, "offload": np.zeros(size, dtype=np.int64)}
+        columns["sequence_parallel"] = columns["sequence_parallel"].astype(np.bool_)
+        names = {f.name for f in fields(PlanTable)} - {"order", "clock", "stages"}
+        return PlanTable(
+            **{name: columns[name] for name in names},  # type: ignore[arg-type]
+            order=np.full(size, DEFAULT_ORDER, dtype=np.int64),
+            clock=np.ones(size),
+        )
+
+
+def _recomputes(model: CostModel) -> list[int]:
+    """Recomputations that differ: selective drops nothing where no scores are stored."""
+    drops_nothing = (
+        model.assumptions.fused_attention and model.framework.selective == "core-attention"
+    )
+    return [NO_RECOMPUTE, FULL] if drops_nothing else [NO_RECOMPUTE, SELECTIVE, FULL]
+
+
+def _cross_sharding(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+    """No sharding everywhere; zero1 and zero2 over dp x cp; zero3 over fsdp x cp."""
+    offered = [SHARDINGS.index(name) for name in model.framework.shardings]
+    columns = rows.columns
+    shares = (columns["dp"] * columns["cp"] > 1).astype(np.int64)
+    gathers = (columns["fsdp"] * columns["cp"] > 1).astype(np.int64)
+    split = (columns["fsdp"] > 1).astype(np.int64)
+    choices = {}
+    for key in range(8):
+        can_share, can_gather, must_gather = key & 1, key >> 1 & 1, key >> 2 & 1
+        allowed = [] if must_gather else [DDP]
+        if can_share and not must_gather:
+            allowed += [1, 2]
+        if can_gather:
+            allowed += [ZERO3]
+        choices[key] = [code for code in allowed if code in offered]
+    rows.cross("sharding", shares + 2 * gathers + 4 * split, choices)
+    rows.keep(options.allows("sharding", rows.columns["sharding"]))
+
+
+def _cross_micro_batch(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+    """Every divisor of the sequences of one data rank."""
+    local = model.job.global_batch // (rows.columns["dp"] * rows.columns["fsdp"])
+    rows.cross("micro_batch", local, {int(n): divisors(int(n)) for n in np.unique(local)})
+    rows.keep(options.allows("micro_batch", rows.columns["micro_batch"]))
+
+
+def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+    """Schedules, interleaves and layer splits that the framework has and the layers allow."""
+    splits = [SPLITS.index(name) for name in model.framework.splits]
+    offered = [SCHEDULES.index(name) for name in model.framework.schedules]
+    choices: dict[int, list[tuple[int, ...]]] = {}
+    for pp in np.unique(rows.columns["pp"]):
+        if pp == 1:
+            choices[1] = [(ONE_F_ONE_B, 1, splits[0])]
+            continue
+        choices[int(pp)] = [
+            (schedule, v, split)
+            for v in interleaves(model, int(pp))
+            for split in splits
+            if fits_layers(model, int(pp), v, split)
+            for schedule in offered
+            if (schedule == INTERLEAVED) == (v > 1)
+        ]
+    rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
+    data = rows.columns["dp"] * rows.columns["fsdp"] * rows.columns["micro_batch"]
+    m = model.job.global_batch // data
+    rows.keep((rows.columns["interleave"] == 1) | (m % rows.columns["pp"] == 0))
+    for name in ("schedule", "interleave", "split"):
+        _keep_choice(rows, options, name, rows.columns["pp"] > 1)
+
+
+def _keep_choice(rows: _Rows, options: SpaceOptions, name: str, applies: BoolArray) -> None:
+    """Narrows a choice to what the user fixed, on the rows where the choice means anything."""
+    rows.keep(options.allows(name, rows.columns[name]) | ~applies)

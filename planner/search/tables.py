@@ -1,0 +1,263 @@
+"""Separable cost tables: each term once per distinct combination of what it depends on.
+
+A candidate is a (logical plan, placement, clock) triple. Its cost is assembled from five terms:
+
+    layer     (tp, cp, ep, micro-batch, sp, cp mode, recompute, offload) x networks of tp, cp, ep
+    shard     (mesh, sharding, micro-batches) x data-parallel networks       per layer
+    state     (mesh, sharding, offload, layout) x data-parallel networks     per step and stage
+    ends      (tp, cp, micro-batch)                                          embedding and head
+    send      (tp, cp, micro-batch, sp) x network of pp
+
+Two placements of a mesh are the same when every group has the same costs (bandwidth *and*
+latency); only distinct ones are kept. Networks of a group are numbered per group ("classes").
+A row of a term is `offset[logical plan] + code[placement]`, so that candidates need no look-up
+but two gathers and an addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.distinct import distinct
+from planner.network.classes import group_classes
+from planner.network.collectives import GroupCosts
+from planner.network.fabric import Fabric
+from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
+from planner.plan import AXES, ORDERS, IntArray
+
+LAYER_GROUPS = ("tp", "cp", "ep")
+DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placements:
+    """The distinct placements of every mesh.
+
+    Attributes:
+        start: (meshes + 1,) offsets: placements of mesh i are start[i] .. start[i + 1] - 1.
+        order: (p,) index into `planner.plan.ORDERS` of a representative.
+        classes: Group name to (p,) class of its network.
+        costs: Group name to the costs of its classes.
+        ideal: Group name to (meshes,) class whose every cost is the least over the mesh's
+            placements; no placement is cheaper. These classes follow the real ones in `costs`.
+        merged: Placements that cost the same as another of their mesh, not counted in p.
+    """
+
+    start: IntArray
+    order: IntArray
+    classes: dict[str, IntArray]
+    costs: dict[str, GroupCosts]
+    ideal: dict[str, IntArray]
+    merged: int
+
+    @property
+    def count(self) -> IntArray:
+        """(meshes,) distinct placements of each mesh."""
+        return np.diff(self.start)
+
+
+def _distinct_orders(
+    meshes: dict[str, IntArray], allowed: tuple[tuple[str, ...], ...]
+) -> tuple[IntArray, IntArray]:
+    """(mesh, order) pairs: one order per allowed permutation of the axes that exceed 1."""
+    big = np.stack([meshes[axis] > 1 for axis in AXES], axis=1)
+    pattern = big @ (1 << np.arange(len(AXES)))
+    mesh_parts = [np.empty(0, dtype=np.int64)]
+    order_parts = [np.empty(0, dtype=np.int64)]
+    for value in np.unique(pattern):
+        active = [axis for bit, axis in enumerate(AXES) if value >> bit & 1]
+        orders = _representatives(active, allowed)
+        at = np.flatnonzero(pattern == value)
+        mesh_parts.append(np.repeat(at, len(orders)))
+        order_parts.append(np.tile(orders, len(at)))
+    mesh = np.concatenate(mesh_parts)
+    by_mesh = np.argsort(mesh, kind="stable")
+    return mesh[by_mesh], np.concatenate(order_parts)[by_mesh]
+
+
+def _representatives(active: list[str], allowed: tuple[tuple[str, ...], ...]) -> IntArray:
+    """One of the allowed orders for each permutation of the active axes, first come first kept."""
+    seen: dict[tuple[str, ...], int] = {}
+    for order in allowed:
+        seen.setdefault(tuple(a for a in order if a in active), ORDERS.index(order))
+    return np.array(list(seen.values()), dtype=np.int64)
+
+
+def build_placements(
+    model: CostModel,
+    meshes: dict[str, IntArray],
+    orders: tuple[tuple[str, ...], ...] = ORDERS,
+) -> Placements:
+    """The distinct placements of the meshes; see `Placements`.
+
+    Args:
+        model: Gives the network of each chip count.
+        meshes: Columns `AXES`, "ep" and "chips", (m,) each.
+        orders: Orders of the axes to consider, innermost first.
+    """
+    mesh, order = _distinct_orders(meshes, orders)
+    table = Mesh(**{axis: meshes[axis][mesh] for axis in AXES}, ep=meshes["ep"][mesh], order=order)
+    groups = segments(table)
+    fabrics, counts = _fabrics(model, meshes["chips"])
+    chips = counts[mesh]
+    classes: dict[str, IntArray] = {}
+    costs: dict[str, GroupCosts] = {}
+    for name in GROUPS:
+        if name in EXPERT_GROUPS and model.shapes.experts == 0:  # never used
+            classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
+        else:
+            classes[name], costs[name] = _classes(fabrics, chips, groups[name])
+    first, _ = distinct([mesh, *classes.values()])
+    keep = np.sort(first)
+    mesh, order = mesh[keep], order[keep]
+    classes = {name: column[keep] for name, column in classes.items()}
+    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1)).astype(np.int64)
+    ideal = {}
+    for name in GROUPS:
+        ideal[name], costs[name] = _with_ideal(costs[name], classes[name], start)
+    return Placements(
+        start=start,
+        order=order,
+        classes=classes,
+        costs=costs,
+        ideal=ideal,
+        merged=len(table) - len(keep),
+    )
+
+
+def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
+    """Distinct networks, and which of them each mesh lives on.
+
+    Chip counts that see the same levels (all large jobs of a switched cluster) share one.
+    """
+    counts, inverse = np.unique(chips, return_inverse=True)
+    fabrics: list[Fabric] = []
+    which = np.zeros(len(counts), dtype=np.int64)
+    seen: dict[Fabric, int] = {}
+    for index, count in enumerate(counts):
+        fabric = model.fabric(int(count))
+        if fabric not in seen:
+            seen[fabric] = len(fabrics)
+            fabrics.append(fabric)
+        which[index] = seen[fabric]
+    return fabrics, which[inverse.ravel()]
+
+
+def _classes(
+    fabrics: list[Fabric], fabric: IntArray, parts: list[tuple[IntArray, IntArray]]
+) -> tuple[IntArray, GroupCosts]:
+    """Class of each group, and the costs of the classes; groups with equal costs share one."""
+    classes, costs = group_classes(fabrics, fabric, parts)
+    unique, which = np.unique(costs.features, axis=1, return_inverse=True)
+    return which.ravel()[classes].astype(np.int64), GroupCosts(unique, costs.levels)
+
+
+def _with_ideal(
+    costs: GroupCosts, classes: IntArray, start: IntArray
+) -> tuple[IntArray, GroupCosts]:
+    """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
+    features = costs.features[:, classes]
+    best = np.minimum.reduceat(features, start[:-1], axis=1)
+    best[0] = np.maximum.reduceat(features[0], start[:-1])  # larger groups hold smaller shards
+    unique, which = np.unique(best, axis=1, return_inverse=True)
+    merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
+    return (len(costs) + which.ravel()).astype(np.int64), merged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermIndex:
+    """Where the rows of a term are: row = offset[plan] + code[placement].
+
+    Attributes:
+        offset: (n,) per logical plan.
+        code: (p,) per placement.
+        ideal: (meshes,) code of the ideal classes of each mesh.
+        base: (b,) a logical plan that represents each distinct column combination.
+        row_base: (rows,) index into `base` of each row.
+        row_classes: Group name to (rows,) class of each row.
+    """
+
+    offset: IntArray
+    code: IntArray
+    ideal: IntArray
+    base: IntArray
+    row_base: IntArray
+    row_classes: dict[str, IntArray]
+
+    def __len__(self) -> int:
+        return len(self.row_base)
+
+
+def index_term(
+    columns: list[IntArray],
+    mesh_id: IntArray,
+    mesh_scope: IntArray,
+    placements: Placements,
+    groups: tuple[str, ...],
+) -> TermIndex:
+    """Numbers the rows of a term.
+
+    Args:
+        columns: (n,) columns of the logical plans that the term depends on. They must determine
+            the scope of the plan's mesh.
+        mesh_id: (n,) mesh of each plan.
+        mesh_scope: (meshes,) meshes with equal scope share the term's class combinations (for the
+            layer term: equal tp, cp, ep).
+        placements: Distinct placements.
+        groups: The groups whose networks the term depends on.
+    """
+    placement_mesh = np.repeat(np.arange(len(mesh_scope)), placements.count)
+    combos, scope_of_combo, code, ideal = _class_combinations(
+        mesh_scope, placement_mesh, placements, groups
+    )
+    per_scope = np.bincount(scope_of_combo, minlength=int(mesh_scope.max(initial=0)) + 1)
+    scope_start = np.concatenate([[0], np.cumsum(per_scope)])
+    base, which = distinct(columns)
+    base_scope = mesh_scope[mesh_id[base]]
+    sizes = per_scope[base_scope]
+    base_start = np.concatenate([[0], np.cumsum(sizes)])
+    row_base = np.repeat(np.arange(len(base)), sizes)
+    within = np.arange(len(row_base)) - np.repeat(base_start[:-1], sizes)
+    combo = scope_start[base_scope][row_base] + within
+    return TermIndex(
+        offset=base_start[:-1][which],
+        code=code - scope_start[mesh_scope[placement_mesh]],
+        ideal=ideal - scope_start[mesh_scope],
+        base=base,
+        row_base=row_base,
+        row_classes={name: combos[name][combo] for name in groups},
+    )
+
+
+def _class_combinations(
+    scope: IntArray,
+    placement_mesh: IntArray,
+    placements: Placements,
+    groups: tuple[str, ...],
+) -> tuple[dict[str, IntArray], IntArray, IntArray, IntArray]:
+    """Distinct (scope, classes) among real and ideal placements, sorted by scope.
+
+    Returns the classes and scope of each combination, and the combination of every placement and
+    of every mesh's ideal.
+    """
+    scopes = np.concatenate([scope[placement_mesh], scope])
+    columns = {
+        name: np.concatenate([placements.classes[name], placements.ideal[name]]) for name in groups
+    }
+    first, inverse = distinct([scopes, *columns.values()])
+    by_scope = np.argsort(scopes[first], kind="stable")
+    rank = np.empty_like(by_scope)
+    rank[by_scope] = np.arange(len(by_scope))
+    number = rank[inverse]
+    real = len(placement_mesh)
+    rows = first[by_scope]
+    combos = {name: column[rows] for name, column in columns.items()}
+    return combos, scopes[rows], number[:real], number[real:]
+
+
+def scope_of(meshes: dict[str, IntArray], names: tuple[str, ...]) -> IntArray:
+    """(m,) number of the distinct combination of some mesh columns."""
+    return distinct([meshes[name] for name in names])[1]

@@ -1,0 +1,321 @@
+"""From a row of published measurements to a plan, a job and a cluster.
+
+A row gives the architecture, the chips, the mesh and the measured step time; what it leaves out
+is filled in by rules per software (the *era*), and every filled field is listed. The rules are
+those under which the shipped constants were fitted, so a row is never judged by others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from hardware_db import Cluster, FrozenMap, load_cluster
+from models_db import (
+    Attention,
+    Mlp,
+    Model,
+    Moe,
+    Norm,
+    Positions,
+    Published,
+    Window,
+    load_model,
+)
+from planner.errors import InputError
+from planner.frameworks import FRAMEWORKS
+from planner.job import Job
+from planner.plan import Plan
+
+ERA_OF_SET = {
+    "vtrain-multi": "megatron-deepspeed",
+    "vtrain-single": "megatron-deepspeed",
+    "v100tune": "megatron-deepspeed",
+    "v100gpt2": "megatron-deepspeed",
+    "korthikanti22": "megatron-2022",
+    "bloomtune": "megatron-2022",
+    "bloom": "megatron-2022",
+    "mtnlg": "megatron-2022",
+    "nemo2208": "megatron-2022",
+    "nanotron-top5": "nanotron",
+    "nanotron-rest": "nanotron",
+    "mpt": "llm-foundry",
+    "titan": "torch-fsdp",
+    "titanold": "torch-fsdp",
+    "ibm": "torch-fsdp",
+    "fmsfsdp": "torch-fsdp",
+    "kempner": "torch-fsdp",
+    "automodel": "torch-fsdp",
+    "ironwood": "jax",
+    "tpurec": "jax",
+    "gpurec": "jax",
+    "trn1": "neuron",
+}
+_FRAMEWORK_OF_ERA = {
+    "megatron-deepspeed": "megatron",
+    "megatron-2022": "megatron",
+    "megatron-core": "megatron",
+    "nanotron": "nanotron",
+    "llm-foundry": "fsdp",
+    "torch-fsdp": "torchtitan",
+    "jax": "jax",
+    "neuron": "jax",
+}
+_NO_RECOMPUTE_SETS = ("nemo", "mbridge", "mlperf", "vtrain-single", "nanotron", "simumax")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One published run as the cost model takes it.
+
+    Attributes:
+        key: Identifier of the row.
+        group: Rows with the same group are plans of one job.
+        set_name: Set of similar rows.
+        plan, job, cluster: As reconstructed.
+        measured_step_time_s: As published.
+        filled: Fields that the row leaves out, with the value taken.
+    """
+
+    key: str
+    group: str
+    set_name: str
+    plan: Plan
+    job: Job
+    cluster: Cluster
+    measured_step_time_s: float
+    filled: dict[str, str]
+
+
+def run_of(row: Mapping[str, str], set_name: str) -> Run:
+    """The run of a row.
+
+    Raises:
+        InputError: The row lacks a field that no rule fills, or contradicts itself.
+    """
+    filled: dict[str, str] = {}
+    era = ERA_OF_SET.get(set_name, "megatron-core")
+    framework = FRAMEWORKS[_FRAMEWORK_OF_ERA[era]]
+    cluster = _cluster(row, filled)
+    model = _model(row)
+    precision = {"nvfp4": "fp4", "": "bf16", "int8": "fp8"}.get(row["precision"], row["precision"])
+    plan = _plan(row, set_name, era, filled)
+    job = Job(
+        model=model,
+        seq_len=_whole(row, "seq_len"),
+        global_batch=_whole(row, "global_batch_seqs"),
+        precision=precision,
+        kind="lora" if "lora" in set_name or "LoRA" in row["model_name"] else "pretrain",
+        framework=framework,
+        era=era,
+    )
+    return Run(
+        key=row["id"],
+        group=row["group"],
+        set_name=set_name,
+        plan=plan,
+        job=job,
+        cluster=cluster,
+        measured_step_time_s=float(row["step_time_s"]),
+        filled=filled,
+    )
+
+
+def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int:
+    text = row[name]
+    if text:
+        return int(float(text))
+    if default is None:
+        raise InputError(f"{row['id']}: {name} is missing")
+    return default
+
+
+def _plan(row: Mapping[str, str], set_name: str, era: str, filled: dict[str, str]) -> Plan:
+    chips = _whole(row, "n_chips")
+    tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
+    ep = _whole(row, "ep", 1)
+    if chips % (tp * pp * cp):
+        raise InputError(f"{row['id']}: {chips} chips do not divide into tp {tp} pp {pp} cp {cp}")
+    data = chips // (tp * pp * cp)
+    batch = _whole(row, "global_batch_seqs")
+    if not row["micro_batch_seqs"]:
+        filled["micro_batch"] = "1" if pp > 1 else "batch / data ranks"
+    micro = _whole(row, "micro_batch_seqs", 1 if pp > 1 else max(batch // data, 1))
+    sharding = row["sharding"] or ("ddp" if era.startswith("megatron-d") else "zero1")
+    if not row["sharding"]:
+        filled["sharding"] = sharding
+    if data * cp == 1:
+        sharding = "ddp"
+    sequence_parallel = row["sp"] == "1"
+    if row["sp"] == "" and era in ("megatron-core", "torch-fsdp", "jax"):
+        filled["sequence_parallel"], sequence_parallel = "true", True
+    recompute = row["recompute"] or _recompute(set_name, filled)
+    layers = _whole(row, "n_layers")
+    interleave = min(_whole(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
+    fsdp = sharding == "zero3"
+    return Plan(
+        dp=1 if fsdp else data,
+        fsdp=data if fsdp else 1,
+        tp=tp,
+        cp=cp,
+        ep=ep,
+        pp=pp,
+        micro_batch=micro,
+        schedule="interleaved" if interleave > 1 else "1f1b",
+        interleave=interleave,
+        sharding=sharding,
+        sequence_parallel=sequence_parallel and tp > 1,
+        recompute=recompute,
+        split=_split(layers, pp, interleave),
+    )
+
+
+def _split(layers: int, pp: int, interleave: int) -> str:
+    chunks = pp * interleave
+    if layers % chunks == 0:
+        return "even"
+    return "even-counted" if (layers + 2) % chunks == 0 else "front"
+
+
+def _recompute(set_name: str, filled: dict[str, str]) -> str:
+    value = "none" if set_name.startswith(_NO_RECOMPUTE_SETS) else "full"
+    filled["recompute"] = value
+    return value
+
+
+def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
+    """The chip's default cluster with the row's node size and network."""
+    cluster = load_cluster(row["hardware"])
+    first = cluster.levels[0]
+    node = _whole(row, "chips_per_node", cluster.node_chips)
+    domain = first.domain_chips or node
+    per_chip = _network_bytes_per_s(row["inter_node_net"], node)
+    if first.torus is None and domain <= 16 and node != domain:
+        levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
+        levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
+        cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
+    if per_chip is not None:
+        outer = tuple(
+            replace(lv, bandwidth_bytes_per_s=per_chip, peer_bandwidth_bytes_per_s=per_chip)
+            if lv.kind == "scale-out"
+            else lv
+            for lv in cluster.levels
+        )
+        cluster = replace(cluster, levels=outer)
+    elif not row["inter_node_net"]:
+        filled["network"] = f"that of {cluster.name}"
+    return cluster
+
+
+def _network_bytes_per_s(text: str, node: int) -> float | None:
+    """Bytes per second and chip that a printed network gives, or None for the default."""
+    if "Omni-Path" in text:
+        return 4 * 12.5e9 / node
+    if match := re.search(r"(\d+) ?Gb/s per GPU", text):
+        return float(match.group(1)) * 1e9 / 8
+    if match := re.search(r"\((\d+) Gb/s per node\)", text):
+        return float(match.group(1)) * 1e9 / 8 / node
+    if match := re.match(r"(\d+)x HDR", text):
+        return int(match.group(1)) * 25e9 / node
+    if match := re.search(r"(\d+) ?Gbps", text):
+        return float(match.group(1)) * 1e9 / 8 / node
+    return None
+
+
+_KNOWN = {
+    "DeepSeek-V3": "deepseek-v3",
+    "deepseek-v3": "deepseek-v3",
+    "GPT-OSS-120B": "gpt-oss-120b",
+    "GPT-OSS-20B": "gpt-oss-20b",
+    "Qwen3-30B": "qwen3-30b-a3b",
+    "Qwen3-235B": "qwen3-235b-a22b",
+    "Llama4-Scout": "llama4-scout",
+}
+
+
+def _model(row: Mapping[str, str]) -> Model:
+    for prefix, name in _KNOWN.items():
+        if row["model_name"].startswith(prefix):
+            return load_model(name)
+    return _dense_model(
+        row["model_name"],
+        _whole(row, "n_layers"),
+        _whole(row, "d_model"),
+        _whole(row, "n_heads"),
+        _whole(row, "n_kv_heads", _whole(row, "n_heads")),
+        _whole(row, "d_ff"),
+        row["gated_mlp"] == "1",
+        _whole(row, "vocab"),
+        _whole(row, "seq_len"),
+        tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
+    )
+
+
+@cache
+def _dense_model(
+    title: str,
+    layers: int,
+    hidden: int,
+    heads: int,
+    kv_heads: int,
+    width: int,
+    gated: bool,
+    vocab: int,
+    seq_len: int,
+    experts: tuple[int, ...],
+) -> Model:
+    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions, no ties."""
+    count, top, expert_width = experts
+    moe = Moe(
+        experts=count,
+        experts_per_token=top,
+        expert_hidden=expert_width,
+        shared_experts=0,
+        shared_expert_hidden=0,
+        shared_expert_gate=False,
+        first_dense_layers=0,
+        layer_period=1,
+        router_bias=False,
+    )
+    window: Window | None = None
+    return Model(
+        name=title,
+        title=title,
+        family="published run",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=hidden // heads,
+        vocab_size=vocab,
+        seq_len=seq_len,
+        tied_embeddings=False,
+        parallel_block=False,
+        attention=Attention(
+            kind="mha" if kv_heads == heads else "gqa",
+            v_head_dim=hidden // heads,
+            q_lora_rank=None,
+            kv_lora_rank=None,
+            qk_nope_head_dim=None,
+            qk_rope_head_dim=None,
+            bias=(),
+            qk_norm="none",
+            sinks=False,
+        ),
+        window=window,
+        mlp=Mlp(hidden=None if count else width, gated=gated, bias=False),
+        norm=Norm(kind="rmsnorm", bias=False, per_layer=2, final=True, embedding=False),
+        positions=Positions(kind="rope", max_positions=None),
+        moe=moe if count else None,
+        mtp_modules=0,
+        published=Published(
+            total_parameters=None,
+            active_parameters=None,
+            other_parameters=0,
+            active_includes_input_embeddings=True,
+        ),
+        quantities=FrozenMap({}),
+        sources=FrozenMap({}),
+    )
