@@ -1,0 +1,163 @@
+"""Predicted against published step times, per set of runs; the data are the user's files.
+
+--runs names a CSV file with one published run per row. Columns (empty cells are filled by the
+rules of `planner.validation.rows`, which also lists what each may hold):
+
+  id, group, model_name           text; rows of one group are plans of one job
+  n_layers, d_model, n_heads, n_kv_heads, d_ff, gated_mlp (0/1), vocab, seq_len
+  moe_experts, moe_topk, moe_d_ff
+  hardware                        a chip or cluster of planner's database
+  n_chips, chips_per_node, inter_node_net
+  tp, sp (0/1), pp, interleave_v, cp, ep, sharding, micro_batch_seqs, recompute
+  global_batch_seqs, precision
+  step_time_s                     measured; rows without it are left out
+
+--sets names a CSV file with the columns id, set (which rules fill gaps), and, if it has them,
+gold (1: the row counts) and split (fit: constants were fitted to it; test: they were not).
+Rows that are in only one of the files are left out and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import measuring
+from measuring import Report, Table
+
+from planner.assumptions import calibrated
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.errors import InputError
+from planner.plan import PlanTable
+from planner.validation.rows import Run, run_of
+
+_NEEDED = {
+    "--runs": ("id", "hardware", "n_chips", "step_time_s", "model_name"),
+    "--sets": ("id", "set"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One run, predicted.
+
+    Attributes:
+        set_name, split: As in the sets file ("" without a split).
+        error: Predicted over measured step time, minus one.
+    """
+
+    set_name: str
+    split: str
+    error: float
+
+
+def predicted_s(run: Run) -> float:
+    """Step time of a published run with the shipped constants.
+
+    Raises:
+        InputError: The plan or the cluster cannot be used.
+    """
+    assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
+    model = CostModel.build(run.job, run.cluster, assumptions)
+    return float(evaluate_table(model, PlanTable.from_plans([run.plan])).step_time_s[0])
+
+
+def outcomes(
+    runs: dict[str, dict[str, str]], sets: Iterable[dict[str, str]], *, all_rows: bool
+) -> tuple[list[Outcome], dict[str, int]]:
+    """Predictions of all usable rows, and how many were left out why."""
+    found: list[Outcome] = []
+    left_out: dict[str, int] = defaultdict(int)
+    for entry in sets:
+        row = runs.get(entry["id"])
+        if row is None:
+            left_out["in no runs file"] += 1
+        elif not row["step_time_s"]:
+            left_out["no step time"] += 1
+        elif not all_rows and entry.get("gold", "1") != "1":
+            left_out["not gold"] += 1
+        else:
+            try:
+                run = run_of(row, entry["set"])
+                error = predicted_s(run) / run.measured_step_time_s - 1
+            except InputError:
+                left_out["not usable"] += 1
+                continue
+            found.append(Outcome(set_name=entry["set"], split=entry.get("split", ""), error=error))
+    return found, dict(left_out)
+
+
+def summary(name: str, rows: Sequence[Outcome]) -> dict[str, Any]:
+    """One row of the table."""
+    errors = [row.error for row in rows]
+    sizes = [abs(error) for error in errors]
+    return {
+        "set": name,
+        "rows": len(rows),
+        "mean abs error %": 100 * statistics.mean(sizes),
+        "median abs error %": 100 * statistics.median(sizes),
+        "largest error %": 100 * max(errors, key=abs),
+        "bias %": 100 * statistics.mean(errors),
+        "within 10 %": 100 * sum(size <= 0.1 for size in sizes) / len(sizes),
+        "within 20 %": 100 * sum(size <= 0.2 for size in sizes) / len(sizes),
+    }
+
+
+def read(path: Path, flag: str, parser: argparse.ArgumentParser) -> list[dict[str, str]]:
+    """The rows of a CSV file; ends the program with one line when it cannot be used."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError) as error:
+        parser.error(f"{flag} {path}: {error}")
+    missing = [name for name in _NEEDED[flag] if not rows or name not in rows[0]]
+    if missing:
+        parser.error(f"{flag} {path}: no column {missing[0]!r}; see --help")
+    return rows
+
+
+def tables(found: list[Outcome]) -> list[Table]:
+    """Per set, and over all rows by split."""
+    by_set: dict[str, list[Outcome]] = defaultdict(list)
+    by_split: dict[str, list[Outcome]] = defaultdict(list)
+    for row in found:
+        by_set[row.set_name].append(row)
+        by_split[row.split or "no split"].append(row)
+    per_set = [summary(name, rows) for name, rows in sorted(by_set.items())]
+    overall = [summary(name, rows) for name, rows in sorted(by_split.items())]
+    overall.append(summary("all", found))
+    return [
+        Table(title="Step time, predicted over measured, by set", rows=per_set),
+        Table(title="All sets, by split", rows=overall),
+    ]
+
+
+def main() -> int:
+    """Predicts, prints, and returns the exit status."""
+    parser = measuring.parser(__doc__ or "")
+    parser.add_argument("--runs", type=Path, required=True, metavar="RUNS.csv")
+    parser.add_argument("--sets", type=Path, required=True, metavar="SETS.csv")
+    parser.add_argument("--all-rows", action="store_true", help="also rows that are not gold")
+    options = parser.parse_args()
+    runs = {row["id"]: row for row in read(options.runs, "--runs", parser)}
+    sets = read(options.sets, "--sets", parser)
+    found, left_out = outcomes(runs, sets, all_rows=options.all_rows)
+    if not found:
+        parser.error("no row can be predicted; see --help for the columns")
+    report = Report(name="accuracy", tables=tables(found), facts={"left out": left_out})
+    listed = ", ".join(f"{name} {count}" for name, count in sorted(left_out.items()))
+    report.notes.append(f"Left out: {listed or 'nothing'}.")
+    measuring.show(report, options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

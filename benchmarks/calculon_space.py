@@ -1,0 +1,141 @@
+"""The search space of calculon as a list of products, so that it can be counted and sampled.
+
+Follows the loops of `calculon/llm/optimal_execution.py` (calculon 0.1.0, commit caa4b11) with its
+default flags; the factorizations come from the user's checkout itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+Execution = dict[str, Any]
+_NO_YES = (True, False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """calculon as found in a folder.
+
+    Attributes:
+        package: Its top module.
+        llm: Its class `Llm`.
+        path: The folder.
+    """
+
+    package: Any
+    llm: Any
+    path: Path
+
+    def record(self, folder: str, name: str) -> Any:
+        """A JSON file of the checkout."""
+        return json.loads((self.path / folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def load(path: Path) -> Checkout:
+    """Imports calculon from a checkout.
+
+    Its command line imports psutil for the default of one flag; an empty module stands in where
+    it is not installed.
+
+    Raises:
+        FileNotFoundError: The folder does not hold calculon.
+    """
+    if not (path / "calculon" / "llm" / "llm.py").is_file():
+        raise FileNotFoundError(f"{path}: no calculon/llm/llm.py in this folder")
+    try:
+        importlib.import_module("psutil")
+    except ImportError:
+        stand_in = types.ModuleType("psutil")
+        stand_in.cpu_count = lambda logical=True: 1  # type: ignore[attr-defined]
+        sys.modules["psutil"] = stand_in
+    sys.path.insert(0, str(path))
+    package = importlib.import_module("calculon")
+    return Checkout(package=package, llm=importlib.import_module("calculon.llm").Llm, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Executions that share their fixed fields and take every combination of the others."""
+
+    fixed: Execution
+    choices: dict[str, tuple[Any, ...]]
+
+    def __len__(self) -> int:
+        return prod(len(values) for values in self.choices.values())
+
+    def at(self, index: int) -> Execution:
+        """One execution, by mixed radix."""
+        execution = dict(self.fixed)
+        for name, values in self.choices.items():
+            index, digit = divmod(index, len(values))
+            execution[name] = values[digit]
+        return execution
+
+
+def products(llm: Any, app: Any, system: Any, chips: int, batch: int) -> Iterator[Product]:
+    """The whole space as products."""
+    for tp in llm.get_all_tensor_parallelisms(chips, app.hidden, app.attn_heads):
+        for pp in llm.get_all_pipeline_parallelisms(chips, tp, app.num_blocks):
+            dp = llm.get_data_parallelism(chips, tp, pp)
+            if dp > batch:
+                continue
+            fixed = {
+                "num_procs": chips,
+                "tensor_par": tp,
+                "pipeline_par": pp,
+                "data_par": dp,
+                "batch_size": batch // dp * dp,
+                "datatype": "float16",
+                "attention_type": "multihead",
+                "fused_activation": True,
+                "training": True,
+            }
+            for recompute in ("full", "attn_only", "none"):
+                for exchange in ("ar", "p2p_rs_ag", "rs_ag"):
+                    kind = {"activation_recompute": recompute, "tensor_par_comm_type": exchange}
+                    choices = _choices(llm, app, system, {**fixed, **kind})
+                    yield Product(fixed={**fixed, **kind}, choices=choices)
+
+
+def _choices(llm: Any, app: Any, system: Any, x: Execution) -> dict[str, tuple[Any, ...]]:
+    """What remains free once parallelism, recomputation and exchange are given."""
+    tp, pp, dp = x["tensor_par"], x["pipeline_par"], x["data_par"]
+    recompute = x["activation_recompute"]
+    tiers = tuple(range(system.num_networks))
+    host = system.mem2.capacity > 0
+    redo = llm.can_redo_ag(x["tensor_par_comm_type"], recompute)
+
+    def when(condition: bool, values: tuple[Any, ...], otherwise: Any) -> tuple[Any, ...]:
+        return values if condition else (otherwise,)
+
+    sizes = llm.get_valid_microbatch_sizes(app.seq_size, tp, dp, x["batch_size"], pp)
+    return {
+        "pipeline_interleaving": tuple(llm.get_valid_pipeline_interleavings(app.num_blocks, pp)),
+        "optimizer_sharding": when(dp > 1, _NO_YES, False),
+        "seq_par_ag_redo": when(redo, _NO_YES, False),
+        "data_par_overlap": when(dp > 1, _NO_YES, False),
+        "tensor_par_overlap": when(tp > 1, ("none", "ring", "pipe"), "none"),
+        "weight_offload": when(host, _NO_YES, False),
+        "activations_offload": when(host and recompute != "full", _NO_YES, False),
+        "optimizer_offload": when(host, _NO_YES, False),
+        "microbatch_size": tuple(sizes),
+        "tensor_par_net": when(tp > 1, tiers, 0),
+        "pipeline_par_net": when(pp > 1, tiers, 0),
+        "data_par_net": when(dp > 1, tiers, 0),
+    }
+
+
+def sample(space: list[Product], count: int, seed: int) -> list[Execution]:
+    """Executions drawn uniformly from the whole space, with replacement."""
+    drawn = random.Random(seed)
+    picked = drawn.choices(space, weights=[len(part) for part in space], k=count)
+    return [part.at(drawn.randrange(len(part))) for part in picked]
