@@ -1,0 +1,222 @@
+"""`planner.solve` and `planner.evaluate`: the objects, and the same answers as the command line."""
+
+import dataclasses
+import itertools
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.command import solve as by_flags
+
+import planner
+from planner.request import request_from, resolve
+from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.search.engine import Search
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+
+ASKED: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
+FLAGS = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")
+
+
+@pytest.fixture(scope="module")
+def answer() -> SolveResult:
+    """The answer to a small question."""
+    return planner.solve(**ASKED)
+
+
+def test_the_objects(answer: SolveResult) -> None:
+    assert isinstance(answer, SolveResult)
+    assert isinstance(answer.best, PlanResult)
+    assert isinstance(answer.best.plan, planner.Plan)
+    assert answer.best.chips == answer.best.plan.chips == 8
+    assert answer.status == "optimal"
+    assert answer.gap == 0.0
+    assert all(isinstance(point, PlanResult) for point in answer.front)
+
+
+def test_the_command_line_says_the_same(answer: SolveResult) -> None:
+    document = by_flags(*FLAGS)
+    mine = json.loads(json.dumps(answer.to_dict()))
+    mine.pop("seconds")
+    document.pop("seconds")
+    assert mine == document
+
+
+def test_the_answer_is_json_and_prints(answer: SolveResult) -> None:
+    json.dumps(answer.to_dict(), allow_nan=False)
+    html = answer._repr_html_()
+    assert "gpt3-125m" in html
+    assert "optimal" in html
+
+
+def test_results_are_immutable(answer: SolveResult) -> None:
+    assert answer.best is not None
+    for thing, name in ((answer, "status"), (answer.best, "mfu"), (answer.best.plan, "dp")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(thing, name, 0)
+    with pytest.raises((AttributeError, TypeError)):
+        answer.best.invented = 1  # type: ignore[attr-defined]
+
+
+def test_the_parts_of_a_result_cannot_be_changed_either() -> None:
+    """A frozen record with mutable dictionaries inside is frozen in name only."""
+    answer = planner.solve(**ASKED, chips_exact=True)
+    assert answer.best is not None
+    with pytest.raises(TypeError):
+        answer.best.time_s["compute"] = 0.0
+    with pytest.raises(TypeError):
+        answer.job["chips"] = 0
+
+
+def test_evaluating_the_best_plan_gives_its_costs(answer: SolveResult) -> None:
+    assert answer.best is not None
+    again = planner.evaluate(answer.best.plan, **ASKED)
+    assert isinstance(again, EvaluateResult)
+    assert again.result == answer.best
+    assert again.fits
+    assert again.warnings == ()
+    for point in answer.front:
+        assert planner.evaluate(point.plan, **ASKED).result == point
+
+
+def test_evaluate_takes_a_path_as_text_or_path(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    by_flags(*FLAGS, "-o", path)
+    one, other = planner.evaluate(path), planner.evaluate(str(path))
+    assert one == other
+    faster = planner.evaluate(path, hardware="h200-sxm5-141")
+    assert faster.job["chip"] == "h200-sxm5-141"
+
+
+def test_evaluate_renders_in_a_notebook(answer: SolveResult) -> None:
+    assert answer.best is not None
+    again = planner.evaluate(answer.best.plan, **ASKED)
+    assert "step time" in again._repr_html_()
+
+
+def test_the_shortest_plan() -> None:
+    """`planner.Plan(dp=8)` is a plan; nobody should have to switch sequence parallelism off."""
+    assert planner.evaluate(planner.Plan(dp=8), **ASKED).fits
+
+
+def test_stages_by_hand() -> None:
+    def seconds(*layers: int) -> float:
+        plan = planner.Plan(
+            dp=4,
+            pp=2,
+            micro_batch=8,
+            sequence_parallel=False,
+            stages=tuple(planner.Stage(layers=n) for n in layers),
+        )
+        return planner.evaluate(plan, **ASKED).result.step_time_s
+
+    assert seconds(6, 6) < seconds(9, 3)
+
+
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"model": "gpt3-125m"}, "chips"),
+    ({"chips": 8}, "model: is missing"),
+    ({**ASKED, "chps": 8}, "chips"),
+    ({**ASKED, "chips": 0}, "chips: 0"),
+    ({**ASKED, "min_mfu": float("nan")}, "min_mfu"),
+    ({**ASKED, "fix": {"tq": [1]}}, "tq"),
+    ({**ASKED, "model": "gpt3-125"}, "gpt3-125m"),
+])  # fmt: skip
+def test_bad_questions_raise_input_errors(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(planner.InputError, match=words):
+        planner.solve(**fields)
+
+
+@pytest.mark.parametrize("value", [8, "8", np.int64(8)])
+def test_numbers_that_python_people_pass(value: Any) -> None:
+    """numpy integers come out of every loop over an array."""
+    found = planner.solve(**{**ASKED, "chips": value}, chips_exact=True)
+    assert found.best is not None
+    assert found.best.chips == 8
+
+
+def test_paths_that_python_people_pass(tmp_path: Path) -> None:
+    example = resources.files("models_db") / "data" / "examples" / "my-model.yaml"
+    path = tmp_path / "my.yaml"
+    path.write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    found = planner.solve(model=path, hardware="h100-sxm5-80", chips=8, chips_exact=True)
+    assert found.status == "optimal"
+
+
+def test_fix_takes_numbers_and_lists() -> None:
+    one = planner.solve(**ASKED, fix={"tp": 2}, chips_exact=True)
+    other = planner.solve(**ASKED, fix={"tp": ["2"]}, chips_exact=True)
+    assert one.best == other.best
+
+
+def test_progress_is_reported() -> None:
+    seen: list[tuple[str, int, int]] = []
+    planner.solve(
+        **{**ASKED, "chips": 64}, chips_exact=True,
+        on_progress=lambda what, done, of: seen.append((what, done, of)),
+    )  # fmt: skip
+    assert seen
+    assert all(0 <= done <= of for _, done, of in seen)
+
+
+def test_an_exception_from_progress_stops_the_search() -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        planner.solve(**{**ASKED, "chips": 64}, on_progress=stop)
+
+
+def test_infeasible_is_an_answer_not_an_exception() -> None:
+    found = planner.solve(model="gpt3-175b", hardware="h100-sxm5-80", chips=8)
+    assert found.status == "infeasible"
+    assert found.best is None
+    assert found.diagnosis is not None
+    assert found.diagnosis.remedies
+    assert "memory" in found._repr_html_()
+
+
+def everything(**fields: Any) -> np.ndarray:
+    """(c, 3) the whole front of time, energy and memory without any bound."""
+    resolved = resolve(request_from({**ASKED, **fields}))
+    search = Search(
+        model=resolved.cost, options=SpaceOptions(), limits=Limits(), with_memory=True,
+        bounded=False,
+    )  # fmt: skip
+    points: np.ndarray = search.run((8,)).points
+    return points
+
+
+@pytest.mark.parametrize("job", [
+    {}, {"model": "gpt3-1.3b", "hardware": "tpu-v5p"},
+    {"model": "deepseek-v2-lite", "hardware": "mi300x"},
+])  # fmt: skip
+def test_each_objective_is_the_least_of_the_whole_space(job: dict[str, Any]) -> None:
+    fields = {"batch_tokens": 2**18, **job}
+    points = everything(**fields)
+    least = {
+        "time": points[:, 0].min(),
+        "energy": points[:, 1].min(),
+        "edp": (points[:, 0] * points[:, 1]).min(),
+        "memory": points[:, 2].min(),
+    }
+    for objective, value in least.items():
+        found = planner.solve(**{**ASKED, **fields}, objective=objective, chips_exact=True)
+        assert found.status == "optimal"
+        assert found.objective == pytest.approx(value, rel=1e-12), objective
+        assert found.bound == found.objective
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
+def test_the_front_has_the_objectives_that_were_asked_for(objective: str) -> None:
+    """A best plan for memory does not turn the front of time and energy into another one."""
+    by_time = planner.solve(**ASKED, chips_exact=True)
+    found = planner.solve(**ASKED, chips_exact=True, objective=objective)
+    points = [(point.step_time_s, point.energy_per_step_j) for point in found.front]
+    for one, other in itertools.permutations(points, 2):
+        assert one[0] < other[0] or one[1] < other[1], "dominated in time and energy"
+    assert found.front == by_time.front

@@ -1,0 +1,1 @@
+"""Tests of the command line, and what other tests need to run it."""

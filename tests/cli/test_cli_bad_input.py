@@ -1,0 +1,288 @@
+"""Bad input by flags: exit code 2, one clear line per mistake, no traceback, nothing written."""
+
+import re
+from pathlib import Path
+
+import pytest
+from cli.command import planner, refused, solve
+
+SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80")
+
+
+def asked(*flags: object) -> list[str]:
+    """The mistakes of `planner solve` on a small job with these flags."""
+    given = [str(flag) for flag in flags]
+    base = [*SMALL] if "--chips" in given else [*SMALL, "--chips", "8"]
+    return refused("solve", *base, *given)
+
+
+def one(*flags: object) -> str:
+    """The single mistake of `planner solve` with these flags."""
+    lines = asked(*flags)
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.mark.parametrize("chips", ["0", "-1", "-8"])
+def test_no_chips_or_fewer(chips: str) -> None:
+    line = one("--chips", chips)
+    assert line.startswith(f"chips: {chips}")
+    assert "1" in line.removeprefix(f"chips: {chips}"), "says what is allowed"
+
+
+def test_chips_that_are_not_whole() -> None:
+    assert one("--chips", "1.5") == "chips: '1.5' is not a whole number; nearest: 2"
+
+
+@pytest.mark.parametrize("chips", ["1000000000000", "1e12", "1T", "1000G"])
+def test_a_trillion_chips(chips: str) -> None:
+    line = one("--chips", chips)
+    assert re.search(r"1000000000000|1,000,000,000,000", line)
+    assert re.search(r"262144|262,144", line), "names the largest that is allowed"
+
+
+@pytest.mark.parametrize("chips", ["10^12", "abc", "", "nan", "inf", "1e999", "1e300P", "²", "8 8"])
+def test_chips_that_are_no_number(chips: str) -> None:
+    assert one("--chips", chips).startswith("chips: ")
+
+
+@pytest.mark.parametrize(("chips", "near"), [("13", ("8", "16")), ("127", ("120", "128"))])
+def test_a_prime_that_no_mesh_of_whole_nodes_can_use(chips: str, near: tuple[str, str]) -> None:
+    line = one("--chips", chips)
+    assert chips in line
+    assert "nodes of 8" in line
+    assert all(number in line for number in near)
+
+
+def test_a_prime_that_no_torus_slice_has() -> None:
+    lines = refused("solve", "--model", "llama2-13b", "--chips", "13")
+    assert lines == [
+        "chips: tpu-v5p cannot give 13 chips (it is divided into torus slices); "
+        "the nearest counts are 8 and 16"
+    ]
+
+
+def test_a_prime_that_pure_data_parallelism_can_use() -> None:
+    answer = solve(
+        "--model", "gpt3-125m", "--hardware", "gh200-ndr", "--chips", 13,
+        "--batch-tokens", 13 * 16 * 2048, "--axes", "dp,fsdp", "--chips-exact",
+    )  # fmt: skip
+    mesh = answer["best"]["mesh"]
+    assert mesh["dp"] * mesh["fsdp"] == 13
+    assert answer["status"] == "optimal"
+
+
+def test_a_prime_that_divides_nothing_says_which_batch_it_would_divide() -> None:
+    outcome = planner(
+        "solve", "--model", "gpt3-125m", "--hardware", "gh200-ndr", "--chips", 8191,
+        "--batch-tokens", 2048 * 4096,
+    )  # fmt: skip
+    assert outcome.code == 3
+    assert "8,191" in outcome.out
+    assert f"--batch-tokens {8191 * 2048}" in outcome.out
+    assert "--chips 8192" in outcome.out
+
+
+def test_a_batch_that_does_not_divide_names_the_nearest() -> None:
+    line = one("--seq-len", 4096, "--batch-tokens", 5_000_000)
+    assert line.startswith("batch-tokens: 5,000,000 tokens")
+    assert "4,997,120 or 5,001,216" in line  # 1220 and 1221 sequences of 4096
+    assert "4,096" in one("--seq-len", 4096, "--batch-tokens", 100)
+
+
+@pytest.mark.parametrize("seq_len", ["0", "-1", "2.5", "1e9", "nan"])
+def test_sequence_lengths(seq_len: str) -> None:
+    assert one("--seq-len", seq_len).startswith("seq-len: ")
+
+
+def test_heads_that_tp_does_not_divide() -> None:
+    """GPT-3 125M has 12 heads: tp 5 is impossible, and the answer says why and what divides."""
+    outcome = planner(
+        "solve", *SMALL, "--chips", "40", "--batch-tokens", 40 * 8 * 2048, "--fix", "tp=5"
+    )
+    assert outcome.code in (2, 3)
+    said = " ".join((outcome.out + outcome.err).split())
+    assert "12" in said, "the number of heads"
+    assert "heads" in said
+    assert re.search(r"tp[ =]4|4 or 6|4 and 6", said), "the nearest that divides"
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("flag", "value", "words"), [
+    ("--model", "gpt3-125n", "gpt3-125m"),
+    ("--model", "lama2-13b", "llama2-13b"),
+    ("--hardware", "dgx-h100", "dgx-h100-ndr"),
+    ("--hardware", "h100-sxm5", "h100-sxm5-80"),
+    ("--hardware", "h100-sxm", "h100-sxm5-80"),
+    ("--hardware", "tpu-v5q", "tpu-v5p"),
+    ("--framework", "megatro", "megatron"),
+    ("--framework", "nonsense", "deepspeed, fsdp, jax, megatron, nanotron, torchtitan"),
+    ("--precision", "bf17", "bf16"),
+    ("--precision", "fp4", "bf16"),  # H100 has no fp4: says what it has
+    ("--job", "pretraining", "pretrain, finetune, lora"),
+    ("--era", "megatron", "megatron-core"),
+    ("--objective", "speed", "time, energy, edp, memory"),
+    ("--placement", "some", "framework, all"),
+    ("--front", "time", "time, energy"),
+    ("--front", "time,energy,money", "memory"),
+    ("--front", "", "time"),
+    ("--axes", "tp,xp", "tp, cp, pp, dp, fsdp, ep"),
+    ("--axes", "", "tp, cp, pp, dp, fsdp, ep"),
+    ("--fix", "tp", "FIELD=VALUES"),
+    ("--fix", "tp=", "FIELD=VALUES"),
+    ("--fix", "=8", "FIELD=VALUES|unknown field"),
+    ("--fix", "tpp=8", "'tpp'.*tp, cp, pp, dp"),
+    ("--fix", "tp=0", "positive whole number"),
+    ("--fix", "tp=1.5", "positive whole number"),
+    ("--fix", "tp=²", "positive whole number"),
+    ("--fix", "sharding=zero4", "ddp, zero1, zero2, zero3"),
+    ("--fix", "sequence_parallel=maybe", "true or false"),
+    ("--assumptions", "roofline2", "calibrated"),
+    ("--assumptions", "absent.yaml", "absent.yaml: cannot be read"),
+    ("--max-memory", "80Gb", "80GB"),
+    ("--max-memory", "0", "greater than 0|positive"),
+    ("--max-memory", "-1GB", "greater than 0|positive"),
+    ("--max-power", "3", None),
+    ("--max-power", "many", "10MW"),
+    ("--max-step-time", "0", "greater than 0|positive"),
+    ("--max-step-time", "2 parsecs", "ms s min h d y"),
+    ("--time-limit", "0", "greater than 0|positive"),
+    ("--time-limit", "-1s", "greater than 0|positive"),
+    ("--train-tokens", "0", "greater than 0|positive"),
+    ("--train-tokens", "many", "3e6"),
+    ("--lora-rank", "0", "1"),
+    ("--min-mfu", "nan", "finite"),
+    ("--min-mfu", "2", "1"),
+    ("--min-mfu", "-0.1", "0"),
+    ("--price-per-chip-hour", "-1", "0"),
+    ("--price-per-chip-hour", "nan", "finite"),
+    ("--carbon-intensity", "inf", "finite"),
+    ("--pareto", "front.pdf", r"\.csv, \.json, \.svg, \.html"),
+    ("--pareto", "front", r"\.csv, \.json, \.svg, \.html"),
+])  # fmt: skip
+def test_a_wrong_value_is_one_line_with_what_is_allowed(
+    flag: str, value: str, words: str | None
+) -> None:
+    if words is None:
+        outcome = planner("solve", *SMALL, "--chips", "8", flag, value)
+        assert outcome.code == 3
+        return
+    line = one(flag, value)
+    assert re.search(words, line), line
+
+
+@pytest.mark.parametrize("flag", [
+    "--chips", "--seq-len", "--max-memory", "--max-power", "--max-step-time", "--time-limit",
+    "--min-mfu", "--lora-rank", "--batch-tokens", "--train-tokens", "--price-per-chip-hour",
+])  # fmt: skip
+def test_a_message_names_the_flag_as_it_is_typed(flag: str) -> None:
+    name = flag.removeprefix("--")
+    assert re.match(rf"(--)?{name}\b", one(flag, "-1")), one(flag, "-1")
+
+
+@pytest.mark.parametrize("flag", ["--min-mfu", "--price-per-chip-hour", "--carbon-intensity"])
+def test_text_for_a_number_is_one_line(flag: str) -> None:
+    assert flag.removeprefix("--") in one(flag, "abc")
+
+
+@pytest.mark.parametrize("arguments", [
+    ("solve", "--bogus"), ("solv",), ("models", "lst"), ("evaluate",), ("solve", "--chips"),
+    ("models", "show"), ("solve", "a.yaml", "b.yaml"),
+])  # fmt: skip
+def test_a_command_line_that_cannot_be_parsed(arguments: tuple[str, ...]) -> None:
+    outcome = planner(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+    assert outcome.err.startswith("error: "), outcome.err
+
+
+def test_all_wrong_flags_are_reported_at_once() -> None:
+    lines = asked(
+        "--chips", "0", "--seq-len", "x", "--min-mfu", "3", "--max-memory", "80Gb",
+    )  # fmt: skip
+    assert [re.split(":", line)[0].replace("_", "-") for line in lines] == [
+        "chips", "seq-len", "max-memory", "min-mfu",
+    ]  # fmt: skip
+
+
+def test_all_wrong_names_are_reported_at_once() -> None:
+    outcome = planner(
+        "solve", "--model", "nomodel", "--hardware", "nohardware", "--chips", "8",
+        "--framework", "noframework", "--objective", "noobjective",
+    )  # fmt: skip
+    assert outcome.code == 2
+    said = "\n".join(outcome.mistakes)
+    missing = [w for w in ("model", "hardware", "framework", "objective") if f"no{w}" not in said]
+    assert not missing, f"not reported: {missing}; reported: {said}"
+
+
+def test_nothing_asked() -> None:
+    lines = refused("solve")
+    assert any("model" in line for line in lines)
+    assert any("--chips" in line for line in lines), lines
+
+
+def test_a_model_without_chips_says_how_to_give_them() -> None:
+    assert refused("solve", "--model", "llama2-13b") == [
+        "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
+    ]
+
+
+def test_more_memory_than_the_chip_has_is_refused() -> None:
+    """85.5 GB are on an H100; a plan of 300 GB per chip is not a plan."""
+    line = one("--max-memory", "300GB")
+    assert "85.5 GB" in line or "85.9 GB" in line
+
+
+def test_figures_too_large_for_a_float() -> None:
+    """A run of 1e300 tokens at 1e300 per hour overflows: an error, never `Infinity` in JSON."""
+    outcome = planner(
+        "solve", *SMALL, "--chips", "8", "--train-tokens", "1e300",
+        "--price-per-chip-hour", "1e300", "--json",
+    )  # fmt: skip
+    assert outcome.code in (0, 2)
+    if outcome.code == 2:
+        assert outcome.out == ""
+        assert outcome.mistakes
+
+
+@pytest.mark.parametrize("flag", ["-o", "--pareto"])
+@pytest.mark.parametrize("folder", ["absent", "file", "/proc/self"])
+@pytest.mark.parametrize("form", ["--json", "--chips-exact"])
+def test_an_output_folder_that_cannot_be_written_to(
+    tmp_path: Path, flag: str, folder: str, form: str
+) -> None:
+    """Found before the search, not after it: nothing is printed and nothing is left behind."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    target = tmp_path / folder / "out.json"
+    outcome = planner("solve", *SMALL, "--chips", "8", flag, target, form)
+    assert outcome.code == 2
+    assert len(outcome.mistakes) == 1
+    assert str(target) in outcome.mistakes[0]
+    assert "cannot be written" in outcome.mistakes[0]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert outcome.out == "", "the answer is printed although the command fails"
+
+
+def test_both_files_or_none(tmp_path: Path) -> None:
+    plan, front = tmp_path / "plan.yaml", tmp_path / "absent" / "front.csv"
+    outcome = planner("solve", *SMALL, "--chips", "8", "-o", plan, "--pareto", front)
+    assert outcome.code == 2
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["models", "hardware"])
+def test_unknown_records(command: str) -> None:
+    near = {"models": "llama2-13b", "hardware": "h100-sxm5-80"}[command]
+    assert near in refused(command, "show", near[:-1])[0]
+    assert len(refused(command, "show", "zzzzzz")) == 1
+    assert len(refused(command, "show", "absent.yaml")) == 1
+
+
+def test_an_unknown_name_with_nothing_near_suggests_nothing() -> None:
+    assert "bloom" not in refused("models", "show", "foo")[0]
+
+
+def test_unknown_schema() -> None:
+    assert "plan" in refused("schema", "plans")[0]

@@ -1,0 +1,324 @@
+"""`planner evaluate`: a plan file reproduces what `solve` said, to the last digit."""
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.command import planner, refused, solve
+from cli.jobs import H100, JOBS
+
+SMALL = JOBS["dense, GPU, clocks"]
+COSTS = (
+    "step_time_s", "energy_per_step_j", "energy_per_step_low_j", "energy_per_step_high_j",
+    "power_per_chip_w", "memory_per_chip_bytes", "host_memory_per_chip_bytes", "mfu", "hfu",
+    "tokens_per_s", "breakdown",
+)  # fmt: skip
+DECISIONS = (
+    "mesh", "micro_batch", "schedule", "interleave", "sharding", "sequence_parallel", "cp_mode",
+    "recompute", "offload", "split", "clock",
+)  # fmt: skip
+
+
+def evaluate(path: Path, *flags: object) -> Any:
+    """The JSON answer of `planner evaluate`."""
+    outcome = planner("evaluate", path, *flags, "--json")
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    return outcome.document
+
+
+def plan_section(row: dict[str, Any]) -> dict[str, Any]:
+    """The `plan:` section of a file, from a row of the JSON answer."""
+    fields = {name: row[name] for name in DECISIONS}
+    return {**fields, "placement": row["placement"]["order"]}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The plan file of a small job."""
+    path = tmp_path / "plan.yaml"
+    solve(*SMALL, "-o", path)
+    return path
+
+
+def edited(path: Path, change: Any) -> Path:
+    """The same file after a change to its data."""
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    change(data)
+    other = path.with_name("edited.yaml")
+    other.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return other
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_written_plan_reproduces_every_figure(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    answer = solve(*JOBS[name], "-o", path)
+    again = evaluate(path)
+    for key in (*COSTS, *DECISIONS, "chips", "micro_batches", "placement"):
+        assert again[key] == answer["best"][key], key
+    assert again["fits"] is True
+    assert again["warnings"] == []
+    assert again["versions"] == answer["versions"]
+    for key, value in answer["job"].items():
+        if key != "chips":
+            assert again["job"][key] == value, key
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits(
+    name: str, tmp_path: Path
+) -> None:
+    plan, front = tmp_path / "plan.yaml", tmp_path / "front.json"
+    answer = solve(*JOBS[name], "-o", plan, "--pareto", front)
+    rows = json.loads(front.read_text(encoding="utf-8"))["front"]
+    assert rows == answer["front"]
+    for row in rows:
+        again = evaluate(edited(plan, lambda data, row=row: data.update(plan=plan_section(row))))
+        for key in (*COSTS, *DECISIONS, "placement"):
+            assert again[key] == row[key], (key, row["mesh"])
+        assert again["fits"] is True
+        assert again["warnings"] == []
+
+
+def test_the_file_is_for_people(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    assert text.startswith("# gpt3-125m on 8 x h100-sxm5-80: ")
+    assert "planner evaluate plan.yaml" in text
+    data = yaml.safe_load(text)
+    assert list(data) == ["schema_version", "job", "plan"]
+    assert data["schema_version"] == 1
+    assert all(len(line) <= 110 for line in text.splitlines())
+    assert "!!" not in text
+
+
+def test_the_written_job_holds_every_default(written: Path) -> None:
+    job = yaml.safe_load(written.read_text(encoding="utf-8"))["job"]
+    assert job == {
+        "model": "gpt3-125m", "hardware": "h100-sxm5-80", "batch_tokens": 4_194_304,
+        "seq_len": 2048, "precision": "bf16", "job": "pretrain", "framework": "megatron",
+        "era": "megatron-core", "assumptions": "calibrated",
+    }  # fmt: skip
+    assert evaluate(written)["defaults"] == []
+
+
+def test_a_plan_that_needs_the_limit_of_solve_still_fits(tmp_path: Path) -> None:
+    """A plan found under --max-memory beyond the framework's share must not warn afterwards."""
+    path = tmp_path / "plan.yaml"
+    flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--max-memory", "82GB",
+             "--chips-exact", "--fix", "recompute=none", "--fix", "pp=4",
+             "--fix", "dp=2")  # fmt: skip
+    answer = solve(*flags, "-o", path)
+    assert answer["best"]["memory_per_chip_bytes"] > 75e9, "chosen so that the default is exceeded"
+    again = evaluate(path)
+    assert again["step_time_s"] == answer["best"]["step_time_s"]
+    assert again["fits"] is True, again["warnings"]
+
+
+def test_a_user_file_is_found_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan that names `my.yaml` must evaluate wherever it is called from, or say which file."""
+    example = resources.files("models_db") / "data" / "examples" / "my-model.yaml"
+    (tmp_path / "my-model.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    answer = solve("--model", "my-model.yaml", *H100, "--chips", "8", "-o", "plan.yaml")
+    assert evaluate(Path("plan.yaml"))["step_time_s"] == answer["best"]["step_time_s"]
+    monkeypatch.chdir(tmp_path.parent)
+    assert evaluate(tmp_path / "plan.yaml")["step_time_s"] == answer["best"]["step_time_s"]
+
+
+def test_flags_override_the_file(written: Path) -> None:
+    base = evaluate(written)
+    assert evaluate(written, "--hardware", "h200-sxm5-141")["job"]["chip"] == "h200-sxm5-141"
+    assert evaluate(written, "--precision", "fp8")["step_time_s"] < base["step_time_s"]
+    assert evaluate(written, "--framework", "torchtitan")["job"]["framework"] == "torchtitan"
+    assert evaluate(written, "--max-memory", "1GB")["fits"] is False
+    run = evaluate(
+        written, "--train-tokens", "1e9", "--price-per-chip-hour", "2", "--carbon-intensity", "100"
+    )["training_run"]
+    hours = 1e9 / base["tokens_per_s"] / 3600
+    assert run["cost"] == pytest.approx(hours * 8 * 2, rel=1e-12)
+
+
+def test_another_framework_brings_its_own_era(written: Path) -> None:
+    """The era of a plan file is the framework's; another framework must not keep it silently."""
+    answer = evaluate(written, "--framework", "jax")
+    assert answer["job"]["era"] == "jax" or any("era" in line for line in answer["warnings"])
+
+
+def test_an_edit_by_hand(written: Path) -> None:
+    def to_tensor_parallel(data: Any) -> None:
+        data["plan"]["mesh"] = {"tp": 2, "dp": 4}
+        del data["plan"]["sequence_parallel"]
+
+    answer = evaluate(edited(written, to_tensor_parallel))
+    assert answer["mesh"] == {"dp": 4, "fsdp": 1, "tp": 2, "cp": 1, "ep": 1, "pp": 1}
+    assert answer["sequence_parallel"] is True, "on by default where tp > 1"
+    expected = solve(*SMALL, "--fix", "tp=2", "--fix", "dp=4")["objective"]
+    assert answer["step_time_s"] >= expected * (1 - 1e-12)
+
+
+def test_a_minimal_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "schema_version: 1\njob: {model: gpt3-125m, hardware: h100-sxm5-80}\n"
+        "plan: {mesh: {dp: 8}, micro_batch: 4}\n",
+        encoding="utf-8",
+    )
+    answer = evaluate(path)
+    assert answer["chips"] == 8
+    assert {row["name"] for row in answer["defaults"]} == {
+        "framework", "seq-len", "batch-tokens", "precision", "era",
+    }  # fmt: skip
+
+
+def test_explicit_stages(written: Path) -> None:
+    def to_stages(layers: list[int]) -> Any:
+        def change(data: Any) -> None:
+            data["plan"].update(
+                mesh={"dp": 4, "pp": 2},
+                micro_batch=8,
+                stages=[{"layers": count} for count in layers],
+            )
+
+        return change
+
+    even = evaluate(edited(written, to_stages([6, 6])))
+    uneven = evaluate(edited(written, to_stages([5, 7])))
+    assert [stage["layers"] for stage in even["stages"]] == [6, 6]
+    assert uneven["step_time_s"] > even["step_time_s"] * 0.9
+    assert uneven["step_time_s"] != even["step_time_s"]
+    lines = refused("evaluate", edited(written, to_stages([6, 7])))
+    assert "12" in lines[0], "the layers of the model"
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"mesh": {"tp": 5, "dp": 1}}, r"12.*(4|6)"),
+    ({"mesh": {"dp": 3}}, "2048|batch"),
+    ({"mesh": {"dp": 8}, "micro_batch": 3}, "micro-batch 3"),
+    ({"mesh": {"pp": 7, "dp": 1}}, "12|layers"),
+    ({"mesh": {"ep": 2, "dp": 8}}, "ep|expert"),
+    ({"mesh": {"dp": 262144}, "micro_batch": 1}, "262,?144|batch|chips"),
+    ({"interleave": 2}, "interleave"),
+])  # fmt: skip
+def test_a_plan_that_cannot_be(written: Path, change: dict[str, Any], words: str) -> None:
+    path = edited(written, lambda data: data["plan"].update(change))
+    lines = refused("evaluate", path)
+    assert any(re.search(words, line) for line in lines), lines
+
+
+def test_a_plan_that_the_framework_cannot_run_warns(written: Path) -> None:
+    change = {"mesh": {"dp": 4, "pp": 2}, "micro_batch": 4, "schedule": "zero-bubble"}
+    answer = evaluate(edited(written, lambda data: data["plan"].update(change)))
+    assert answer["warnings"]
+    assert "zero-bubble" in answer["warnings"][0]
+
+
+def test_a_plan_that_does_not_fit_says_by_how_much(written: Path) -> None:
+    path = edited(written, lambda data: data["job"].update(model="llama2-70b", seq_len=4096))
+    path = edited(path, lambda data: data["plan"].update(mesh={"dp": 8}, micro_batch=1))
+    answer = evaluate(path)
+    assert answer["fits"] is False
+    assert any(line.startswith("memory: ") for line in answer["warnings"])
+    outcome = planner("evaluate", path)
+    assert outcome.code == 0
+    assert "Warning: memory: " in outcome.out
+
+
+def test_host_memory_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    """`fits` looks at the host too: the warning must not claim that the chip's memory is full."""
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "schema_version: 1\njob: {model: gpt3-175b, hardware: h100-sxm5-80}\n"
+        "plan: {mesh: {tp: 16}, micro_batch: 64, sharding: ddp,\n"
+        "  offload: [optimizer, weights, activations]}\n",
+        encoding="utf-8",
+    )
+    answer = evaluate(path)
+    assert answer["memory_per_chip_bytes"] < 70e9, "chosen so that only the host is too small"
+    assert answer["fits"] is False
+    assert "host" in answer["warnings"][0], answer["warnings"]
+
+
+def test_zero3_without_shards_is_not_accepted_in_silence(written: Path) -> None:
+    """`sharding: zero3` on a mesh of dp 8 shards nothing: that is not what was meant."""
+    path = edited(written, lambda data: data["plan"].update(sharding="zero3"))
+    outcome = planner("evaluate", path, "--json")
+    said = outcome.err if outcome.code == 2 else " ".join(outcome.document["warnings"])
+    assert "fsdp" in said
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("", "mapping"),
+    ("schema_version: 2\njob: {model: gpt3-125m}\nplan: {}\n", "schema_version is 2"),
+    ("job: {model: gpt3-125m}\nplan: {}\n", "schema_version"),
+    ("schema_version: 1\nplan: {}\n", "job: is missing"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\n", "plan: is missing"),
+    ("schema_version: 1\njob: {}\nplan: {}\n", "job.model: is missing"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {mesh: {dp: 0}}\n", "plan.mesh.dp"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {mesh: {dp: 1.5}}\n", "plan.mesh.dp"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {mesh: {dp: '8'}}\n", "plan.mesh.dp"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {mesh: {dpp: 8}}\n", "'dp'"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {shardin: zero1}\n", "'sharding'"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {sharding: zero4}\n", "zero3"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {clock: .nan}\n", "plan.clock"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {clock: 1.5}\n", "plan.clock"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {placement: [tp, xp]}\n", "xp"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {placement: [tp, tp]}\n", "tp"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {offload: [tp]}\n", "optimizer"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {offload: optimizer}\n", "offload"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {mesh: {dp: 4}, stages: []}\n", "stage"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: {stages: [{layer: 1}]}\n", "layers"),
+    ("schema_version: 1\njob: {model: gpt3-125m}\nplan: 3\n", "plan"),
+    ("schema_version: 1\njob: [x]\nplan: {}\n", "job"),
+    ("schema_version: 1\njob: {model: nomodel}\nplan: {}\n", "nomodel"),
+    ("schema_version: 1\njob: {model: gpt3-125m", "line"),
+])  # fmt: skip
+def test_a_file_that_is_wrong(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    lines = refused("evaluate", path, "--json")
+    assert any(words in line for line in lines), lines
+
+
+def test_all_mistakes_of_a_plan_file_at_once_with_their_paths(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "schema_version: 1\n"
+        "job: {modle: gpt3-125m, seq_len: x, max_memory: 80Gb}\n"
+        "plan:\n  mesh: {dp: 0, tq: 2}\n  micro_batch: 1.5\n  recompute: some\n"
+        "  stages: [{layers: -1}, {layrs: 2}]\n",
+        encoding="utf-8",
+    )
+    lines = refused("evaluate", path)
+    for where in (
+        "job.model:", "job.modle:", "job.seq_len:", "job.max_memory:", "plan.mesh.dp:",
+        "plan.mesh.tq:", "plan.micro_batch:", "plan.recompute:", "plan.stages.0.layers:",
+        "plan.stages.1.layers:", "plan.stages.1.layrs:",
+    ):  # fmt: skip
+        assert any(line.startswith(f"{path}: {where}") for line in lines), (where, lines)
+    assert len(lines) == 11
+
+
+def test_unknown_fields_suggest_the_one_that_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "schema_version: 1\njob: {model: gpt3-125m, precison: bf16}\n"
+        "plan: {mesh: {dp: 8}, micro_bach: 2}\n",
+        encoding="utf-8",
+    )
+    lines = refused("evaluate", path)
+    assert any("'precision'" in line for line in lines), lines
+    assert any("'micro_batch'" in line for line in lines), lines
+
+
+def test_chips_in_the_job_that_contradict_the_plan(written: Path) -> None:
+    """A job of 16 chips with a plan of 8 is a mistake of the file, or at least worth a warning."""
+    path = edited(written, lambda data: data["job"].update(chips=16))
+    outcome = planner("evaluate", path, "--json")
+    assert outcome.code == 2 or outcome.document["warnings"]

@@ -1,0 +1,334 @@
+"""`planner solve job.yaml`: every field, flags over file, and every way a file can be wrong."""
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.command import planner, refused, solve
+from planner.request import Request
+
+BASE: dict[str, Any] = {
+    "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 4, "batch_tokens": 2**18,
+}  # fmt: skip
+
+# Every field with a value other than its default, and the flags that say the same.
+FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "model": ("gpt3-350m", ("--model", "gpt3-350m")),
+    "hardware": ("a100-sxm4-80", ("--hardware", "a100-sxm4-80")),
+    "chips": (2, ("--chips", "2")),
+    "batch_tokens": (1048576, ("--batch-tokens", "1Mi")),
+    "seq_len": (1024, ("--seq-len", "1Ki")),
+    "precision": ("fp8", ("--precision", "fp8")),
+    "job": ("finetune", ("--job", "finetune")),
+    "lora_rank": (32, ("--lora-rank", "32")),
+    "framework": ("torchtitan", ("--framework", "torchtitan")),
+    "era": ("nanotron", ("--era", "nanotron")),
+    "assumptions": ("calibrated", ("--assumptions", "calibrated")),
+    "objective": ("energy", ("--objective", "energy")),
+    "front": (["time", "energy", "memory"], ("--front", "time,energy,memory")),
+    "chips_exact": (True, ("--chips-exact",)),
+    "axes": (["tp", "dp"], ("--axes", "tp,dp")),
+    "fix": ({"tp": [2, 4], "recompute": "none"}, ("--fix", "tp=2,4", "--fix", "recompute=none")),
+    "offload": (True, ("--offload", "--chips-exact", "--no-clocks", "--axes", "dp")),
+    "placement": ("all", ("--placement", "all")),
+    "clocks": (False, ("--no-clocks",)),
+    "max_memory": (20e9, ("--max-memory", "20GB")),
+    "max_power": (3000, ("--max-power", "3kW")),
+    "max_step_time": (2, ("--max-step-time", "2s")),
+    "min_mfu": (0.2, ("--min-mfu", "0.2")),
+    "time_limit": (60, ("--time-limit", "1min")),
+    "train_tokens": (1e12, ("--train-tokens", "1T")),
+    "price_per_chip_hour": (2.5, ("--price-per-chip-hour", "2.5", "--train-tokens", "1T")),
+    "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
+}
+ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
+    "offload": {"chips_exact": True, "clocks": False, "axes": ["dp"]},
+    "price_per_chip_hour": {"train_tokens": 1e12},
+    "carbon_intensity": {"train_tokens": 1e12},
+}
+WITH_UNITS = {
+    "chips": "2", "batch_tokens": "1Mi", "seq_len": "1Ki", "lora_rank": "32",
+    "max_memory": "20GB", "max_power": "3kW", "max_step_time": "2s", "time_limit": "1min",
+    "train_tokens": "1T",
+}  # fmt: skip
+BASE_FLAGS = (
+    "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens", "256Ki",
+)  # fmt: skip
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Any:
+    """Writes a job file: data, text or bytes."""
+
+    def write(content: Any) -> Path:
+        path = tmp_path / "job.yaml"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else yaml.safe_dump(content)
+            path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@functools.cache
+def by_flags(flags: tuple[str, ...]) -> Any:
+    """The answer to the same question asked by flags alone."""
+    return solve(*BASE_FLAGS, *flags)
+
+
+def same(one: Any, other: Any) -> None:
+    """The same answer but for the time it took."""
+    assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_the_table_of_fields_is_complete() -> None:
+    assert set(FIELDS) == set(Request.model_fields)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_means_what_its_flag_means(name: str, job: Any) -> None:
+    value, flags = FIELDS[name]
+    path = job({**BASE, name: value, **ALSO.get(name, {})})
+    same(solve(path), by_flags(flags))
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_flag_overrides_the_file(name: str, job: Any) -> None:
+    _, flags = FIELDS[name]
+    path = job(BASE)
+    same(solve(path, *flags), by_flags(flags))
+
+
+@pytest.mark.parametrize("name", WITH_UNITS)
+def test_a_file_may_write_units_too(name: str, job: Any) -> None:
+    value, _ = FIELDS[name]
+    with_number = solve(job({**BASE, name: value}))
+    same(solve(job({**BASE, name: WITH_UNITS[name]})), with_number)
+
+
+def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:
+    """Flags override fields: each switch of a file needs a flag that undoes it."""
+    path = job({**BASE, "chips_exact": True, "clocks": False})
+    answer = solve(path, "--no-chips-exact", "--clocks")
+    assert min(row["chips"] for row in answer["front"]) < 4
+    assert min(row["clock"] for row in answer["front"]) < 1.0
+
+
+def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
+    """What `-o` writes under `job:` is itself a job file."""
+    solve(*BASE_FLAGS, "-o", tmp_path / "plan.yaml")
+    fields = yaml.safe_load((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
+    answer = solve(job(fields), "--chips", 4, "--batch-tokens", "256Ki")
+    assert answer["best"] == solve(*BASE_FLAGS)["best"]
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"chips": 0}, "chips: 0"),
+    ({"chips": -1}, "chips: -1"),
+    ({"chips": 1.5}, "chips: 1.5"),
+    ({"chips": float("nan")}, "chips: nan"),
+    ({"chips": True}, "chips: True"),
+    ({"chips": None}, "chips: "),
+    ({"chips": "many"}, "chips: 'many'"),
+    ({"chips": 10**12}, "1000000000000"),
+    ({"batch_tokens": float("nan")}, "batch_tokens: nan"),
+    ({"batch_tokens": float("inf")}, "batch_tokens: inf"),
+    ({"batch_tokens": -1}, "batch_tokens: -1"),
+    ({"min_mfu": float("nan")}, "min_mfu: nan"),
+    ({"min_mfu": "0.4"}, "min_mfu: '0.4'"),
+    ({"seq_len": 2048.5}, "seq_len: 2048.5"),
+    ({"seq_len": [2048]}, "seq_len: [2048]"),
+    ({"model": 13}, "model: 13"),
+    ({"model": None}, "model: None"),
+    ({"model": ["gpt3-125m"]}, "model: ['gpt3-125m']"),
+    ({"fix": "tp=8"}, "fix: 'tp=8'"),
+    ({"fix": {"tp": None}}, "fix"),
+    ({"fix": {"tp": []}}, "fix"),
+    ({"fix": {"tq": 2}}, "'tq'"),
+    ({"fix": {"tp": {"a": 1}}}, "fix"),
+    ({"axes": "tp"}, "axes: 'tp'"),
+    ({"front": "time"}, "front: 'time'"),
+    ({"chips_exact": "yes"}, "chips_exact: 'yes'"),
+    ({"chips_exact": 1}, "chips_exact: 1"),
+    ({"max_memory": "80Gb"}, "max_memory"),
+    ({"objective": "speed"}, "objective: 'speed'"),
+    ({"precison": "bf16"}, "'precision'"),
+    ({"chps": 8}, "'chips'"),
+    ({"hardware": "x\0.yaml"}, "x"),
+    ({"model": "x\0.yaml"}, "x"),
+    ({"assumptions": "x\0.yaml"}, "x"),
+    ({"hardware": ""}, "hardware"),
+    ({"model": ""}, "model"),
+    ({"assumptions": ""}, "assumptions"),
+])  # fmt: skip
+def test_a_wrong_field(change: dict[str, Any], words: str, job: Any) -> None:
+    lines = refused("solve", job({**BASE, **change}), "--json")
+    assert any(words in line for line in lines), lines
+
+
+@pytest.mark.parametrize(("change", "foreign"), [
+    ({"axes": "tp"}, "tuple"),
+    ({"fix": "tp=8"}, "dictionary"),
+    ({"model": None}, "None"),
+    ({"chips": True}, "True"),
+    ({"chips": 0}, "Input should"),
+])  # fmt: skip
+def test_messages_speak_of_the_file_not_of_python(
+    change: dict[str, Any], foreign: str, job: Any
+) -> None:
+    lines = refused("solve", job({**BASE, **change}))
+    assert foreign not in lines[0], lines
+
+
+def test_all_mistakes_at_once_each_with_its_path(job: Any) -> None:
+    path = job(
+        {"modle": "gpt3-125m", "chips": 0, "seq_len": "x", "min_mfu": 3, "fix": {"tp": 2},
+         "max_memory": "80Gb", "front": 3, "offload": "maybe"}
+    )  # fmt: skip
+    lines = refused("solve", path)
+    names = {line.removeprefix(f"{path}: ").split(":")[0] for line in lines}
+    assert names == {
+        "model", "modle", "chips", "seq_len", "min_mfu", "max_memory", "front", "offload",
+    }  # fmt: skip
+    assert len(lines) == 8
+    assert all(line.startswith(f"{path}: ") for line in lines)
+
+
+def test_wrong_names_are_reported_at_once_with_the_file(job: Any) -> None:
+    path = job(
+        {"model": "nomodel", "hardware": "nohardware", "chips": 8, "framework": "noframework",
+         "objective": "noobjective", "job": "nojob", "precision": "noprecision"}
+    )  # fmt: skip
+    said = "\n".join(refused("solve", path))
+    names = ("model", "hardware", "framework", "objective", "job", "precision")
+    assert [name for name in names if f"no{name}" not in said] == []
+    assert str(path) in said
+
+
+def test_a_mistake_of_a_flag_does_not_blame_the_file(job: Any) -> None:
+    path = job(BASE)
+    lines = refused("solve", path, "--seq-len", "0")
+    assert len(lines) == 1
+    assert str(path) not in lines[0], "the file is fine"
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", "mapping"),
+    (b"just text", "mapping"),
+    (b"[1, 2]", "mapping"),
+    (b"model: gpt3-125m\nmodel: gpt3-350m\n", "'model'.*twice"),
+    (b"model: gpt3-125m\nfix: {tp: 1, tp: 2}\n", "'tp'.*twice"),
+    (b"model: gpt3-125m\nchips: [1,", "line"),
+    (b"model: 'gpt3-125m\nchips: 8", "line"),
+    (b"\x7fELF\x02\x01\x01\x00\x00", "not"),
+    (b"\x89PNG\r\n\x1a\n", "not a text file"),
+    (b"PK\x03\x04\x14\x00", "not"),
+    (b"model: gpt3-125m\n[1, 2]: 3\n", "text|line"),
+    (b"? {a: 1}\n: 2\n", "text|line"),
+    (b"fix: {[1, 2]: 3}\n", "text|line"),
+    (b"model: gpt3-125m\n8: chips\n", "text"),
+    (b"%YAML 9.9\n---\nmodel: gpt3-125m\n", "."),
+])  # fmt: skip
+def test_a_file_that_is_not_a_job(content: bytes, words: str, job: Any) -> None:
+    path = job(content)
+    outcome = planner("solve", path, "--json")
+    assert outcome.code == 2, outcome.out[:500]
+    assert outcome.out == ""
+    assert all(line.startswith(str(path)) or "chips" in line for line in outcome.mistakes)
+    assert re.search(words, outcome.mistakes[0]), outcome.mistakes
+
+
+@pytest.mark.parametrize("keep", [1, 5, 20, 40, 60])
+def test_a_truncated_file(keep: int, job: Any) -> None:
+    text = yaml.safe_dump({**BASE, "fix": {"tp": [1, 2]}, "front": ["time", "energy"]})
+    outcome = planner("solve", job(text[:keep].encode()), "--json")
+    assert outcome.code in (0, 2)
+    if outcome.code == 2:
+        assert outcome.out == ""
+        assert outcome.mistakes
+
+
+def test_a_large_file(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    path.write_bytes(b"# " + b"x" * (10 * 2**20))
+    assert "larger than 10 MiB" in refused("solve", path)[0]
+
+
+def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
+    assert "cannot be read" in refused("solve", tmp_path)[0]
+    assert "cannot be read" in refused("solve", tmp_path / "absent.yaml")[0]
+
+
+def test_a_message_stays_short_whatever_the_file_holds(job: Any) -> None:
+    """An alias bomb of 400 bytes must not print 25 megabytes of its own content."""
+    lines = ["model: gpt3-125m", "chips: 8", "a: &a [x, x, x, x, x, x, x, x]"]
+    for small, large in ("ab", "bc", "cd", "de", "ef"):
+        lines.append(f"{large}: &{large} [{', '.join(['*' + small] * 8)}]")
+    outcome = planner("solve", job("\n".join([*lines, "precision: *f"])))
+    assert outcome.code == 2
+    assert len(outcome.err) < 10_000
+    outcome = planner("solve", job({**BASE, "precision": ["x" * 100_000]}))
+    assert outcome.code == 2
+    assert len(outcome.err) < 10_000
+
+
+def test_numbers_as_yaml_1_1_reads_them(job: Any) -> None:
+    """`1e6` is text in YAML 1.1; here it is understood as the number that was meant."""
+    assert (
+        solve(job("model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\ntrain_tokens: 1e12\n"))[
+            "training_run"
+        ]["tokens"]
+        == 1e12
+    )
+
+
+def test_a_byte_order_mark_and_windows_line_ends(job: Any) -> None:
+    text = "\ufeffmodel: gpt3-125m\r\nhardware: h100-sxm5-80\r\nchips: 8\r\n"
+    assert solve(job(text.encode()))["best"]["chips"] == 8
+
+
+def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
+    changes = tmp_path / "slow.yaml"
+    changes.write_text("tp_overlap: 0.0\nscale_up_efficiency: 0.1\n", encoding="utf-8")
+    path = job({**BASE, "chips_exact": True, "fix": {"tp": [2]}})
+    slow = solve(path, "--assumptions", changes)
+    assert slow["objective"] > solve(path)["objective"]
+    assert slow["job"]["assumptions"] == str(changes)
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("tp_overlp: 0.5\n", "tp_overlap"),
+    ("tp_overlap: high\n", "tp_overlap"),
+    ("tp_overlap: .nan\n", "tp_overlap"),
+    ("tp_overlap: 7\n", "tp_overlap"),
+    ("scale_up_efficiency: 0\n", "scale_up_efficiency"),
+    ("matmul_flop_per_s: -1\n", "matmul_flop_per_s"),
+    ("fused_attention: 3\n", "fused_attention"),
+    ("collective_algorithms: [rings]\n", "collective_algorithms"),
+    ("collective_algorithms: []\n", "collective_algorithms"),
+    ("{}\n", None),
+    ("- a\n", "mapping"),
+])  # fmt: skip
+def test_assumptions_that_are_wrong(text: str, words: str | None, tmp_path: Path) -> None:
+    changes = tmp_path / "changes.yaml"
+    changes.write_text(text, encoding="utf-8")
+    outcome = planner("solve", *BASE_FLAGS, "--assumptions", changes, "--json")
+    if words is None:
+        assert outcome.code == 0
+        return
+    assert outcome.code == 2, outcome.document["objective"]
+    assert words in outcome.mistakes[0]
+    assert str(changes) in outcome.mistakes[0]
+
+
+def test_all_wrong_assumptions_at_once(tmp_path: Path) -> None:
+    changes = tmp_path / "changes.yaml"
+    changes.write_text("tp_overlp: 0.5\nstep_s: soon\ncp_overlap: .inf\n", encoding="utf-8")
+    lines = refused("solve", *BASE_FLAGS, "--assumptions", changes)
+    assert len(lines) == 3

@@ -1,0 +1,257 @@
+"""The installed command as a process: imports, pipes, colours, terminals, interruption."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from planner.cli.main import main; main()"]
+SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
+         "--chips-exact"]  # fmt: skip
+LONG = ["solve", "--model", "llama3.1-405b", "--hardware", "h100-sxm5-80", "--chips", "16384",
+        "--placement", "all", "--offload"]  # fmt: skip
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "TTY_COMPATIBLE")
+CLEAN = {key: value for key, value in os.environ.items() if key not in _TERMINAL}
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command with pipes for its streams."""
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False,
+        env={**CLEAN, **environment},
+    )  # fmt: skip
+
+
+def loaded_by(arguments: list[str], modules: tuple[str, ...]) -> list[str]:
+    """Which of some modules a command has imported when it exits."""
+    code = (
+        "import sys, atexit, json\n"
+        f"sys.argv = {['planner', *arguments]!r}\n"
+        f"wanted = {modules!r}\n"
+        "def tell():\n"
+        "    print('LOADED' + json.dumps([m for m in wanted if m in sys.modules]), "
+        "file=sys.stderr)\n"
+        "atexit.register(tell)\n"
+        "from planner.cli.main import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stderr.rpartition("LOADED")[2])
+    return found
+
+
+HEAVY = ("ortools", "networkx", "numpy", "pydantic", "pandas", "plotly", "matplotlib", "dask")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded_by(["--help"], (*HEAVY, "yaml")) == []
+    assert loaded_by(["--version"], (*HEAVY, "yaml")) == []
+
+
+@pytest.mark.parametrize("command", ["solve", "evaluate", "models", "schema"])
+def test_the_help_of_a_command_loads_only_what_typer_needs(command: str) -> None:
+    """Typer converts parameters with pydantic; nothing of ours that needs it is loaded."""
+    ours = ("yaml", "planner.request", "planner.api", "hardware_db", "models_db", "solvers")
+    assert set(loaded_by([command, "--help"], (*HEAVY, *ours))) <= {"pydantic"}
+
+
+def test_the_default_solve_path_needs_no_solver_library(tmp_path: Path) -> None:
+    outputs = ["-o", str(tmp_path / "p.yaml"), "--pareto", str(tmp_path / "f.html")]
+    assert loaded_by([*SMALL, *outputs], HEAVY) == ["numpy", "pydantic"]
+
+
+def test_json_loads_no_terminal_library() -> None:
+    assert loaded_by([*SMALL, "--json"], (*HEAVY, "rich.table", "rich.console")) == [
+        "numpy", "pydantic",
+    ]  # fmt: skip
+
+
+def test_importing_the_package_is_cheap() -> None:
+    code = f"import sys, planner; print([m for m in sys.modules if m in {HEAVY!r}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_installed_script_runs_from_any_folder(tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("planner")
+    if not script.exists():
+        pytest.skip("the package is not installed")
+    done = subprocess.run([script, *SMALL, "--json", "-o", "plan.yaml"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert json.loads(done.stdout)["status"] == "optimal"
+    again = subprocess.run([script, "evaluate", "plan.yaml", "--json"], cwd=tmp_path,
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    best = json.loads(done.stdout)["best"]
+    assert json.loads(again.stdout)["step_time_s"] == best["step_time_s"]
+
+
+def test_output_to_a_pipe_has_no_escape_codes_and_a_fixed_width() -> None:
+    narrow, wide = run(*SMALL, COLUMNS="40"), run(*SMALL)
+    assert narrow.stderr == wide.stderr == ""
+    strip = re.compile(r"in \d+\.\d+ s")
+    assert strip.sub("", narrow.stdout) == strip.sub("", wide.stdout)
+    assert not ANSI.search(wide.stdout)
+    assert max(map(len, wide.stdout.splitlines())) <= 110
+
+
+def test_no_color_in_a_pipe() -> None:
+    done = run(*SMALL, NO_COLOR="1", FORCE_COLOR="")
+    assert not ANSI.search(done.stdout)
+    assert not ANSI.search(run("solve", "--bogus", NO_COLOR="1").stderr)
+
+
+def in_a_terminal(arguments: list[str], columns: int = 120, **environment: str) -> tuple[int, str]:
+    """Runs a command on a terminal; its exit code and all it printed."""
+    pid, screen = pty.fork()
+    if pid == 0:  # pragma: no cover  (the child)
+        os.environ.clear()
+        os.environ.update(CLEAN, TERM="xterm", COLUMNS=str(columns), **environment)
+        os.execv(sys.executable, [*COMMAND, *arguments])
+    parts = []
+    while True:
+        try:
+            part = os.read(screen, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(screen)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts).decode()
+
+
+def test_no_color_on_a_terminal() -> None:
+    """NO_COLOR asks for no colour; bold may stay (no-color.org speaks of colour only)."""
+    code, said = in_a_terminal(SMALL, NO_COLOR="1")
+    assert code == 0
+    assert not re.search(r"\x1b\[(?:\d+;)*(?:3\d|4\d|9\d|10\d)(?:;\d+)*m", said)
+    code, said = in_a_terminal(["evaluate", "absent.yaml"], NO_COLOR="1")
+    assert code == 2
+    assert not ANSI.search(said)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_narrow_terminal(columns: int) -> None:
+    code, said = in_a_terminal(SMALL, columns)
+    assert code == 0
+    lines = [ANSI.sub("", line) for line in said.replace("\r", "").split("\n")]
+    assert max(map(len, lines)) <= columns
+    words = " ".join(lines)
+    for needed in ("step time", "1.356 s", "energy per step", "MFU", "Proved optimal"):
+        assert needed in words, needed
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+@pytest.mark.parametrize("arguments", [
+    SMALL, [*SMALL, "--json"], ["models", "list"], ["schema"], ["--help"],
+], ids=" ".join)  # fmt: skip
+def test_a_reader_that_stops(arguments: list[str], lines: int) -> None:
+    """`planner ... | head -1`: no traceback, and not exit code 1, which means a bug of ours."""
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=CLEAN)  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    for _ in range(lines):
+        process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    code = process.wait(timeout=60)
+    assert "Traceback" not in said
+    assert said == ""
+    assert code in (0, 141, -signal.SIGPIPE)
+
+
+def test_files_are_written_even_if_the_reader_stops(tmp_path: Path) -> None:
+    """`planner solve ... -o plan.yaml | head -3` must leave the plan."""
+    files = [tmp_path / "plan.yaml", tmp_path / "front.csv"]
+    process = subprocess.Popen(
+        [*COMMAND, *SMALL, "-o", str(files[0]), "--pareto", str(files[1])],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=CLEAN,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.close()
+    process.wait(timeout=60)
+    assert [path.exists() for path in files] == [True, True]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [SMALL, [*SMALL, "--json"], ["models", "list"]], ids=" ".join)
+def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE,
+                              text=True, check=False, env=CLEAN)  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "space" in done.stderr
+
+
+READY = [
+    sys.executable, "-c",
+    "import sys; from planner.cli.main import main; print('ready', file=sys.stderr, flush=True); "
+    "main()",
+]  # fmt: skip
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """A process of the command whose imports are done."""
+    process = subprocess.Popen(
+        [*READY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.0])
+def test_control_c(after: float, tmp_path: Path) -> None:
+    """Exit code 130, one line, no traceback, no file, however early or late it comes."""
+    target, front = tmp_path / "plan.yaml", tmp_path / "front.csv"
+    process = started(*LONG, "-o", str(target), "--pareto", str(front))
+    time.sleep(after)
+    assert process.poll() is None, "chosen to take longer"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert process.returncode == 130
+    assert out == ""
+    assert not list(tmp_path.iterdir())
+    assert len(err.splitlines()) == 1, "one line"
+    assert "interrupted" in err
+
+
+def test_termination_leaves_no_file(tmp_path: Path) -> None:
+    process = started(*LONG, "-o", str(tmp_path / "plan.yaml"))
+    time.sleep(0.5)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_standard_input_is_a_job_file() -> None:
+    """`planner solve /dev/stdin` (or `<(...)`) reads a job like any other file."""
+    job = "model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\nchips_exact: true\n"
+    done = subprocess.run([*COMMAND, "solve", "/dev/stdin", "--json"], input=job, text=True,
+                          capture_output=True, check=False, env=CLEAN)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "optimal"
+
+
+def test_a_terminal_that_cannot_print_unicode() -> None:
+    """LANG=C: boxes and lines must not end in a UnicodeEncodeError."""
+    done = run(*SMALL, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr[-300:]
+    assert "1.356 s" in done.stdout

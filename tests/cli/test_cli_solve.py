@@ -1,0 +1,395 @@
+"""`planner solve --json`: the contract of the document, and what the flags promise."""
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from cli.command import planner, solve
+from cli.jobs import H100, JOBS
+
+PLAN_KEYS = {
+    "mesh", "micro_batch", "sharding", "schedule", "recompute", "placement", "step_time_s",
+    "energy_per_step_j", "power_per_chip_w", "memory_per_chip_bytes", "mfu", "tokens_per_s",
+    "breakdown",
+}  # fmt: skip
+SMALL = JOBS["dense, GPU, clocks"]
+
+
+@functools.cache
+def answer_to(name: str) -> Any:
+    """The answer to one of the jobs."""
+    return solve(*JOBS[name])
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_top_of_the_document(name: str) -> None:
+    answer = answer_to(name)
+    keys = {"schema_version", "status", "objective", "bound", "gap", "counts", "best", "front"}
+    assert keys <= set(answer)
+    assert answer["schema_version"] == 1
+    assert answer["status"] == "optimal"
+    assert answer["objective"] == answer["bound"], "proved"
+    assert answer["gap"] == 0.0
+    assert answer["objective"] == answer["best"]["step_time_s"]
+    assert answer["objective_name"] == "time"
+    assert answer["versions"]["planner"]
+    assert len(answer["versions"]["hardware_db"]) == len(answer["versions"]["models_db"]) == 16
+    assert answer["sources"]
+    assert "mfu_convention" in answer
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_plan_of_the_document(name: str) -> None:
+    answer = answer_to(name)
+    asked = int(JOBS[name][JOBS[name].index("--chips") + 1])
+    assert answer["best"]["chips"] == asked
+    for row in [answer["best"], *answer["front"]]:
+        assert set(row) >= PLAN_KEYS
+        mesh = row["mesh"]
+        assert list(mesh) == ["dp", "fsdp", "tp", "cp", "ep", "pp"]
+        assert math.prod(size for axis, size in mesh.items() if axis != "ep") == row["chips"]
+        assert row["chips"] <= asked
+        assert row["micro_batch"] >= 1
+        assert 0 < row["mfu"] <= row["hfu"] <= 1
+        assert set(row["placement"]["levels"]) == {axis for axis in mesh if mesh[axis] > 1}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_figures_of_a_plan_agree_with_each_other(name: str) -> None:
+    answer = answer_to(name)
+    tokens = answer["job"]["batch_tokens"]
+    assert tokens == answer["job"]["global_batch"] * answer["job"]["seq_len"]
+    for row in [answer["best"], *answer["front"]]:
+        time, energy = row["step_time_s"], row["energy_per_step_j"]
+        assert row["tokens_per_s"] == pytest.approx(tokens / time, rel=1e-12)
+        assert row["power_per_chip_w"] == pytest.approx(energy / time / row["chips"], rel=1e-12)
+        parts = row["breakdown"]
+        assert sum(parts["time_s"].values()) == pytest.approx(time, rel=1e-9)
+        assert sum(parts["energy_j"].values()) == pytest.approx(energy, rel=1e-9)
+        held = row["memory_per_chip_bytes"] + parts["memory_bytes"]["reserve"]
+        assert sum(parts["memory_bytes"].values()) == pytest.approx(held, rel=1e-9)
+        assert all(part >= 0 for kind in parts.values() for part in kind.values())
+        assert row["energy_per_step_low_j"] <= energy <= row["energy_per_step_high_j"]
+        mesh = row["mesh"]
+        sequences = mesh["dp"] * mesh["fsdp"] * row["micro_batch"] * row["micro_batches"]
+        assert sequences == answer["job"]["global_batch"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_front_is_sorted_and_nothing_on_it_is_dominated(name: str) -> None:
+    front = answer_to(name)["front"]
+    assert front
+    points = [(row["step_time_s"], row["energy_per_step_j"]) for row in front]
+    assert points == sorted(points)
+    for one, other in itertools.permutations(points, 2):
+        assert one[0] < other[0] or one[1] < other[1], "dominated or doubled"
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_fastest_plan_on_all_chips_is_not_beaten_by_the_front(name: str) -> None:
+    answer = answer_to(name)
+    same = [row for row in answer["front"] if row["chips"] == answer["best"]["chips"]]
+    assert all(row["step_time_s"] >= answer["best"]["step_time_s"] for row in same)
+    fastest = answer["front"][0]
+    assert fastest["step_time_s"] <= answer["best"]["step_time_s"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_counts_add_up(name: str) -> None:
+    """What is considered is dropped for a reason, excluded by a bound, or costed."""
+    counts = answer_to(name)["counts"]
+    candidates = counts["candidates"]
+    assert candidates["considered"] == candidates.get("bound", 0) + candidates["evaluated"]
+    for stage in counts.values():
+        assert all(isinstance(number, int) and number >= 0 for number in stage.values())
+    meshes = dict(counts["meshes"])
+    assert meshes.pop("considered") == sum(meshes.values()), "each mesh is dropped once or searched"
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_no_neighbor_that_could_run_is_better(name: str) -> None:
+    """A plan one step away that beats the proved optimum would refute the proof."""
+    answer = answer_to(name)
+    for neighbor in answer["neighbors"]:
+        if neighbor["costs"] is None or neighbor["verdict"].startswith("memory"):
+            continue
+        if "--fix" in JOBS[name] or "--axes" in JOBS[name]:
+            continue
+        time = neighbor["costs"]["step_time_s"]
+        assert time >= answer["best"]["step_time_s"] * (1 - 1e-12), neighbor
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_job_says_what_was_assumed(name: str) -> None:
+    answer = answer_to(name)
+    assumed = {row["name"] for row in answer["defaults"]}
+    flags = {flag.removeprefix("--") for flag in JOBS[name] if flag.startswith("--")}
+    optional = {"hardware", "framework", "seq-len", "batch-tokens", "precision", "era"}
+    assert not assumed & flags, "asked for, yet listed as assumed"
+    assert optional - flags <= assumed, "neither asked for nor listed as assumed"
+    assert all(row["value"] and row["reason"] for row in answer["defaults"])
+
+
+def test_a_front_of_one_point_says_that_this_is_proved_and_why() -> None:
+    answer = answer_to("all placements")
+    assert len(answer["front"]) == 1
+    assert "single plan, proved" in answer["front_note"]
+    assert "because" in answer["front_note"]
+
+
+def test_why_names_what_binds() -> None:
+    answer = answer_to("dense, TPU")
+    parts = answer["best"]["breakdown"]["time_s"]
+    share = 100 * max(parts.values()) / answer["best"]["step_time_s"]
+    assert f"{share:.3g} %" in answer["why"][0]
+
+
+FIXES = [
+    ("tp=2",), ("tp=2,4",), ("pp=2",), ("dp=8",), ("fsdp=8",), ("cp=2",), ("micro_batch=4",),
+    ("micro-batch=4",), ("sharding=zero3",), ("sharding=zero1,zero2",), ("recompute=full",),
+    ("schedule=gpipe", "pp=2"), ("schedule=interleaved",), ("schedule=1f1b", "pp=4"),
+    ("interleave=2",), ("split=even", "pp=2"), ("sequence_parallel=false", "tp=2"),
+    ("cp_mode=all-to-all", "cp=2"), ("cp-mode=ring", "cp=4"), ("tp=2", "pp=2", "dp=2"),
+    ("ep=1",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fixes", FIXES, ids=" ".join)
+def test_fix(fixes: tuple[str, ...]) -> None:
+    flags = [word for fix in fixes for word in ("--fix", fix)]
+    answer = solve(*SMALL, *flags)
+    for row in [answer["best"], *answer["front"]]:
+        fields = {**row, **row["mesh"]}
+        for fix in fixes:
+            name, values = fix.split("=")
+            name = name.replace("-", "_")
+            assert str(fields[name]).lower() in values.split(","), (name, fields[name])
+
+
+def test_fix_of_experts() -> None:
+    answer = solve(*JOBS["mixture of experts, GPU"], "--fix", "ep=4")
+    assert {row["mesh"]["ep"] for row in [answer["best"], *answer["front"]]} == {4}
+
+
+def test_a_wider_fix_is_never_worse() -> None:
+    narrow = [solve(*SMALL, "--fix", f"tp={tp}")["objective"] for tp in (1, 2, 4)]
+    assert solve(*SMALL, "--fix", "tp=1,2,4")["objective"] == min(narrow)
+
+
+@pytest.mark.parametrize("axes", ["dp", "fsdp", "tp,dp", "pp,fsdp", "cp,dp,tp"])
+def test_axes(axes: str) -> None:
+    answer = solve(*SMALL, "--axes", axes)
+    for row in [answer["best"], *answer["front"]]:
+        used = {axis for axis, size in row["mesh"].items() if size > 1}
+        assert used <= set(axes.split(","))
+
+
+def test_chips_exact() -> None:
+    loose, exact = answer_to("dense, GPU, clocks"), solve(*SMALL, "--chips-exact")
+    assert {row["chips"] for row in exact["front"]} == {8}
+    assert min(row["chips"] for row in loose["front"]) < 8
+    assert exact["best"] == loose["best"]
+
+
+def test_no_clocks() -> None:
+    answer = solve(*SMALL, "--no-clocks")
+    assert {row["clock"] for row in [answer["best"], *answer["front"]]} == {1.0}
+    assert min(row["clock"] for row in answer_to("dense, GPU, clocks")["front"]) < 1.0
+
+
+def test_clocks_are_a_decision_only_where_they_can_be_set() -> None:
+    assert {row["clock"] for row in answer_to("dense, TPU")["front"]} == {1.0}
+
+
+def test_offload_only_when_asked() -> None:
+    assert answer_to("offload")["best"]["offload"]
+    for name in ("dense, GPU, clocks", "dense, TPU", "LoRA"):
+        assert not any(row["offload"] for row in answer_to(name)["front"])
+
+
+def test_all_placements_are_at_least_as_good_as_the_frameworks_own() -> None:
+    flags = [flag for flag in JOBS["all placements"] if flag not in ("--placement", "all")]
+    assert answer_to("all placements")["objective"] <= solve(*flags)["objective"]
+
+
+def rows(answer: Any) -> list[Any]:
+    """The best plan and the front."""
+    return [answer["best"], *answer["front"]]
+
+
+def test_max_memory() -> None:
+    free = answer_to("dense, GPU, clocks")["best"]["memory_per_chip_bytes"]
+    answer = solve(*SMALL, "--max-memory", free / 2)
+    assert all(row["memory_per_chip_bytes"] <= free / 2 for row in rows(answer))
+    assert answer["objective"] > answer_to("dense, GPU, clocks")["objective"]
+    assert all("may be filled" in line for line in answer["why"][1:2])
+
+
+def test_max_power() -> None:
+    answer = solve(*SMALL, "--max-power", "5.5kW")
+    assert all(row["power_per_chip_w"] * row["chips"] <= 5500 for row in rows(answer))
+    assert answer["objective"] > answer_to("dense, GPU, clocks")["objective"]
+
+
+def test_max_step_time_and_min_mfu() -> None:
+    best = answer_to("dense, GPU, clocks")["best"]
+    answer = solve(*SMALL, "--objective", "energy", "--max-step-time", best["step_time_s"] * 1.05)
+    assert all(row["step_time_s"] <= best["step_time_s"] * 1.05 for row in rows(answer))
+    answer = solve(*SMALL, "--objective", "energy", "--min-mfu", best["mfu"] * 0.95)
+    assert all(row["mfu"] >= best["mfu"] * 0.95 for row in rows(answer))
+
+
+@pytest.mark.parametrize("limit", [("--max-power", "5.5kW"), ("--max-memory", "9GB")])
+def test_no_neighbor_is_called_faster_when_it_breaks_a_limit(limit: tuple[str, str]) -> None:
+    """The neighbor table must say which limit a faster plan breaks."""
+    answer = solve(*SMALL, *limit)
+    faster = [row for row in answer["neighbors"] if row["verdict"].startswith("faster")]
+    assert not faster, faster
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp", "memory"])
+def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
+    """Under --objective energy, `faster by 9 %` alone hides why the neighbor was not chosen."""
+    answer = solve(*SMALL, "--objective", objective)
+    words = {"energy": ("energy", "J"), "edp": ("energy", "J"), "memory": ("memory", "GB")}
+    for row in answer["neighbors"]:
+        if row["costs"] is not None:
+            assert any(word in row["verdict"] for word in words[objective]), row["verdict"]
+
+
+def test_a_limit_that_does_not_bind_changes_nothing() -> None:
+    free = answer_to("dense, GPU, clocks")
+    answer = solve(*SMALL, "--max-power", "1MW", "--max-step-time", "1h", "--min-mfu", "0.0001")
+    assert answer["best"] == free["best"]
+    assert answer["front"] == free["front"]
+
+
+def test_a_time_limit_keeps_the_bound_valid() -> None:
+    flags = (
+        "--model",
+        "llama2-70b",
+        *H100,
+        "--chips",
+        "512",
+        "--chips-exact",
+        "--placement",
+        "all",
+    )
+    proved = solve(*flags)
+    assert proved["status"] == "optimal"
+    statuses = set()
+    for limit in ("30ms", "100ms", "200ms", "400ms", "800ms", "30s"):
+        outcome = planner("solve", *flags, "--time-limit", limit, "--json")
+        answer = outcome.document
+        statuses.add(answer["status"])
+        if outcome.code == 4:
+            assert answer["status"] == "time_limit"
+            assert answer["best"] is None
+            continue
+        assert outcome.code == 0
+        assert answer["bound"] <= proved["objective"] * (1 + 1e-12)
+        assert answer["objective"] >= proved["objective"] * (1 - 1e-12)
+        gap = (answer["objective"] - answer["bound"]) / answer["objective"]
+        assert answer["gap"] == pytest.approx(gap, abs=1e-12)
+        if answer["status"] == "feasible":
+            assert "incomplete" in answer["front_note"]
+        else:
+            assert answer["objective"] == proved["objective"]
+    assert "optimal" in statuses
+    assert statuses & {"feasible", "time_limit"}
+
+
+@pytest.mark.parametrize("form", ["--json", "--no-clocks"])
+def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
+    """A bound of minus infinity is neither JSON nor a bound; memory is at least nothing."""
+    flags = ("--model", "llama3.1-405b", *H100, "--chips", "8192", "--chips-exact",
+             "--objective", "memory", form)  # fmt: skip
+    for limit in ("300ms", "500ms", "800ms", "1200ms", "2s"):
+        outcome = planner("solve", *flags, "--time-limit", limit)
+        if outcome.code == 4:
+            continue
+        assert outcome.code == 0
+        assert "inf" not in outcome.out.replace("infeasible", "").replace("infini", "")
+        if form == "--json":
+            answer = outcome.document
+            assert 0 <= answer["bound"] <= answer["objective"]
+            assert 0 <= answer["gap"] <= 1
+        break
+    else:
+        pytest.skip("this machine found no plan within two seconds")
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
+def test_the_objective_is_that_of_the_best_plan_and_least_on_the_front(objective: str) -> None:
+    answer = solve(*SMALL, "--objective", objective, "--chips-exact", "--front",
+                   "time,energy,memory")  # fmt: skip
+
+    def value(row: Any) -> Any:
+        time, energy = row["step_time_s"], row["energy_per_step_j"]
+        return {
+            "time": time, "energy": energy, "edp": time * energy,
+            "memory": row["memory_per_chip_bytes"],
+        }[objective]  # fmt: skip
+
+    assert answer["objective"] == pytest.approx(value(answer["best"]), rel=1e-12)
+    assert answer["objective"] == pytest.approx(min(map(value, answer["front"])), rel=1e-12)
+    assert answer["objective_name"] == objective
+    assert answer["gap"] == 0.0
+
+
+def test_a_front_of_three_objectives() -> None:
+    answer = solve(*SMALL, "--front", "time,energy,memory", "--chips-exact")
+    points = [
+        (row["step_time_s"], row["energy_per_step_j"], row["memory_per_chip_bytes"])
+        for row in answer["front"]
+    ]
+    assert len(points) > len(solve(*SMALL, "--chips-exact")["front"])
+    for one, other in itertools.permutations(points, 2):
+        assert any(a < b for a, b in zip(one, other, strict=True)), "dominated or doubled"
+
+
+def test_a_training_run() -> None:
+    answer = solve(
+        *SMALL, "--train-tokens", "300G", "--price-per-chip-hour", "2.5",
+        "--carbon-intensity", "400",
+    )  # fmt: skip
+    best, run = answer["best"], answer["training_run"]
+    steps = 300e9 / (512 * 8192)  # 4 Mi tokens per step
+    hours = steps * best["step_time_s"] / 3600
+    assert run["tokens"] == 300e9
+    assert run["steps"] == pytest.approx(steps, rel=1e-12)
+    assert run["days"] == pytest.approx(hours / 24, rel=1e-12)
+    assert run["energy_mwh"] == pytest.approx(
+        steps * best["energy_per_step_j"] / 3600 / 1e6, rel=1e-12
+    )
+    assert run["cost"] == pytest.approx(hours * 8 * 2.5, rel=1e-12)
+    kwh = run["energy_mwh"] * 1000
+    assert run["co2_t"] == pytest.approx(kwh * 400 / 1e6, rel=1e-12)  # g to t
+
+
+def test_a_training_run_without_price_or_carbon() -> None:
+    run = solve(*SMALL, "--train-tokens", "1e9")["training_run"]
+    assert run["cost"] is None
+    assert run["co2_t"] is None
+    assert answer_to("dense, GPU, clocks")["training_run"] is None
+
+
+def test_batch_and_sequence_length() -> None:
+    answer = solve(*SMALL, "--seq-len", "1Ki", "--batch-tokens", "512Ki")
+    assert answer["job"]["seq_len"] == 1024
+    assert answer["job"]["global_batch"] == 512
+
+
+def test_the_same_question_gives_the_same_answer() -> None:
+    one, other = solve(*SMALL), solve(*SMALL)
+    one.pop("seconds")
+    other.pop("seconds")
+    assert one == other
+
+
+def test_a_loss_is_said() -> None:
+    answer = solve("--model", "gpt3-125m", *H100, "--chips", "5", "--batch-tokens", 5 * 64 * 2048)
+    assert any("idle" in loss for loss in answer["losses"])

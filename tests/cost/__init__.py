@@ -1,0 +1,1 @@
+"""Tests of the cost model against an independent scalar implementation."""

@@ -1,0 +1,312 @@
+"""Random jobs, machines and plans for the tests of the cost model."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import strategies as st
+
+from hardware_db import Cluster, load_cluster
+from models_db import Model, load_model
+from planner.assumptions import Assumptions, calibrated
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.frameworks import FRAMEWORKS
+from planner.job import Job
+from planner.plan import ORDERS, SPLITS, Plan, PlanTable, Stage
+from planner.rules import violations
+
+CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "tpu-v5e")
+DENSE = ("llama3-8b", "gpt3-1.3b", "falcon-40b", "gemma2-9b", "llama2-13b", "opt-1.3b", "olmo2-7b")
+EXPERTS = (
+    "mixtral-8x7b",
+    "deepseek-v2-lite",
+    "deepseek-v3",
+    "qwen2-57b-a14b",
+    "llama4-maverick",
+    "gpt-oss-20b",
+)
+ERAS_OF = {
+    "megatron": ("megatron-core", "megatron-deepspeed", "megatron-2022"),
+    "torchtitan": ("torch-fsdp",),
+    "deepspeed": ("torch-fsdp", "llm-foundry"),
+    "fsdp": ("torch-fsdp",),
+    "nanotron": ("nanotron",),
+    "jax": ("jax",),
+}
+
+
+@cache
+def short_model(name: str, layers: int) -> Model:
+    """A published model cut to `layers` layers (its first ones)."""
+    return replace(load_model(name), layers=layers)
+
+
+@cache
+def assumptions_of(cluster: str, era: str, precision: str = "bf16") -> Assumptions:
+    """The calibrated constants."""
+    return calibrated(load_cluster(cluster).chip, era, precision)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Case:
+    """A job on a machine."""
+
+    job: Job
+    cluster: Cluster
+    assumptions: Assumptions
+
+    def __repr__(self) -> str:
+        job, a = self.job, self.assumptions
+        base = assumptions_of(self.cluster.name, job.era)
+        changed = {k: v for k, v in asdict(a).items() if v != getattr(base, k)}
+        return (
+            f"case_of({job.model.name!r}, {self.cluster.name!r}, layers={job.model.layers}, "
+            f"batch={job.global_batch}, seq_len={job.seq_len}, framework={job.framework.name!r}, "
+            f"era={job.era!r}, kind={job.kind!r}).assuming(**{changed})"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))  # hypothesis prints every field of a dataclass otherwise
+
+    def assuming(self, **changes: Any) -> "Case":
+        """The same with other assumptions."""
+        return replace(self, assumptions=replace(self.assumptions, **changes))
+
+    @property
+    def model(self) -> CostModel:
+        """The cost model under test."""
+        return CostModel.build(self.job, self.cluster, self.assumptions)
+
+    def run(self, plans: Sequence[Plan]) -> Breakdown:
+        """Evaluate plans together."""
+        return evaluate_table(self.model, PlanTable.from_plans(plans))
+
+
+def case_of(
+    model: str = "llama3-8b",
+    cluster: str = "dgx-h100-ndr",
+    *,
+    layers: int = 8,
+    batch: int = 64,
+    seq_len: int = 4096,
+    framework: str = "megatron",
+    era: str | None = None,
+    kind: str = "pretrain",
+) -> Case:
+    """A fixed job."""
+    chosen = FRAMEWORKS[framework]
+    era = era or chosen.era
+    job = Job(
+        model=short_model(model, layers),
+        seq_len=seq_len,
+        global_batch=batch,
+        kind=kind,
+        framework=chosen,
+        era=era,
+    )
+    return Case(job=job, cluster=load_cluster(cluster), assumptions=assumptions_of(cluster, era))
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    *,
+    clusters: Sequence[str] = CLUSTERS,
+    models: Sequence[str] = (*DENSE, *EXPERTS),
+    kinds: Sequence[str] = ("pretrain", "pretrain", "lora"),
+    frameworks: Sequence[str] = tuple(ERAS_OF),
+) -> Case:
+    """A random job on a random machine."""
+    framework = draw(st.sampled_from(frameworks))
+    return case_of(
+        draw(st.sampled_from(models)),
+        draw(st.sampled_from(clusters)),
+        layers=draw(st.sampled_from([4, 6, 8, 12])),
+        batch=draw(st.sampled_from([16, 48, 64, 192, 512])),
+        seq_len=draw(st.sampled_from([1024, 2048, 8192])),
+        framework=framework,
+        era=draw(st.sampled_from(ERAS_OF[framework])),
+        kind=draw(st.sampled_from(kinds)),
+    )
+
+
+def _factors(draw: st.DrawFn, chips: int, parts: int) -> list[int]:
+    """`parts` factors of `chips`, at random."""
+    factors = [1] * parts
+    rest, prime = chips, 2
+    while rest > 1:
+        while rest % prime == 0:
+            factors[draw(st.integers(0, parts - 1))] *= prime
+            rest //= prime
+        prime += 1
+    return factors
+
+
+@st.composite
+def plans_for(
+    draw: st.DrawFn,
+    case: Case,
+    chips: int,
+    *,
+    regular: bool = True,
+    schedules: Sequence[str] = ("gpipe", "1f1b", "interleaved", "zero-bubble"),
+    offloads: bool = True,
+    explicit: bool = True,
+) -> Plan:
+    """A plan of `chips` chips that breaks no rule of arithmetic.
+
+    `regular` keeps the expert groups nested in the axes, as the scalar reference needs;
+    `explicit` allows plans that list their stages.
+    """
+    job, model = case.job, case.job.model
+    plan = draw(_meshes(case, chips, regular=regular, schedules=schedules))
+    data = plan.dp * plan.fsdp
+    ranks = plan.dp * plan.fsdp * plan.cp
+    sharding = "zero3" if plan.fsdp > 1 else "ddp"
+    if plan.fsdp == 1 and ranks > 1:
+        sharding = draw(st.sampled_from(["ddp", "zero1", "zero2", "zero3"]))
+    offload: list[str] = []
+    if offloads and draw(st.integers(0, 3)) == 0:
+        offload = draw(st.lists(st.sampled_from(["optimizer", "weights", "activations"])))
+    levels = case.cluster.chip.clock_levels if case.cluster.chip.clock_settable else (1.0,)
+    groups = [d for d in (1, 2, 3, 4, 6) if job.global_batch // data % d == 0]
+    listed = None
+    if explicit and plan.interleave == 1 and draw(st.integers(0, 3)) == 0:
+        listed = draw(_stage_lists(case, plan, ranks))
+    recompute = draw(st.sampled_from(["none", "selective", "full"]))
+    modes = ["ring"]
+    if model.heads % (plan.tp * plan.cp) == 0:
+        modes.append("all-to-all")
+    return replace(
+        plan,
+        micro_batch=draw(st.sampled_from(groups)),
+        sharding=sharding,
+        sequence_parallel=plan.tp > 1 and (model.moe is not None or draw(st.booleans())),
+        cp_mode=draw(st.sampled_from(modes)),
+        recompute="none" if "activations" in offload else recompute,
+        offload=tuple(dict.fromkeys(offload)),
+        clock=draw(st.sampled_from(levels)),
+        stages=listed,
+    )
+
+
+@st.composite
+def _stage_lists(draw: st.DrawFn, case: Case, plan: Plan, ranks: int) -> tuple[Stage, ...]:
+    """Any layers per stage; recompute, clock and sharding of its own on some stages."""
+    cuts = draw(
+        st.lists(
+            st.integers(0, case.job.model.layers), min_size=plan.pp - 1, max_size=plan.pp - 1
+        ).map(sorted)
+    )
+    edges = [0, *cuts, case.job.model.layers]
+    shardings = [None, "zero3"] if plan.fsdp > 1 else [None, "ddp", "zero1", "zero2", "zero3"]
+    clocks = case.cluster.chip.clock_levels if case.cluster.chip.clock_settable else (1.0,)
+    return tuple(
+        Stage(
+            layers=after - before,
+            recompute=draw(st.sampled_from([None, "none", "selective", "full"])),
+            sharding=draw(st.sampled_from(shardings)) if ranks > 1 else None,
+            clock=draw(st.sampled_from([None, *clocks])),
+        )
+        for before, after in pairwise(edges)
+    )
+
+
+@st.composite
+def _meshes(
+    draw: st.DrawFn, case: Case, chips: int, *, regular: bool, schedules: Sequence[str]
+) -> Plan:
+    job, model = case.job, case.job.model
+    tp, cp, fsdp, dp, pp = _factors(draw, chips, 5)
+    while model.layers < pp or (pp % 2 and pp > 1):
+        prime = next(d for d in range(2, pp + 1) if pp % d == 0)
+        dp, pp = dp * prime, pp // prime
+    spare = dp * fsdp // math.gcd(dp * fsdp, job.global_batch)
+    take = math.gcd(spare, dp)
+    tp, dp, fsdp = tp * spare, dp // take, fsdp // (spare // take)
+    order = draw(st.sampled_from(ORDERS)) if draw(st.booleans()) else ORDERS[0]
+    ranks = tp * cp * fsdp * dp
+    ep = 1
+    if model.moe is not None:
+        shares = [d for d in range(1, ranks + 1) if math.gcd(ranks, model.moe.experts) % d == 0]
+        ep = draw(st.sampled_from(shares))
+        if (
+            regular
+            and ep > 1
+            and not _nested(ep, order, {"tp": tp, "cp": cp, "fsdp": fsdp, "dp": dp})
+        ):
+            ep = 1
+    schedule = draw(st.sampled_from(schedules)) if pp > 1 else "1f1b"
+    if schedule == "zero-bubble" and job.kind == "lora":
+        schedule = "1f1b"
+    interleave = draw(st.sampled_from([2, 3])) if schedule == "interleaved" else 1
+    return Plan(
+        tp=tp,
+        cp=cp,
+        fsdp=fsdp,
+        dp=dp,
+        pp=pp,
+        ep=ep,
+        order=order,
+        schedule=schedule,
+        interleave=interleave,
+        split=draw(st.sampled_from(SPLITS)),
+    )
+
+
+def _nested(ep: int, order: Sequence[str], sizes: dict[str, int]) -> bool:
+    """Whether `ep` is whole axes and a divisor of the next, innermost first."""
+    for axis in order:
+        if axis == "pp":
+            continue
+        if ep % sizes[axis]:
+            return sizes[axis] % ep == 0
+        ep //= sizes[axis]
+        if ep == 1:
+            return True
+    return ep == 1
+
+
+def runnable(case: Case, plan: Plan) -> bool:
+    """Whether a plan breaks no rule of arithmetic."""
+    return not violations(case.model, PlanTable.from_plans([plan]), arithmetic_only=True)
+
+
+def chip_counts(case: Case, most: int, *, odd: bool = True) -> list[int]:
+    """Chip counts up to `most` that the cluster gives.
+
+    Powers of two and multiples of 3; without `odd` the latter only inside the first domain, so that
+    the axes of a mesh fill every domain evenly.
+    """
+    first = case.cluster.levels[0].domain_chips or most
+    wanted = {2**power for power in range(10)}
+    wanted |= {n for n in (24, 48, 72, 96, 144, 576) if odd or n <= first}
+    return [chips for chips in case.cluster.chip_counts(most) if chips in wanted]
+
+
+CHANGES: dict[str, Any] = {
+    "asymptotic_volume": True,
+    "jitter_per_doubling": 0.01,
+    "site_factor": 1.2,
+    "moe_imbalance": 1.3,
+    "wave_exponent": 0.0,
+    "ring_hop_s": 0.0,
+    "scale_up_latency_s": 0.0,
+    "collective_algorithms": ("ring",),
+    "zero3_overlap": 0.0,
+    "dp_overlap": 1.0,
+    "fused_attention": False,
+    "host_link_overlap": 0.0,
+}
+
+
+@st.composite
+def assumed(draw: st.DrawFn, case: Case) -> Case:
+    """The case with some of its assumptions changed."""
+    names = draw(st.lists(st.sampled_from(sorted(CHANGES)), max_size=3))
+    return case.assuming(**{name: CHANGES[name] for name in names})

@@ -1,0 +1,419 @@
+"""The cost of one plan in plain floats: an independent reading of the equations.
+
+One plan at a time, stage by stage, no arrays: step time, its parts, energy, memory, utilization.
+`planner.cost` must agree to rounding. Constants come from `Assumptions`, facts from the databases;
+no formula is imported.
+
+    T = m (t_max + c_mb + v p2p) + bubble + exposed reduction + optimizer + step overhead
+
+Sources: Narayanan et al., arXiv:2104.04473, section 2.2; Qi et al., arXiv:2401.10241, section 2;
+Rajbhandari et al., arXiv:1910.02054, section 7; Zhao et al., arXiv:2304.11277, section 3; PaLM,
+arXiv:2204.02311, appendix B.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from cost.reference_layer import Layer, Linear, Where, layer, p_norm
+from cost.reference_memory import (
+    Local,
+    StageSpec,
+    layer_activations,
+    local_parameters,
+    shard_counts,
+    stage_memory,
+    stage_parameters,
+    stages_of,
+    trained_share,
+)
+from cost.reference_network import Net, machine, nets
+from hardware_db import Chip, Cluster
+from planner.assumptions import Assumptions
+from planner.job import Job
+from planner.plan import Plan
+
+
+@dataclass
+class StageTimes:
+    """One stage: seconds of a micro-batch and of the step, and what they are made of."""
+
+    spec: StageSpec
+    forward: float = 0.0
+    backward: float = 0.0
+    accumulate: float = 0.0
+    exposed: float = 0.0
+    weight_grad: float = 0.0
+    kernels: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+    reduction: float = 0.0
+    optimizer: float = 0.0
+    optimizer_kernels: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Both passes of one micro-batch with what data parallelism adds to each."""
+        return self.forward + self.backward + self.accumulate + self.exposed
+
+
+@dataclass
+class Reference:
+    """Everything about one plan, scalars; parts by the names of `planner.cost.breakdown`."""
+
+    time: float
+    time_parts: dict[str, float]
+    energy: float
+    energy_low: float
+    energy_high: float
+    static: float
+    host: float
+    memory: float
+    memory_parts: dict[str, float]
+    host_memory: float
+    mfu: float
+    hfu: float
+    p2p: float
+    stages: list[StageTimes]
+    nets: dict[str, Net]
+    micro_batches: float
+    local: Local
+
+
+def groups(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> dict[str, Net]:
+    """The groups of a plan; raises `IrregularError` where a group is not regular."""
+    sizes = (plan.tp, plan.cp, plan.fsdp, plan.dp, plan.pp)
+    return nets(machine(cluster, plan.chips, a), sizes, plan.order, plan.ep)
+
+
+def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Reference:
+    """The cost of one plan."""
+    found = groups(job, cluster, a, plan)
+    m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+    tokens = plan.micro_batch * job.seq_len / plan.cp
+    specs = stages_of(plan, job.model)
+    local = local_parameters(job, plan.tp, plan.ep)
+    stages = [_stage(job, cluster.chip, a, plan, spec, found, m) for spec in specs]
+    size = 2 * tokens * job.model.hidden
+    if plan.sequence_parallel or a.splits_p2p:
+        size /= plan.tp
+    p2p = 2 * a.p2p_exposed * found["pp"].send_s(size)
+    slow = max(stages, key=lambda stage: stage.total)
+    bubble = _bubble(a, plan, stages, slow, m, p2p)
+    exposed = max(exposed_s(a, stage) for stage in stages)
+    optimizer = max(stage.optimizer for stage in stages)
+    factor = a.site_factor
+    factor *= 1 + a.jitter_per_doubling * math.log2(max(plan.chips, 8) / 8)
+    v = plan.interleave
+    time = m * (slow.total + a.micro_batch_s + v * p2p) + bubble + exposed + optimizer + a.step_s
+    time *= factor
+    parts = {cause: m * slow.parts.get(cause, 0.0) for cause in _PARTS}
+    parts["data_parallel"] += m * slow.exposed + exposed
+    parts["host"] += m * a.micro_batch_s + a.step_s
+    parts["pipeline_transfer"] = m * v * p2p
+    parts["bubble"], parts["optimizer"] = bubble, optimizer
+    busy = [factor * (m * s.kernels + s.optimizer_kernels) for s in stages]
+    energy, low, high, static, host = _energy(cluster, plan, specs, time, busy)
+    memory = [stage_memory(job, plan, spec, fused=a.fused_attention) for spec in specs]
+    sums = [sum(part for name, part in one.items() if name != "host") for one in memory]
+    fullest = memory[sums.index(max(sums))]
+    mfu, hfu = _utilization(job, cluster.chip, plan, time)
+    return Reference(
+        time=time,
+        time_parts={cause: part * factor for cause, part in parts.items()},
+        energy=energy,
+        energy_low=low,
+        energy_high=high,
+        static=static,
+        host=host,
+        memory=max(sums),
+        memory_parts={name: part for name, part in fullest.items() if name != "host"},
+        host_memory=max(one["host"] for one in memory),
+        mfu=mfu,
+        hfu=hfu,
+        p2p=p2p,
+        stages=stages,
+        nets=found,
+        micro_batches=m,
+        local=local,
+    )
+
+
+_PARTS = (
+    "compute",
+    "memory_bound",
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "pipeline_transfer",
+    "bubble",
+    "data_parallel",
+    "optimizer",
+    "offload",
+    "host",
+)
+_NAMES = {
+    "compute": "compute",
+    "memory": "memory_bound",
+    "tp": "tensor_parallel",
+    "cp": "context_parallel",
+    "ep": "expert_parallel",
+    "host": "host",
+    "offload": "offload",
+}
+
+
+def _stage(
+    job: Job,
+    chip: Chip,
+    a: Assumptions,
+    plan: Plan,
+    spec: StageSpec,
+    found: dict[str, Net],
+    m: float,
+) -> StageTimes:
+    tokens = plan.micro_batch * job.seq_len / plan.cp
+    local = local_parameters(job, plan.tp, plan.ep)
+    stage = StageTimes(spec, parts=dict.fromkeys(_PARTS, 0.0))
+    where = Where(
+        tp=plan.tp,
+        cp=plan.cp,
+        ep=plan.ep,
+        tokens=tokens,
+        sequence_parallel=plan.sequence_parallel,
+        cp_mode=plan.cp_mode,
+        recompute=spec.recompute,
+        clock=spec.clock,
+        nets=found,
+    )
+    kinds = (("dense", spec.dense, local.dense, 0.0), ("moe", spec.moe, local.moe, local.experts))
+    for kind, count, shared, experts in kinds:
+        if not count:
+            continue
+        one = _offloaded(
+            job, chip, a, plan, kind, spec, layer(a, job, kind, where), shared + experts
+        )
+        again = _accumulation(a, job, spec, m) * (shared + experts)
+        collective = _layer_collective(a, job, spec, found, m, shared, experts)
+        alone = one.forward + one.backward + again
+        whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
+        stage.forward += count * one.forward
+        stage.backward += count * one.backward
+        stage.accumulate += count * again
+        stage.exposed += count * (whole - alone)
+        stage.weight_grad += count * one.weight_grad
+        stage.kernels += count * (one.kernels + again)
+        for cause, part in one.parts.items():
+            stage.parts[_NAMES[cause]] += count * part
+        stage.parts["memory_bound"] += count * again
+    _ends(job, a, plan, spec, tokens, stage)
+    _once_per_step(job, chip, a, plan, spec, found, stage)
+    return stage
+
+
+def _accumulation(a: Assumptions, job: Job, spec: StageSpec, m: float) -> float:
+    """Seconds per parameter and micro-batch to add gradients up; none with one micro-batch."""
+    if m <= 1:
+        return 0.0
+    share = a.accumulation_zero3_share if spec.sharding == "zero3" else 1.0
+    return share * trained_share(job) * a.accumulation_bytes / a.memory_bytes_per_s
+
+
+def _offloaded(
+    job: Job,
+    chip: Chip,
+    a: Assumptions,
+    plan: Plan,
+    kind: str,
+    spec: StageSpec,
+    one: Layer,
+    parameters: float,
+) -> Layer:
+    """Weights come in for each pass; activations leave forward and come back backward."""
+    moved = 0.0
+    if "weights" in plan.offload:
+        moved += 2 * parameters
+    if "activations" in plan.offload:
+        saved = layer_activations(job, plan, kind, fused=a.fused_attention)[spec.recompute]
+        moved += saved * plan.micro_batch * job.seq_len / plan.cp
+    link = moved / chip.host_link_bandwidth_bytes_per_s
+    shown = [link - a.host_link_overlap * min(link, own) for own in (one.forward, one.backward)]
+    one.parts["offload"] = sum(shown)
+    one.forward += shown[0]
+    one.backward += shown[1]
+    return one
+
+
+def _ends(
+    job: Job, a: Assumptions, plan: Plan, spec: StageSpec, tokens: float, stage: StageTimes
+) -> None:
+    """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits."""
+    model = job.model
+    if spec.first:
+        lookup = 12 * tokens * model.hidden / a.memory_bytes_per_s
+        stage.forward += lookup
+        stage.kernels += lookup
+        stage.parts["memory_bound"] += lookup
+    if spec.last:
+        unit = plan.tp * job.framework.vocab_multiple
+        columns = math.ceil(model.vocab_size / unit) * unit / plan.tp
+        head = Linear()
+        rate = a.bf16_flop_per_s
+        head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=rate)
+        grad = head.weight_grad if job.kind != "lora" else 0.0
+        stage.forward += head.forward
+        stage.backward += head.input_grad + grad
+        stage.weight_grad += grad
+        stage.kernels += head.forward + head.input_grad + grad
+        stage.parts["compute"] += head.forward + head.input_grad + grad
+
+
+def _layer_collective(
+    a: Assumptions,
+    job: Job,
+    spec: StageSpec,
+    found: dict[str, Net],
+    m: float,
+    shared: float,
+    experts: float,
+) -> float:
+    """zero3: two gathers and a scatter; zero2: a scatter for all micro-batches but one."""
+    wire = a.gradient_wire_bytes * trained_share(job)
+    pairs = [("shard", "data", shared)]
+    if experts:
+        pairs.append(("expert_shard", "expert_data", experts))
+    if spec.sharding == "zero3":
+        return sum(
+            2 * found[shard].gather_s(2 * count) + found[shard].gather_s(wire * count)
+            for shard, _, count in pairs
+        )
+    if spec.sharding == "zero2":
+        return (m - 1) / m * sum(found[data].gather_s(wire * count) for _, data, count in pairs)
+    return 0.0
+
+
+def _once_per_step(
+    job: Job,
+    chip: Chip,
+    a: Assumptions,
+    plan: Plan,
+    spec: StageSpec,
+    found: dict[str, Net],
+    stage: StageTimes,
+) -> None:
+    local = local_parameters(job, plan.tp, plan.ep)
+    dense, experts = stage_parameters(job, plan, spec, local)
+    share = trained_share(job)
+    pairs = [("", share * dense)] + ([("expert_", share * experts)] if experts else [])
+    for prefix, count in pairs:
+        trio = tuple(found[prefix + name] for name in ("data", "shard", "replica"))
+        stage.reduction += _reduction(a, spec.sharding, count, *trio)
+    ranks = shard_counts(plan, spec.sharding) if spec.sharding != "ddp" else (1.0, 1.0)
+    owned = share * (dense / ranks[0] + experts / ranks[1])
+    traffic = a.optimizer_traffic_bytes * owned
+    if "optimizer" in plan.offload:
+        moved = (a.gradient_wire_bytes + 2) * owned
+        stage.optimizer = moved / chip.host_link_bandwidth_bytes_per_s
+        stage.optimizer += traffic / chip.host_memory_bandwidth_bytes_per_s
+    else:
+        stage.optimizer = stage.optimizer_kernels = traffic / a.memory_bytes_per_s
+
+
+def _reduction(
+    a: Assumptions, sharding: str, count: float, data: Net, shard: Net, replica: Net
+) -> float:
+    wire = a.gradient_wire_bytes * count
+
+    def hops(net: Net, size: float) -> float:
+        return 2 * (net.nodes() - 1) * a.bucket_hop_s * size / a.bucket_bytes
+
+    if sharding == "zero3":
+        return replica.reduce_s(wire / shard.size) + hops(replica, wire / shard.size)
+    if sharding == "ddp":
+        return data.reduce_s(wire) + hops(data, wire)
+    return data.gather_s(2 * count) + data.gather_s(wire) + hops(data, wire)
+
+
+def exposed_s(a: Assumptions, stage: StageTimes) -> float:
+    hidden = min(stage.reduction, a.dp_window * stage.backward)
+    return stage.reduction - a.dp_overlap * hidden
+
+
+def _bubble(
+    a: Assumptions,
+    plan: Plan,
+    stages: list[StageTimes],
+    slow: StageTimes,
+    m: float,
+    p2p: float,
+) -> float:
+    """Ramp up and down of the other stages; zero-bubble fills it with weight gradients."""
+    others = [stage for stage in stages if stage is not slow]
+    v = plan.interleave
+    idle = sum(stage.total for stage in others) / v
+    idle += (plan.pp - 1) * (p2p + a.micro_batch_s / v)
+    if plan.schedule != "zero-bubble":
+        return idle
+    send = (p2p + a.micro_batch_s) / 2
+    for stage in others:
+        w = stage.weight_grad
+        f = stage.total - stage.backward + send
+        b = stage.backward - w + send
+        idle -= w + (min(plan.pp, m) - 1) / (plan.pp - 1) * min(f, b, w)
+    return max(idle, 0.0)
+
+
+def busy_w(chip: Chip, clock: float) -> float:
+    """Power while kernels run: idle + dynamic x f x V^2."""
+    volts = max(chip.voltage_floor, 1 + chip.voltage_slope * (clock - 1))
+    return chip.idle_w + (chip.busy_w - chip.idle_w) * clock * volts * volts
+
+
+def _energy(
+    cluster: Cluster, plan: Plan, specs: list[StageSpec], time: float, busy: list[float]
+) -> tuple[float, float, float, float, float]:
+    """Total, low, high, static and host joules: every stage has chips / pp chips."""
+    chip = cluster.chip
+    per_stage = plan.chips / plan.pp
+    network = sum(lv.switch_power_w_per_chip for lv in cluster.scale(plan.chips).levels)
+    total = 0.0
+    for spec, run in zip(specs, busy, strict=True):
+        extra = max(busy_w(chip, spec.clock) - chip.wait_w, 0.0)
+        total += per_stage * (run * extra + time * (chip.wait_w + chip.host_w + network))
+    mean = sum(busy) / plan.pp
+    sigma = plan.chips * math.sqrt(
+        (mean * chip.busy_sigma_w) ** 2
+        + ((time - mean) * chip.wait_sigma_w) ** 2
+        + (time * chip.host_sigma_w) ** 2
+    )
+    host = plan.chips * chip.host_w * time
+    static = plan.chips * (chip.idle_w + network) * time
+    return total, total - sigma, total + sigma, static, host
+
+
+def forward_flop_per_token(job: Job) -> tuple[float, float]:
+    """FLOP of one forward pass: matrices, attention (causality not halved)."""
+    from cost.reference_layer import mean_context  # noqa: PLC0415
+
+    model = job.model
+    active = model.active_parameters - model.position_parameters
+    active -= 0 if model.tied_embeddings else model.vocab_size * model.hidden
+    dims = model.head_dim + model.attention.v_head_dim
+    context = mean_context(model, job.seq_len)
+    return 2.0 * active, 2.0 * model.layers * model.heads * context * dims
+
+
+def peak_flop_per_s(job: Job, chip: Chip) -> float:
+    """Peak at the job's precision, else at 16 bits."""
+    name = "fp8" if job.precision == "mxfp8" else job.precision
+    for dtype in (name, "bf16", "fp16", "fp32"):
+        if dtype in chip.peak_flop_per_s:
+            return chip.peak_flop_per_s[dtype]
+    raise AssertionError(chip.name)
+
+
+def _utilization(job: Job, chip: Chip, plan: Plan, time: float) -> tuple[float, float]:
+    linear, attention = forward_flop_per_token(job)
+    needed = linear * (3 if job.kind != "lora" else 2) + 3 * attention
+    tokens = job.global_batch * job.seq_len
+    peak = peak_flop_per_s(job, chip) * plan.chips * time
+    again = linear + attention if plan.recompute == "full" else 0.0
+    return tokens * needed / peak, tokens * (needed + again) / peak

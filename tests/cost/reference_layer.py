@@ -1,0 +1,313 @@
+"""Seconds of one layer and micro-batch in plain floats, from the published formulas.
+
+Sources: GEMM, element-wise, host and overlap forms are those of the calibrated design (fitted to
+published runs); wave quantization from NVIDIA's matrix-multiplication guide; attention FLOP from
+FlashAttention-2, arXiv:2307.08691; tensor-parallel exchanges from Korthikanti et al.,
+arXiv:2205.05198; ring and Ulysses context parallelism from arXiv:2310.01889 and 2309.14509; latent
+attention from DeepSeek-V2, arXiv:2405.04434.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from cost.reference_network import Net
+from models_db import Model
+from planner.assumptions import Assumptions
+from planner.job import Job
+
+CAUSES = ("compute", "memory", "tp", "cp", "ep")
+
+
+def gemm_s(
+    a: Assumptions,
+    m: float,
+    n: float,
+    k: float,
+    *,
+    clock: float,
+    rate: float,
+    copies: float = 1.0,
+) -> float:
+    """``copies`` products (m x k)(k x n) as one kernel."""
+    busy = copies * 2 * m * n * k / rate
+    busy *= (1 + a.half_k / k) * (1 + a.half_mn / m) * (1 + a.half_mn / n)
+    if a.tile_m:
+        width = a.tile_n if n >= 256 else min(128, a.tile_n)
+        tiles = math.ceil(m / a.tile_m) * math.ceil(n / width)
+        waves = math.ceil(tiles / a.pe_count)
+        busy *= min(waves * a.pe_count / tiles, 4.0) ** a.wave_exponent
+    moved = copies * a.operand_bytes * (m * k + k * n + m * n)
+    return max(busy / clock, moved / a.memory_bytes_per_s) + a.matmul_overhead_s
+
+
+@dataclass
+class Linear:
+    """Forward, input gradient and weight gradient of linear layers, summed."""
+
+    forward: float = 0.0
+    input_grad: float = 0.0
+    weight_grad: float = 0.0
+
+    def add(
+        self,
+        a: Assumptions,
+        tokens: float,
+        inputs: float,
+        outputs: float,
+        *,
+        clock: float,
+        rate: float | None = None,
+        copies: float = 1.0,
+        scale: float = 1.0,
+    ) -> None:
+        """One more (tokens x inputs)(inputs x outputs)."""
+        speed = a.matmul_flop_per_s if rate is None else rate
+
+        def one(m: float, n: float, k: float) -> float:
+            return scale * gemm_s(a, m, n, k, clock=clock, rate=speed, copies=copies)
+
+        self.forward += one(tokens, outputs, inputs)
+        self.input_grad += one(tokens, inputs, outputs)
+        self.weight_grad += one(inputs, outputs, tokens)
+
+
+def mean_context(model: Model, seq_len: int) -> float:
+    """Keys per token averaged over layers, twice the causal mean; counted token by token.
+
+    A sliding window of w shows token t (from 0) min(t, w) keys on average: the integral of
+    min(t, w) over 0..s, doubled and divided by s.
+    """
+    total = 0.0
+    for window in model.attention_windows:
+        w = seq_len if window is None else min(window, seq_len)
+        total += 2 * (w * w / 2 + (seq_len - w) * w) / seq_len
+    return total / model.layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """How one layer runs."""
+
+    tp: int
+    cp: int
+    ep: int
+    tokens: float
+    sequence_parallel: bool
+    cp_mode: str
+    recompute: str
+    clock: float
+    nets: dict[str, Net]
+
+
+@dataclass
+class Layer:
+    """Times of one layer: per pass and cause; `forward`, `backward` with the host."""
+
+    forward: float = 0.0
+    backward: float = 0.0
+    weight_grad: float = 0.0
+    kernels: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
+    """One dense or moe layer, before data parallelism and offloading."""
+    model = job.model
+    linear = Linear()
+    _attention_linears(a, model, x, linear)
+    if kind == "moe":
+        _expert_linears(a, model, x, linear)
+    else:
+        _mlp(a, model, x, linear, (model.mlp.hidden or 0) / x.tp)
+    core, core_back, scores, scores_back = _attention(a, job, x)
+    memory = _elementwise(a, model, x, kind)
+    tp = _tensor_exchange(a, model, x, kind)
+    cp, cp_back = _context_exchange(a, model, x, core, core_back)
+    ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
+    weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
+    ahead = {"compute": linear.forward + core, "memory": memory + scores, "tp": tp, "cp": cp}
+    ahead["ep"] = ep
+    back = {
+        "compute": linear.input_grad + weight_grad + core_back,
+        "memory": a.elementwise_backward * memory + scores_back,
+        "tp": tp,
+        "cp": cp_back,
+        "ep": ep,
+    }
+    for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
+        back[cause] += again
+    return _hosted(a, x, kind, ahead, back, weight_grad)
+
+
+def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> None:
+    heads = model.heads / x.tp
+    value = model.attention.v_head_dim
+    linear.add(a, x.tokens, heads * value, model.hidden, clock=x.clock)
+    if model.attention.kind != "mla":
+        kv_heads = max(math.ceil(model.kv_heads / x.tp), 1)
+        width = heads * model.head_dim + kv_heads * (model.head_dim + value)
+        linear.add(a, x.tokens, model.hidden, width, clock=x.clock)
+        return
+    attention = model.attention
+    rank, rope = attention.kv_lora_rank or 0, attention.qk_rope_head_dim or 0
+    nope = attention.qk_nope_head_dim or 0
+    linear.add(a, x.tokens, model.hidden, rank + rope, clock=x.clock)
+    linear.add(a, x.tokens, rank, heads * (nope + value), clock=x.clock)
+    query = heads * (nope + rope)
+    if attention.q_lora_rank:
+        linear.add(a, x.tokens, model.hidden, attention.q_lora_rank, clock=x.clock)
+        linear.add(a, x.tokens, attention.q_lora_rank, query, clock=x.clock)
+    else:
+        linear.add(a, x.tokens, model.hidden, query, clock=x.clock)
+
+
+def _mlp(a: Assumptions, model: Model, x: Where, linear: Linear, width: float) -> None:
+    up = 2 if model.mlp.gated else 1
+    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock)
+    linear.add(a, x.tokens, width, model.hidden, clock=x.clock)
+
+
+def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> None:
+    moe = model.moe
+    assert moe is not None
+    local = moe.experts / x.ep
+    tokens = x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * a.moe_imbalance
+    up = 2 if model.mlp.gated else 1
+    slow = 1 / a.expert_efficiency
+    for inputs, outputs in (
+        (model.hidden, up * moe.expert_hidden),
+        (moe.expert_hidden, model.hidden),
+    ):
+        linear.add(a, tokens, inputs, outputs, clock=x.clock, copies=local, scale=slow)
+    linear.add(a, x.tokens / x.tp, model.hidden, moe.experts, clock=x.clock)
+    if moe.shared_experts:
+        _mlp(a, model, x, linear, moe.shared_experts * moe.shared_expert_hidden / x.tp)
+
+
+def _attention(a: Assumptions, job: Job, x: Where) -> tuple[float, float, float, float]:
+    """Arithmetic forward and backward, memory forward and backward."""
+    model = job.model
+    dim = (model.head_dim + model.attention.v_head_dim) / 2
+    heads = model.heads / x.tp
+    context = mean_context(model, job.seq_len)
+    flop = 4 * x.tokens * context * heads * dim
+    if a.fused_attention:
+        seconds = a.causal_share * flop / a.attention_flop_per_s / x.clock
+        seconds *= 1 + a.attention_half_head_dim / dim
+        return seconds, 2.5 * seconds, 0.0, 0.0
+    seconds = flop / a.bmm_flop_per_s / x.clock
+    scores = a.score_bytes * x.tokens * context * heads / a.memory_bytes_per_s
+    return seconds, 2 * seconds, scores, 1.5 * scores
+
+
+def _active_width(model: Model, kind: str) -> int:
+    if kind == "dense" or model.moe is None:
+        return model.mlp.hidden or 0
+    moe = model.moe
+    routed = moe.experts_per_token * moe.expert_hidden
+    return routed + moe.shared_experts * moe.shared_expert_hidden
+
+
+def _elementwise(a: Assumptions, model: Model, x: Where, kind: str) -> float:
+    rows = a.row_bytes / (x.tp if x.sequence_parallel else 1) + a.tp_bytes / x.tp
+    width = _active_width(model, kind) * (2 if model.mlp.gated else 1)
+    moved = 2 * x.tokens * (model.hidden * rows + a.ffn_bytes * width / x.tp) * a.elementwise
+    if kind == "moe" and model.moe is not None:
+        top = model.moe.experts_per_token
+        moved += a.routing_bytes * 2 * x.tokens * top * model.hidden / x.tp
+    return moved / a.memory_bytes_per_s
+
+
+def _tensor_exchange(a: Assumptions, model: Model, x: Where, kind: str) -> float:
+    """4 gathers or 2 all-reduces a pass; half of it on moe layers or with parallel blocks."""
+    gathers = 2 if model.parallel_block or kind == "moe" else 4
+    size = 2 * x.tokens * model.hidden
+    net = x.nets["tp"]
+    whole = (
+        gathers * net.gather_s(size) if x.sequence_parallel else gathers / 2 * net.reduce_s(size)
+    )
+    return whole * (1 - a.tp_overlap)
+
+
+def kv_heads_on_chip(model: Model, tp: int) -> float:
+    """Key-value heads per chip, replicated where tp exceeds them."""
+    if model.attention.kind == "mla":
+        return model.heads / tp
+    return math.ceil(model.kv_heads / tp)
+
+
+def _context_exchange(
+    a: Assumptions, model: Model, x: Where, core: float, core_back: float
+) -> tuple[float, float]:
+    if x.cp == 1:
+        return 0.0, 0.0
+    dims = model.head_dim + model.attention.v_head_dim
+    kv = kv_heads_on_chip(model, x.tp) * dims
+    net = x.nets["cp"]
+    if x.cp_mode == "all-to-all":
+        swap = net.exchange_s(2 * x.tokens * (kv + model.heads / x.tp * dims))
+        return swap, swap
+    ring = net.gather_s(2 * x.tokens * kv * x.cp)
+
+    def exposed(cost: float, cover: float) -> float:
+        return max(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
+
+    return exposed(ring, core), exposed(2 * ring, core_back)
+
+
+def _expert_exchange(a: Assumptions, model: Model, x: Where) -> float:
+    assert model.moe is not None
+    k = model.moe.experts_per_token
+    net = x.nets["ep"]
+    nodes = net.nodes()
+    once_per_node = nodes * (1 - (1 - 1 / nodes) ** k) / k
+    remote = a.full_copy_share + (1 - a.full_copy_share) * once_per_node
+    size = 2 * x.tokens / x.tp * k * model.hidden
+    return 2 * net.exchange_s(size, remote) * (1 - a.ep_overlap)
+
+
+def _recomputed(
+    a: Assumptions,
+    job: Job,
+    x: Where,
+    ahead: dict[str, float],
+    linear: Linear,
+    pieces: tuple[float, float, float],
+) -> dict[str, float]:
+    core, scores, memory = pieces
+    if x.recompute == "full":
+        return dict(ahead)
+    if x.recompute == "none":
+        return {}
+    if job.framework.selective == "half-matmuls":
+        return {"compute": linear.forward / 2, "memory": memory}
+    return {} if a.fused_attention else {"compute": core, "memory": scores}
+
+
+def _hosted(
+    a: Assumptions,
+    x: Where,
+    kind: str,
+    ahead: dict[str, float],
+    back: dict[str, float],
+    weight_grad: float,
+) -> Layer:
+    """smoothmax4 of the device with the fixed time and of the host that feeds it."""
+    host = a.host_s_per_layer + a.host_s_per_tp_rank * (x.tp - 1)
+    host += a.moe_host_s if kind == "moe" else 0.0
+    share = a.host_forward_share
+    again = share if x.recompute == "full" else 0.0
+    fixed = a.fixed_s_per_layer
+    device = sum(ahead.values()), sum(back.values())
+    forward = p_norm(device[0] + share * fixed, share * host, 4)
+    backward = p_norm(device[1] + (1 - share) * fixed, (1 - share + again) * host, 4)
+    parts = {cause: ahead[cause] + back[cause] for cause in CAUSES}
+    parts["host"] = forward + backward - sum(device)
+    kernels = parts["compute"] + parts["memory"]
+    return Layer(forward, backward, weight_grad, kernels, parts)
+
+
+def p_norm(x: float, y: float, p: int) -> float:
+    """(x^p + y^p)^(1/p), scaled so that small seconds do not underflow."""
+    top = max(x, y)
+    return 0.0 if top == 0 else top * ((x / top) ** p + (y / top) ** p) ** (1 / p)

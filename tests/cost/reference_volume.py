@@ -1,0 +1,127 @@
+"""Bytes on the wire and FLOP of one step, collective by collective, in plain floats."""
+
+from cost.reference import forward_flop_per_token, groups
+from cost.reference_layer import kv_heads_on_chip
+from cost.reference_memory import (
+    StageSpec,
+    local_parameters,
+    stage_parameters,
+    stages_of,
+    trained_share,
+)
+from cost.reference_network import Net
+from hardware_db import Cluster
+from planner.assumptions import Assumptions
+from planner.job import Job
+from planner.plan import Plan
+
+
+class Wire:
+    """Adds up what all chips receive, in all and by level."""
+
+    def __init__(self, levels: int) -> None:
+        self.total = 0.0
+        self.levels = [0.0] * levels
+
+    def gather(self, net: Net, full_bytes: float, members: float) -> None:
+        """`members` chips end an all-gather with `full_bytes`, or start a scatter with them."""
+        self.total += members * full_bytes * (net.size - 1) / net.size
+        for level, share in enumerate(net.received()):
+            self.levels[level] += members * full_bytes * share
+
+    def exchange(self, net: Net, sent_bytes: float, members: float) -> None:
+        """`members` chips send `sent_bytes` each, evenly over their group."""
+        self.total += members * sent_bytes * (net.size - 1) / net.size
+        for level, share in enumerate(net.exchanged()):
+            self.levels[level] += members * sent_bytes * share
+
+    def send(self, net: Net, message_bytes: float, messages: float) -> None:
+        """Point-to-point messages."""
+        self.total += messages * message_bytes
+        for level, share in enumerate(net.sent()):
+            self.levels[level] += messages * message_bytes * share
+
+
+def wire(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Wire:
+    """Bytes that all chips receive in one step."""
+    found = groups(job, cluster, a, plan)
+    book = Wire(len(cluster.levels))
+    m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+    specs = stages_of(plan, job.model)
+    for spec in specs:
+        _activations(job, plan, spec, found, m, book)
+        _states(job, a, plan, spec, found, m, book)
+    if plan.pp > 1:
+        size = 2 * plan.micro_batch * job.seq_len / plan.cp * job.model.hidden
+        if plan.sequence_parallel or a.splits_p2p:
+            size /= plan.tp
+        borders = plan.pp * plan.interleave - 1
+        book.send(found["pp"], size, 2 * m * borders * plan.chips / plan.pp)
+    return book
+
+
+def _activations(
+    job: Job, plan: Plan, spec: StageSpec, found: dict[str, Net], m: float, book: Wire
+) -> None:
+    """Tensor, context and expert traffic of one stage: forward, backward, recomputed forward."""
+    model = job.model
+    members = plan.chips / plan.pp
+    tokens = plan.micro_batch * job.seq_len / plan.cp
+    passes = 3 if spec.recompute == "full" else 2
+    dims = model.head_dim + model.attention.v_head_dim
+    kv = kv_heads_on_chip(model, plan.tp) * dims
+    for kind, layers in (("dense", spec.dense), ("moe", spec.moe)):
+        count = layers * m
+        gathers = 2 if model.parallel_block or kind == "moe" else 4
+        book.gather(found["tp"], 2 * tokens * model.hidden, members * count * gathers * passes)
+        if plan.cp_mode == "ring":
+            book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (passes + 1))
+        else:
+            own = model.heads / plan.tp * dims
+            book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * passes)
+        if kind == "moe" and model.moe is not None:
+            routed = 2 * tokens / plan.tp * model.moe.experts_per_token * model.hidden
+            book.exchange(found["ep"], routed, members * count * 2 * passes)
+
+
+def _states(
+    job: Job,
+    a: Assumptions,
+    plan: Plan,
+    spec: StageSpec,
+    found: dict[str, Net],
+    m: float,
+    book: Wire,
+) -> None:
+    """Weights and gradients of one stage."""
+    local = local_parameters(job, plan.tp, plan.ep)
+    dense, experts = stage_parameters(job, plan, spec, local)
+    share = trained_share(job)
+    members = plan.chips / plan.pp
+    for prefix, count in (("", dense), ("expert_", experts)):
+        data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
+        gradients = a.gradient_wire_bytes * share * count
+        if spec.sharding == "zero3":
+            book.gather(shard, 2 * count, 2 * m * members)
+            book.gather(shard, gradients, m * members)
+            book.gather(replica, gradients / shard.size, 2 * members)
+        elif spec.sharding == "ddp":
+            book.gather(data, gradients, 2 * members)
+        else:
+            book.gather(data, gradients, members * (m if spec.sharding == "zero2" else 1))
+            book.gather(data, 2 * share * count, members)
+
+
+def executed_flop(job: Job, a: Assumptions, plan: Plan) -> float:
+    """FLOP of one step with recomputation; fused kernels skip masked scores, redo them backward."""
+    linear, attention = forward_flop_per_token(job)
+    if a.fused_attention:
+        attention *= a.causal_share
+    repeated = sum(
+        (spec.dense + spec.moe) * (spec.recompute == "full") for spec in stages_of(plan, job.model)
+    )
+    again = repeated / job.model.layers
+    passes = 3 if job.kind != "lora" else 2
+    backward = 2.5 if a.fused_attention else 2.0
+    tokens = job.global_batch * job.seq_len
+    return tokens * (linear * (passes + again) + attention * (1 + backward + again))

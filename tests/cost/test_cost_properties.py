@@ -1,0 +1,415 @@
+"""What must hold for any plan: monotone in the machine, parts that add up, ZeRO, offload, LoRA.
+
+Slack of 1e-12 relative everywhere covers rounding only.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
+from hardware_db import Cluster, Level
+from planner.cost.breakdown import TIME_PARTS, Breakdown
+from planner.cost.memory import MEMORY_PARTS
+from planner.plan import Plan, Stage
+
+FILTERED = (HealthCheck.filter_too_much, HealthCheck.too_slow)
+PAIR = settings(max_examples=70, deadline=None, suppress_health_check=FILTERED)
+COMMUNICATION = (
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "pipeline_transfer",
+    "bubble",
+    "data_parallel",
+)
+
+
+def one_plan(
+    data: st.DataObject,
+    case: Case,
+    most: int = 256,
+    *,
+    offloads: bool = True,
+    explicit: bool = True,
+) -> Plan:
+    """A runnable plan of any count up to `most`; irregular groups included."""
+    chips = data.draw(st.sampled_from(chip_counts(case, most)))
+    plan = data.draw(plans_for(case, chips, regular=False, offloads=offloads, explicit=explicit))
+    assume(runnable(case, plan))
+    return plan
+
+
+def not_above(smaller: float, larger: float) -> bool:
+    """smaller <= larger up to rounding."""
+    return bool(smaller <= larger * (1 + 1e-12))
+
+
+@PAIR
+@given(st.data())
+def test_parts_add_up(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    plan = one_plan(data, case)
+    found = case.run([plan])
+    time = sum(float(found.time_parts[name][0]) for name in TIME_PARTS)
+    assert math.isclose(time, found.step_time_s[0], rel_tol=1e-12)
+    assert set(found.time_parts) == set(TIME_PARTS)
+    energy = sum(float(part[0]) for part in found.energy.parts.values())
+    assert math.isclose(energy, found.energy.total[0], rel_tol=1e-12)
+    assert len(found.energy.parts) == len(case.cluster.levels) + 4
+    memory = sum(float(found.memory_parts[name][0]) for name in MEMORY_PARTS)
+    assert math.isclose(memory, found.memory_per_chip_bytes[0], rel_tol=1e-12)
+    stages = sum(found.memory.parts[name] for name in MEMORY_PARTS)
+    np.testing.assert_allclose(stages, found.memory.total, rtol=1e-12)
+    assert found.energy.low[0] < found.energy.total[0] < found.energy.high[0]
+
+
+@PAIR
+@given(st.data())
+def test_no_part_is_negative(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    found = case.run([one_plan(data, case)])
+    scale = float(found.step_time_s[0])
+    for name in TIME_PARTS:
+        assert found.time_parts[name][0] >= -1e-12 * scale, name
+    for parts in (found.energy.parts, found.memory_parts, found.wire_bytes):
+        assert all(part[0] >= 0 for part in parts.values())
+    assert 0 < found.mfu[0] <= found.hfu[0] * (1 + 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_one_chip_does_not_communicate(data: st.DataObject) -> None:
+    case = data.draw(cases(clusters=("dgx-h100-ndr", "mi300x-8way", "gb200-nvl72", "tpu-v5e")))
+    plan = data.draw(plans_for(case, 1))
+    assume(runnable(case, plan))
+    found = case.run([plan])
+    noise = 1e-15 * found.step_time_s[0]  # data_parallel is the difference of two sums
+    assert all(abs(found.time_parts[name][0]) <= noise for name in COMMUNICATION)
+    assert all(column[0] == 0 for column in found.wire_bytes.values())
+    network = [part[0] for name, part in found.energy.parts.items() if name.startswith("network")]
+    assert network == [0.0] * len(case.cluster.levels)
+
+
+def with_level(cluster: Cluster, index: int, change: Callable[[Level], Level]) -> Cluster:
+    """A cluster with one level changed."""
+    levels = list(cluster.levels)
+    levels[index] = change(levels[index])
+    return replace(cluster, levels=tuple(levels))
+
+
+def faster_level(factor: float) -> Callable[[Level], Level]:
+    """All of a level's rates times `factor`."""
+
+    def change(level: Level) -> Level:
+        return replace(
+            level,
+            bandwidth_bytes_per_s=level.bandwidth_bytes_per_s * factor,
+            link_bandwidth_bytes_per_s=level.link_bandwidth_bytes_per_s * factor,
+            peer_bandwidth_bytes_per_s=level.peer_bandwidth_bytes_per_s * factor,
+            bandwidth_by_group=tuple((n, r * factor) for n, r in level.bandwidth_by_group),
+        )
+
+    return change
+
+
+def plainly_monotone(plan: Plan) -> bool:
+    """Plans outside two known exceptions, each with a test of its own below.
+
+    The fill of a zero-bubble schedule changes where another stage becomes the slowest; and where
+    collectives of weights set the time of a layer, the window behind which the last reduction
+    hides still grows with the kernels.
+    """
+    reduces_once = plan.sharding in ("ddp", "zero1") or (plan.sharding == "zero3" and plan.dp == 1)
+    return plan.schedule != "zero-bubble" and reduces_once and plan.stages is None
+
+
+MACHINES = ("dgx-h100-ndr", "gb200-nvl72", "tpu-v5e", "mi300x-8way")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=FILTERED)
+@given(st.data())
+def test_faster_networks_are_never_slower(data: st.DataObject) -> None:
+    """Any level's bandwidth up."""
+    case = data.draw(cases(clusters=MACHINES))
+    plan = one_plan(data, case, most=576, explicit=False)
+    assume(plainly_monotone(plan))
+    index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
+    factor = data.draw(st.sampled_from([1.001, 1.3, 2.0, 10.0]))
+    faster = with_level(case.cluster, index, faster_level(factor))
+    slow = case.run([plan]).step_time_s[0]
+    assert not_above(replace(case, cluster=faster).run([plan]).step_time_s[0], slow)
+
+
+def hybrid_case() -> tuple[Case, Plan]:
+    """Hybrid sharding whose gathers take longer than the layers."""
+    case = case_of("mixtral-8x7b", layers=4, batch=16, seq_len=1024)
+    return case, Plan(dp=2, fsdp=2, tp=8, cp=4, ep=2, sharding="zero3")
+
+
+def test_hybrid_sharding_is_not_slowed_by_a_faster_network() -> None:
+    """Twice the NVLink rate shortens the kernels' backward pass, and with it the overlap credit."""
+    case, plan = hybrid_case()
+    faster = with_level(case.cluster, 0, faster_level(2.0))
+    slow = case.run([plan]).step_time_s[0]
+    assert not_above(replace(case, cluster=faster).run([plan]).step_time_s[0], slow)
+    assert not_above(case.assuming(scale_up_latency_s=0.0).run([plan]).step_time_s[0], slow)
+
+
+def test_recomputation_does_not_speed_up_hybrid_sharding() -> None:
+    """Doing the forward pass twice cannot shorten a step."""
+    case = case_of("mixtral-8x7b", "tpu-v5p", layers=4, batch=16, seq_len=1024)
+    plan = Plan(dp=2, fsdp=2, sharding="zero3", sequence_parallel=False)
+    none, full = case.run([plan, replace(plan, recompute="full")]).step_time_s
+    assert not_above(none, full)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=FILTERED)
+@given(st.data())
+def test_zero_bubble_gains_from_bandwidth(data: st.DataObject) -> None:
+    """With equal stages; uneven ones may swap the slowest stage, whose fill differs."""
+    case = data.draw(cases(clusters=MACHINES, kinds=("pretrain",)))
+    ends = {"memory_bytes_per_s": 1e30, "bf16_flop_per_s": 1e30, "matmul_overhead_s": 0.0}
+    case = case.assuming(**ends)
+    plan = one_plan(data, case)
+    assume(plan.pp > 1 and plan.stages is None and case.job.model.moe is None)
+    assume(case.job.model.layers % plan.pp == 0)
+    plan = replace(plan, schedule="zero-bubble", interleave=1, split="even")
+    index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
+    faster = with_level(case.cluster, index, faster_level(data.draw(st.sampled_from([1.1, 4.0]))))
+    slow = case.run([plan]).step_time_s[0]
+    assert not_above(replace(case, cluster=faster).run([plan]).step_time_s[0], slow)
+
+
+@PAIR
+@given(st.data())
+def test_lower_latency_is_never_slower(data: st.DataObject) -> None:
+    case = data.draw(cases(clusters=MACHINES))
+    plan = one_plan(data, case, most=576, explicit=False)
+    assume(plainly_monotone(plan))
+    names = ("scale_up_latency_s", "scale_out_latency_s", "ring_hop_s", "bucket_hop_s")
+    name = data.draw(st.sampled_from((*names, "in_switch_latency_s", "micro_batch_s", "step_s")))
+    lower = case.assuming(**{name: 0.5 * getattr(case.assumptions, name)})
+    assert not_above(lower.run([plan]).step_time_s[0], case.run([plan]).step_time_s[0])
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=FILTERED)
+@given(st.data())
+def test_faster_memory_and_arithmetic_are_never_slower(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    plan = one_plan(data, case, explicit=False)
+    assume(plainly_monotone(plan))
+    rates = ("memory_bytes_per_s", "matmul_flop_per_s", "attention_flop_per_s", "bf16_flop_per_s")
+    name = data.draw(st.sampled_from(rates))
+    faster = case.assuming(**{name: 1.5 * getattr(case.assumptions, name)})
+    assert not_above(faster.run([plan]).step_time_s[0], case.run([plan]).step_time_s[0])
+
+
+@PAIR
+@given(st.data())
+def test_states_fall_with_the_zero_stage(data: st.DataObject) -> None:
+    """Weights, gradients and optimizer bytes; strictly where more than one rank shares them."""
+    case = data.draw(cases())
+    plan = one_plan(data, case, offloads=False, explicit=False)
+    data_ranks, ranks = plan.dp * plan.fsdp, plan.dp * plan.fsdp * plan.cp
+    plans = [replace(plan, dp=data_ranks, fsdp=1, sharding=s) for s in ("ddp", "zero1", "zero2")]
+    plans.append(replace(plan, dp=1, fsdp=data_ranks, sharding="zero3"))
+    memory = case.run(plans).memory
+    states = [
+        sum(memory.parts[name][row] for name in ("weights", "gradients", "optimizer"))
+        for row in range(4)
+    ]
+    for more, less in itertools.pairwise(states):
+        assert np.all(less <= more)
+    exists = states[0] > 0
+    assert ranks == 1 or np.all(states[1][exists] < states[0][exists])
+    if case.job.framework.weight_bytes and ranks > 1:
+        assert np.all(states[3][exists] < states[2][exists])
+
+
+@PAIR
+@given(st.data())
+def test_hybrid_sharding_lies_between(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    plan = one_plan(data, case, offloads=False, explicit=False)
+    assume(plan.dp > 1 and plan.fsdp > 1)
+    whole = replace(plan, dp=1, fsdp=plan.dp * plan.fsdp)
+    none = replace(plan, dp=plan.dp * plan.fsdp, fsdp=1, sharding="ddp")
+    parts = case.run([whole, plan, none]).memory.parts
+    states = parts["weights"] + parts["gradients"] + parts["optimizer"]
+    assert np.all(states[0] <= states[1])
+    assert np.all(states[1] <= states[2])
+
+
+@PAIR
+@given(st.data())
+def test_lower_clock_is_never_faster(data: st.DataObject) -> None:
+    case = data.draw(cases(clusters=("dgx-h100-ndr", "gb200-nvl72", "mi300x-8way")))
+    plan = one_plan(data, case, explicit=False)
+    assume(plainly_monotone(plan))
+    clocks = (1.0, 0.9, 0.8, 0.7, 0.6)
+    times = case.run([replace(plan, clock=clock) for clock in clocks]).step_time_s
+    for faster, slower in itertools.pairwise(times):
+        assert not_above(faster, slower)
+
+
+def test_the_arithmetic_part_is_inverse_in_the_clock() -> None:
+    """With memory and overheads out of the way, compute is exactly 1 / f; the rest stays."""
+    case = case_of().assuming(memory_bytes_per_s=1e30, matmul_overhead_s=0.0)
+    plan = Plan(dp=2, tp=4, sharding="zero1")
+    clocks = (1.0, 0.9, 0.8, 0.7, 0.6)
+    found = case.run([replace(plan, clock=clock) for clock in clocks])
+    for row, clock in enumerate(clocks):
+        compute = found.time_parts["compute"]
+        assert math.isclose(compute[row], compute[0] / clock, rel_tol=1e-12)
+        for name in ("tensor_parallel", "memory_bound", "pipeline_transfer", "optimizer"):
+            assert found.time_parts[name][row] == found.time_parts[name][0]
+
+
+@PAIR
+@given(st.data())
+def test_recomputation_costs_time_and_saves_activations(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    plan = one_plan(data, case, offloads=False, explicit=False)
+    assume(plainly_monotone(plan))
+    found = case.run([replace(plan, recompute=kind) for kind in ("none", "selective", "full")])
+    none, selective, full = found.step_time_s
+    assert not_above(none, selective)
+    assert not_above(selective, full)
+    assert none < full
+    saved = found.memory.parts["activations"]
+    assert np.all(saved[1] <= saved[0])
+    # Full recomputation also holds one whole layer with its gradients, so it pays from two
+    # layers in flight on.
+    deep = case.job.model.layers >= 2 * plan.pp and found.micro_batches[0] >= 2 * plan.pp
+    assert not deep or saved[2].max() < saved[0].max()
+    assert found.hfu[2] >= found.mfu[2]
+    assert found.flop[2] > found.flop[0]
+
+
+@PAIR
+@given(st.data(), st.sampled_from(["optimizer", "weights", "activations"]))
+def test_offloading_frees_the_chip_and_costs_time(data: st.DataObject, part: str) -> None:
+    case = data.draw(cases())
+    plan = replace(one_plan(data, case, offloads=False, explicit=False), recompute="none")
+    assume(plan.schedule != "zero-bubble")
+    found = case.run([plan, replace(plan, offload=(part,))])
+    assert not_above(*found.step_time_s)
+    assert np.all(found.memory.total[1] <= found.memory.total[0])
+    gone = found.memory.total[0] - found.memory.total[1]
+    slack = 1e-12 * found.memory.total[0]
+    if part == "optimizer" and case.job.framework.optimizer_phase == 0:
+        np.testing.assert_allclose(gone, found.memory.host[1], rtol=1e-9)
+    assert np.all(gone <= found.memory.host[1] + slack)
+    assert found.host_memory_bytes[0] == 0 < found.host_memory_bytes[1] or (
+        part == "weights" and case.job.framework.weight_bytes == 0
+    )
+
+
+@PAIR
+@given(st.data())
+def test_lora_is_cheaper_than_full_training(data: st.DataObject) -> None:
+    full = data.draw(cases(kinds=("finetune",)))
+    plan = one_plan(data, full, explicit=False)
+    assume(plan.schedule != "zero-bubble" and plan.sharding in full.job.framework.shardings)
+    lora = replace(full, job=replace(full.job, kind="lora"))
+    one, other = lora.run([plan]), full.run([plan])
+    assert one.step_time_s[0] < other.step_time_s[0]
+    assert one.memory_per_chip_bytes[0] < other.memory_per_chip_bytes[0]
+    assert one.energy.total[0] < other.energy.total[0]
+    assert one.flop[0] < other.flop[0]
+
+
+@PAIR
+@given(st.data())
+def test_sequence_parallelism_saves_activations(data: st.DataObject) -> None:
+    case = data.draw(cases(models=("llama3-8b", "gpt3-1.3b", "gemma2-9b", "falcon-40b")))
+    plan = one_plan(data, case, offloads=False)
+    assume(plan.tp > 1 and case.job.seq_len % (2 * plan.cp * plan.tp) == 0)
+    found = case.run([replace(plan, sequence_parallel=flag) for flag in (False, True)])
+    saved = found.memory.parts["activations"]
+    assert saved[1].max() < saved[0].max()
+    assert np.all(saved[1] <= saved[0])
+
+
+def ideal(case: Case) -> Case:
+    """No latency, no overhead, perfect efficiency of every shape, nothing hidden."""
+    zero = dict.fromkeys(
+        (
+            "half_k",
+            "half_mn",
+            "matmul_overhead_s",
+            "wave_exponent",
+            "host_s_per_layer",
+            "host_s_per_tp_rank",
+            "fixed_s_per_layer",
+            "moe_host_s",
+            "micro_batch_s",
+            "step_s",
+            "scale_up_latency_s",
+            "scale_out_latency_s",
+            "ring_hop_s",
+            "bucket_hop_s",
+            "in_switch_latency_s",
+            "accumulation_bytes",
+            "optimizer_traffic_bytes",
+        ),
+        0.0,
+    )
+    return case.assuming(**zero, operand_bytes=0.0)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=FILTERED)
+@given(st.data())
+def test_twice_the_batch_is_twice_the_work_on_an_ideal_machine(data: st.DataObject) -> None:
+    """More micro-batches, or larger ones: compute and element-wise seconds and FLOP double.
+
+    Collectives of weights do not grow with the batch, so that with several stages and zero2 or
+    zero3 another stage may become the slowest, whose parts are shown.
+    """
+    case = ideal(data.draw(cases()))
+    plan = one_plan(data, case, offloads=False, explicit=False)
+    assume(plan.pp == 1 or plan.sharding in ("ddp", "zero1"))
+    twice = replace(case, job=replace(case.job, global_batch=2 * case.job.global_batch))
+    larger = replace(plan, micro_batch=2 * plan.micro_batch)
+    one, more, wide = case.run([plan]), twice.run([plan]), twice.run([larger])
+    for found in (more, wide):
+        for name in ("compute", "memory_bound"):
+            expected = 2 * one.time_parts[name][0]
+            assert math.isclose(found.time_parts[name][0], expected, rel_tol=1e-12)
+        assert math.isclose(found.flop[0], 2 * one.flop[0], rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("sharding", ["zero1", "zero3"])
+def test_stage_choices_are_checked_like_those_of_the_plan(sharding: str) -> None:
+    """A TPU has one clock, and sharding needs ranks, whether a plan or its stages say so."""
+    case = case_of(cluster="tpu-v5p", framework="jax")
+    plan = Plan(pp=4, sharding="ddp", sequence_parallel=False, schedule="gpipe")
+    halves = (Stage(layers=2),) * 3
+    assert not runnable(case, replace(plan, clock=0.6))
+    assert not runnable(case, replace(plan, stages=(*halves, Stage(layers=2, clock=0.6))))
+    assert not runnable(case, replace(plan, sharding=sharding))
+    assert not runnable(case, replace(plan, stages=(*halves, Stage(layers=2, sharding=sharding))))
+
+
+def energy_of(found: Breakdown, row: int) -> float:
+    """Joules of a row."""
+    return float(found.energy.total[row])
+
+
+def test_lower_clock_saves_chip_energy_of_a_compute_bound_plan() -> None:
+    """P = P_idle + A f V(f)^2 falls faster than time grows; host and network power do not."""
+    case = case_of("llama3-8b", batch=512)
+    plan = Plan(dp=8, sharding="zero1", sequence_parallel=False, micro_batch=2)
+    found = case.run([plan, replace(plan, clock=0.8)])
+    chip = case.cluster.chip
+    standing = chip.host_w + sum(lv.switch_power_w_per_chip for lv in case.cluster.scale(8).levels)
+    chips_only = [energy_of(found, r) - 8 * standing * found.step_time_s[r] for r in (0, 1)]
+    assert chips_only[1] < 0.95 * chips_only[0]
+    assert found.step_time_s[1] > found.step_time_s[0]

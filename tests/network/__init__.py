@@ -1,0 +1,1 @@
+"""Tests of placement and collectives against enumeration."""

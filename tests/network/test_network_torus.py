@@ -1,0 +1,239 @@
+"""Rates on a torus against coordinates, link loads and cuts."""
+
+import math
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from network.enumeration import (
+    exchange_bound_s,
+    exchange_load,
+    gather_bound_s,
+    groups_of,
+    place,
+    segments_of,
+)
+from planner.network.fabric import FabricLevel, Torus
+from planner.network.groups import (
+    neighbour_rate,
+    torus_exchange_s_per_byte,
+    torus_extents,
+    torus_ring_rate,
+)
+
+LINK = 1.0
+Pairs = list[tuple[int, int]]
+FILTERED = settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+def torus_of(dims: tuple[int, ...], wrap: tuple[bool, ...] | bool = True) -> Torus:
+    """A torus with links of rate 1."""
+    closed = (wrap,) * len(dims) if isinstance(wrap, bool) else wrap
+    return Torus(dims=dims, wrap=closed, link_bytes_per_s=LINK)
+
+
+def even_gaps(groups: list[tuple[int, ...]], dims: tuple[int, ...]) -> bool:
+    """Whether every group is a box with one gap per axis."""
+    for group in groups:
+        places = [place(rank, dims) for rank in group]
+        count = 1
+        for axis in range(len(dims)):
+            at = sorted({spot[axis] for spot in places})
+            count *= len(at)
+            if len({b - a for a, b in pairwise(at)}) > 1:
+                return False
+        if count != len(group):
+            return False
+    return True
+
+
+@st.composite
+def boxes(draw: st.DrawFn) -> tuple[Torus, Pairs]:
+    """A torus, partly open, and one or two axes of a mesh whose groups are boxes on it.
+
+    Axes of two chips are open: no machine has a second link between the same two chips.
+    """
+    dims = tuple(draw(st.sampled_from((2, 4, 8))) for _ in range(draw(st.integers(1, 3))))
+    torus = torus_of(dims, tuple(length > 2 and draw(st.booleans()) for length in dims))
+    ranks = math.prod(dims)
+    assume(2 <= ranks <= 64)
+    mesh, rest = [], ranks
+    for _ in range(3):
+        mesh.append(draw(st.sampled_from([s for s in (1, 2, 4, 8) if rest % s == 0])))
+        rest //= mesh[-1]
+    mesh.append(rest)
+    chosen = sorted(draw(st.sets(st.integers(0, 3), min_size=1, max_size=2)))
+    pairs = [(mesh[axis], math.prod(mesh[:axis])) for axis in chosen if mesh[axis] > 1]
+    assume(pairs and even_gaps(groups_of(pairs, ranks), dims))
+    return torus, pairs
+
+
+def gather_s(torus: Torus, pairs: Pairs) -> float:
+    """Seconds per byte of the code's all-gather."""
+    size = math.prod(n for n, _ in pairs)
+    rate = torus_ring_rate(torus, np.array([size]), segments_of(*pairs))[0]
+    return float((size - 1) / size / rate)
+
+
+def exchange_s(torus: Torus, pairs: Pairs) -> float:
+    """Seconds per byte of the code's all-to-all."""
+    return float(torus_exchange_s_per_byte(torus, segments_of(*pairs))[0])
+
+
+@FILTERED
+@given(boxes())
+def test_extents_are_those_of_the_coordinates(case: tuple[Torus, Pairs]) -> None:
+    torus, pairs = case
+    extents = torus_extents(torus, segments_of(*pairs))
+    for group in groups_of(pairs, math.prod(torus.dims)):
+        places = [place(rank, torus.dims) for rank in group]
+        for axis, (length, extent) in enumerate(zip(torus.dims, extents, strict=True)):
+            at = sorted({spot[axis] for spot in places})
+            assert extent.members[0] == len(at)
+            if len(at) > 1:
+                gap = at[1] - at[0]
+                assert extent.spacing[0] == gap
+                assert bool(extent.ring[0]) == (torus.wrap[axis] and len(at) * gap == length)
+
+
+@FILTERED
+@given(boxes())
+def test_gathers_along_one_axis_never_beat_the_cuts(case: tuple[Torus, Pairs]) -> None:
+    """All groups gather at once: the shards from outside must enter every interval."""
+    torus, pairs = case
+    extents = torus_extents(torus, segments_of(*pairs))
+    assume(sum(extent.members[0] > 1 for extent in extents) == 1)
+    bound = gather_bound_s(torus, groups_of(pairs, math.prod(torus.dims)))
+    assert gather_s(torus, pairs) >= bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dims", "pairs"),
+    [
+        ((16,), [(16, 1)]),
+        ((16,), [(4, 4)]),
+        ((4, 8), [(4, 1)]),
+        ((4, 8), [(8, 4)]),
+        ((4, 4, 4), [(2, 2)]),
+    ],
+)
+def test_rings_on_one_axis_meet_the_bound(dims: tuple[int, ...], pairs: Pairs) -> None:
+    """Closed rings, spaced ones and their siblings included, leave nothing to gain."""
+    torus = torus_of(dims)
+    bound = gather_bound_s(torus, groups_of(pairs, math.prod(dims)))
+    assert math.isclose(gather_s(torus, pairs), bound, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("dims", [(16,), (4, 4), (4, 8), (4, 4, 4), (4, 4, 8)])
+def test_a_whole_torus_gathers_at_the_rate_of_all_links(dims: tuple[int, ...]) -> None:
+    torus, ranks = torus_of(dims), math.prod(dims)
+    rate = torus_ring_rate(torus, np.array([ranks]), segments_of((ranks, 1)))[0]
+    assert rate == 2 * len(dims) * LINK
+    assert gather_s(torus, [(ranks, 1)]) >= gather_bound_s(torus, [tuple(range(ranks))])
+
+
+@FILTERED
+@given(boxes())
+def test_exchanges_load_links_as_dimension_ordered_routing(case: tuple[Torus, Pairs]) -> None:
+    """Exactly the fullest link of the uniform all-to-all, and never less than the cuts allow."""
+    torus, pairs = case
+    groups = groups_of(pairs, math.prod(torus.dims))
+    found = exchange_s(torus, pairs)
+    assert found >= exchange_bound_s(torus, groups) * (1 - 1e-12)
+    assert math.isclose(found, exchange_load(torus, groups) / LINK, rel_tol=1e-12)
+
+
+def every_group(ranks: int) -> list[tuple[int, int]]:
+    """All (size, stride) that tile `ranks` ranks."""
+    sizes = [size for size in range(2, ranks + 1) if ranks % size == 0]
+    return [(n, s) for n in sizes for s in range(1, ranks // n + 1) if ranks // n % s == 0]
+
+
+SLICES = [
+    ((4, 4), False),  # tpu-v5e 16
+    ((8, 8), False),  # tpu-v5e 64
+    ((16, 16), True),  # tpu-v5e 256
+    ((2, 4, 4), False),  # tpu-v5p 32
+    ((4, 4, 4), True),  # tpu-v5p 64
+    ((4, 4, 12), True),  # tpu-v5p 192
+]
+
+
+@pytest.mark.parametrize(("dims", "wrap"), SLICES)
+def test_no_gather_of_a_slice_beats_the_cuts(dims: tuple[int, ...], wrap: bool) -> None:
+    """Every group of one mesh axis. Rates of axes add up only as far as each carries its share.
+
+    An axis with e of g members and ring rate r must carry (e - 1) / (g r) V seconds, so that the
+    rate is at most (g - 1) / (e - 1) r: 4 members, 8 apart on 16 x 16, have 2 x 2 with the links of
+    the first axis shared by 8 groups.
+    """
+    torus, ranks = torus_of(dims, wrap), math.prod(dims)
+    for pair in every_group(ranks):
+        bound = gather_bound_s(torus, groups_of([pair], ranks))
+        assert gather_s(torus, [pair]) >= bound * (1 - 1e-12), pair
+
+
+@pytest.mark.parametrize(("dims", "wrap"), SLICES)
+def test_no_exchange_of_a_slice_beats_the_cuts(dims: tuple[int, ...], wrap: bool) -> None:
+    """Pairs 3 ranks apart on axes of 4 are no box, and their all-to-all is not free."""
+    torus, ranks = torus_of(dims, wrap), math.prod(dims)
+    for pair in every_group(ranks):
+        bound = exchange_bound_s(torus, groups_of([pair], ranks))
+        assert exchange_s(torus, [pair]) >= bound * (1 - 1e-12), pair
+
+
+def test_gathers_with_a_gap_in_the_middle_do_not_beat_the_cuts() -> None:
+    """cp 2, tp 2, fsdp 2 on an open axis of 8: the shard group is ranks 0, 1, 4, 5."""
+    torus = torus_of((8,), wrap=False)
+    pairs = [(2, 1), (2, 4)]
+    groups = groups_of(pairs, 8)
+    assert groups == [(0, 1, 4, 5), (2, 3, 6, 7)]
+    assert gather_s(torus, pairs) >= gather_bound_s(torus, groups) * (1 - 1e-12)
+
+
+def ici(torus: Torus) -> FabricLevel:
+    """A level that is one torus."""
+    return FabricLevel(
+        name="ici",
+        scale_out=False,
+        domain=math.prod(torus.dims),
+        bytes_per_s=2 * len(torus.dims) * LINK,
+        base_latency_s=0.0,
+        hop_latency_s=0.0,
+        torus=torus,
+    )
+
+
+@pytest.mark.parametrize("stride", [1, 2, 4, 8, 16, 32])
+def test_neighbours_share_the_links_that_they_walk(stride: int) -> None:
+    """4 x 4 x 4, all chips send `stride` ranks on along one axis: distance d loads each link d."""
+    axis = [s <= stride for s in (1, 4, 16)].count(True) - 1
+    distance = stride // 4**axis
+    loads = np.zeros((4, 4, 4))
+    for at in product(range(4), repeat=3):
+        for step in range(distance):
+            spot = list(at)
+            spot[axis] = (spot[axis] + step) % 4
+            loads[tuple(spot)] += 1
+    assert loads.max() == loads.min() == distance
+    assert neighbour_rate(ici(torus_of((4, 4, 4))), np.array([stride]))[0] == LINK / distance
+
+
+@pytest.mark.parametrize("stride", [3, 6, 12, 24])
+def test_neighbours_off_the_axes_are_not_faster_than_the_links_they_walk(stride: int) -> None:
+    """4 x 4 x 12, all at once: links walked over links there are bounds the rate."""
+    dims = (4, 4, 12)
+    ranks, walked = math.prod(dims), 0
+    for rank in range(ranks - stride):
+        here, there = place(rank, dims), place(rank + stride, dims)
+        gaps = (abs(a - b) for a, b in zip(here, there, strict=True))
+        walked += sum(min(d, n - d) for d, n in zip(gaps, dims, strict=True))
+    links = 2 * len(dims) * ranks
+    assert neighbour_rate(ici(torus_of(dims)), np.array([stride]))[0] <= links / walked * LINK

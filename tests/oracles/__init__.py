@@ -1,0 +1,1 @@
+"""Independent reference implementations that the package is tested against."""

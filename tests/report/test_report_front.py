@@ -1,0 +1,216 @@
+"""The front as CSV, JSON, SVG and HTML: complete, parseable, self-contained."""
+
+import csv
+import dataclasses
+import itertools
+import json
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planner
+from planner import InputError
+from planner.report.front_file import write_front, writer_for
+from planner.report.svg import front_svg, ticks
+from planner.results import SolveResult
+
+SVG = "{http://www.w3.org/2000/svg}"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "several points": {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8},
+    "one point": {"model": "llama2-13b", "chips": 64},
+    "experts": {"model": "mixtral-8x7b", "hardware": "h100-sxm5-80", "chips": 32},
+    "three objectives": {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 4,
+                         "front": ["time", "energy", "memory"]},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=QUESTIONS)
+def answer(request: pytest.FixtureRequest) -> SolveResult:
+    """Answers with fronts of several kinds."""
+    return planner.solve(**QUESTIONS[request.param])
+
+
+@pytest.fixture(scope="module")
+def several() -> SolveResult:
+    """An answer with several points."""
+    return planner.solve(**QUESTIONS["several points"])
+
+
+def written(answer: SolveResult, path: Path) -> str:
+    """What `write_front` leaves in a file."""
+    write_front(path, answer)
+    return path.read_text(encoding="utf-8")
+
+
+def flat(fields: Any, prefix: str = "") -> dict[str, Any]:
+    """Leaves of nested dictionaries by dotted path."""
+    if not isinstance(fields, dict):
+        return {prefix[:-1]: fields}
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        found |= flat(value, f"{prefix}{name}.")
+    return found
+
+
+def test_csv(answer: SolveResult, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(written(answer, tmp_path / "front.csv").splitlines()))
+    assert len(rows) == len(answer.front)
+    for row, point in zip(rows, answer.front, strict=True):
+        assert None not in row
+        assert float(row["step_time_s"]) == point.step_time_s, "to the last digit"
+        assert float(row["energy_per_step_j"]) == point.energy_per_step_j
+        assert float(row["memory_per_chip_bytes"]) == point.memory_per_chip_bytes
+        assert int(row["mesh.tp"]) == point.plan.tp
+        for name, value in flat(point.to_dict()).items():
+            assert name in row, name
+            if isinstance(value, float):
+                assert float(row[name]) == value, name
+
+
+def test_json(answer: SolveResult, tmp_path: Path) -> None:
+    document = json.loads(written(answer, tmp_path / "front.json"))
+    assert document["front"] == json.loads(json.dumps([p.to_dict() for p in answer.front]))
+    assert document["job"]["model"] == answer.job["model"]
+    assert document["versions"] == answer.versions
+
+
+def test_json_has_a_schema_version(several: SolveResult, tmp_path: Path) -> None:
+    assert json.loads(written(several, tmp_path / "front.json"))["schema_version"] == 1
+
+
+def test_svg(answer: SolveResult, tmp_path: Path) -> None:
+    root = ElementTree.fromstring(written(answer, tmp_path / "front.svg"))
+    assert root.tag == f"{SVG}svg"
+    circles = root.findall(f".//{SVG}circle")
+    assert len(circles) == len(answer.front)
+    width, height = (float(part) for part in root.attrib["viewBox"].split()[2:])
+    for circle in circles:
+        assert 0 <= float(circle.attrib["cx"]) <= width
+        assert 0 <= float(circle.attrib["cy"]) <= height
+        title = circle.find(f"{SVG}title")
+        assert title is not None
+        assert "chips" in (title.text or "")
+    for text in root.findall(f".//{SVG}text"):
+        assert "transform" in text.attrib or 0 <= float(text.attrib["x"]) <= width
+    assert root.find(f"{SVG}title") is not None, "for screen readers"
+
+
+def test_svg_points_are_where_their_values_are(several: SolveResult) -> None:
+    root = ElementTree.fromstring(front_svg(several))
+    at = [
+        (float(circle.attrib["cx"]), float(circle.attrib["cy"]))
+        for circle in root.findall(f".//{SVG}circle")
+    ]
+    times = [point.step_time_s for point in several.front]
+    energies = [point.energy_per_step_j for point in several.front]
+    for values, pixels in ((times, [x for x, _ in at]), (energies, [y for _, y in at])):
+        slope = (pixels[-1] - pixels[0]) / (values[-1] - values[0])
+        for value, pixel in zip(values, pixels, strict=True):
+            assert pixel == pytest.approx(pixels[0] + slope * (value - values[0]), abs=0.2)
+
+
+def test_svg_labels_do_not_cover_each_other(answer: SolveResult) -> None:
+    """Boxes of the labels, at six pixels a character, must be apart."""
+    root = ElementTree.fromstring(front_svg(answer))
+    boxes = []
+    for text in root.findall(f".//{SVG}text"):
+        if "transform" in text.attrib:
+            continue
+        size = float(re.sub(r"[^\d.]", "", text.attrib.get("font-size", "12")))
+        width = 0.5 * size * len(text.text or "")
+        x, y = float(text.attrib["x"]), float(text.attrib["y"])
+        anchor = text.attrib.get("text-anchor", "start")
+        left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+        boxes.append((left, left + width, y - 0.7 * size, y, text.text))
+    for index, one in enumerate(boxes):
+        for other in boxes[index + 1 :]:
+            apart = (
+                one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+            )
+            assert apart, (one[4], other[4])
+
+
+class Page(HTMLParser):
+    """Collects tags and checks that they are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.rows = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "br", "path", "rect", "circle", "line"):
+            self.open.append(tag)
+        self.rows += tag == "tr"
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+
+def test_html(answer: SolveResult, tmp_path: Path) -> None:
+    text = written(answer, tmp_path / "front.html")
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert page.links == [], "works offline"
+    assert "<script" not in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert page.rows > len(answer.front)
+    assert 'lang="en"' in text
+    assert answer.job["model"] in text
+
+
+def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
+    """A picture that is titled exact must be exact."""
+    question: dict[str, Any] = {"model": "llama2-70b", "hardware": "h100-sxm5-80", "chips": 512,
+                "chips_exact": True, "placement": "all"}  # fmt: skip
+    for limit in (0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8):
+        found = planner.solve(**question, time_limit=limit)
+        if found.status == "feasible":
+            break
+    else:
+        pytest.skip("no limit stopped the search between its first and its last plan")
+    assert "Exact" not in front_svg(found)
+
+
+@pytest.mark.parametrize("name", ["<b>&amp;", 'a"b', "]]>"])
+def test_names_are_escaped(name: str, several: SolveResult) -> None:
+    odd = dataclasses.replace(several, job={**several.job, "model": name, "chip": name})
+    assert name in "".join(ElementTree.fromstring(front_svg(odd)).itertext())
+    page = writer_for(Path("x.html"))(odd)
+    assert name not in page or not re.search('[<&"]', name)
+
+
+@pytest.mark.parametrize("suffix", [".CSV", ".Json", ".SVG", ".HTML"])
+def test_endings_in_capitals(suffix: str, several: SolveResult, tmp_path: Path) -> None:
+    assert written(several, tmp_path / f"front{suffix}")
+
+
+@pytest.mark.parametrize("name", ["front", "front.pdf", "front.csv.gz", ".csv"])
+def test_other_endings_name_the_known_ones(name: str) -> None:
+    with pytest.raises(InputError, match=r"\.csv, \.json, \.svg, \.html"):
+        writer_for(Path(name))
+
+
+@pytest.mark.parametrize(("low", "high"), [
+    (0.0, 1.0), (1.356, 5.24), (444.5e-3, 2.363), (1e-9, 1.1e-9), (5.0, 5.0), (0.0, 0.0),
+    (1e6, 1e9), (-3.0, 7.0), (571.9e3, 772.3e3),
+])  # fmt: skip
+def test_ticks_are_round_inside_and_ascending(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 7
+    assert found == sorted(set(found))
+    span = (high - low) or abs(high) or 1.0
+    assert all(low - 1e-9 * span <= value <= high + span * 1e-6 for value in found)
+    steps = {round(b - a, 15) for a, b in itertools.pairwise(found)}
+    for step in steps:
+        mantissa = step / 10 ** math.floor(math.log10(step))
+        assert min(abs(mantissa - round_one) for round_one in (1, 2, 2.5, 5, 10)) < 1e-3

@@ -1,0 +1,257 @@
+"""The bounded search finds what evaluating everything finds; its bounds are bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+
+from models_db import load_model
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
+from planner.plan import ORDERS, PlanTable
+from planner.search.candidates import Candidates
+from planner.search.engine import Found, Search
+from planner.search.limits import Limits, usable_bytes
+from planner.search.mesh_memory import leanest_bytes, least_recompute
+from planner.search.meshes import enumerate_meshes, factorizations
+from planner.search.objective import optimum, values
+from planner.search.options import SpaceOptions, fixed_values
+from planner.search.skeleton_bounds import skeleton_corners
+from planner.search.space import SKELETON, cross_choices, cross_skeletons
+from planner.search.tables import build_placements
+from solvers.frontier import nondominated
+from solvers.solution import Status
+
+SEEDS = range(40)
+
+
+def everything(
+    model: CostModel, counts: tuple[int, ...], options: SpaceOptions, limits: Limits
+) -> np.ndarray:
+    """(c, 3) time, energy, memory of every candidate that fits, by direct evaluation."""
+    meshes = enumerate_meshes(model, counts, options)
+    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    if len(space) == 0:
+        return np.empty((0, 3))
+    tables = [space.plans]
+    if options.offload:
+        masks = range(1, 8)
+        tables += [replace(space.plans, offload=np.full(len(space), mask)) for mask in masks]
+    orders = ORDERS if options.all_orders else model.framework.orders or ORDERS
+    codes = [ORDERS.index(order) for order in orders]
+    clocks = model.chip.clock_levels if model.chip.clock_settable else (1.0,)
+    rows = []
+    for table in tables:
+        held = memory_table(model, table)
+        fits, _ = limits.memory(model, held)
+        fits &= ~((table.offload & 4 > 0) & (table.recompute > 0))
+        at = np.flatnonzero(fits)
+        if len(at) == 0:
+            continue
+        every = np.stack(np.meshgrid(at, codes, clocks, indexing="ij"), axis=-1).reshape(-1, 3)
+        for part in np.array_split(every, len(every) // 16384 + 1):
+            plans = table.take(part[:, 0].astype(np.int64))
+            rows.append(
+                totals(model, replace(plans, order=part[:, 1].astype(np.int64), clock=part[:, 2]))
+            )
+    return np.vstack(rows) if rows else np.empty((0, 3))
+
+
+def totals(model: CostModel, plans: PlanTable) -> np.ndarray:
+    cost = evaluate_totals(model, plans)
+    return np.stack([cost.step_time_s, cost.energy_j, cost.memory_bytes], axis=1)
+
+
+def run(
+    model: CostModel, counts: tuple[int, ...], options: SpaceOptions, **kwargs: object
+) -> Found:
+    search = Search(model=model, options=options, limits=Limits(), **kwargs)  # type: ignore[arg-type]
+    return search.run(counts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_front_equals_brute_force(seed: int) -> None:
+    model = random_cost_model(seed)
+    options = SpaceOptions(all_orders=seed % 3 == 0, offload=seed % 8 == 1)
+    most = 4 if options.all_orders else 6 if options.offload else 8
+    counts = (random_chips(model, seed, most=most),)
+    brute = everything(model, counts, options, Limits())
+    found = run(model, counts, options)
+    expected = brute[nondominated(brute[:, :2])][:, :2]
+    np.testing.assert_array_equal(found.points, expected)
+    assert found.status is (Status.OPTIMAL if len(brute) else Status.INFEASIBLE)
+    if len(brute):
+        cost = evaluate_table(model, found.plans)
+        np.testing.assert_array_equal(cost.step_time_s, found.points[:, 0])
+        np.testing.assert_array_equal(cost.energy.total, found.points[:, 1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_front_with_memory_equals_brute_force(seed: int) -> None:
+    model = random_cost_model(200 + seed)
+    counts = (random_chips(model, seed, most=8),)
+    options = SpaceOptions(offload=seed % 2 == 0)
+    brute = everything(model, counts, options, Limits())
+    found = run(model, counts, options, with_memory=True)
+    np.testing.assert_array_equal(found.points, brute[nondominated(brute)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_change_nothing(seed: int) -> None:
+    model = random_cost_model(300 + seed)
+    counts = model.cluster.chip_counts(32)
+    options = SpaceOptions(all_orders=seed % 2 == 0)
+    bounded, plain = run(model, counts, options), run(model, counts, options, bounded=False)
+    np.testing.assert_array_equal(bounded.points, plain.points)
+    assert plain.counts["candidates"].get("bound", 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "hardware", "chips", "batch"),
+    [
+        ("llama2-13b", "tpu-v5p", 256, 64),
+        ("llama3-8b", "dgx-h100-ndr", 128, 128),
+        ("gpt3-175b", "dgx-a100-80-hdr", 256, 128),
+        ("mixtral-8x7b", "dgx-h100-ndr", 64, 64),
+        ("deepseek-v2-lite", "gb200-nvl72", 32, 32),
+    ],
+)
+def test_bounds_change_nothing_on_real_models(
+    name: str, hardware: str, chips: int, batch: int
+) -> None:
+    framework = "jax" if hardware.startswith("tpu") else "megatron"
+    model = cost_model(load_model(name), hardware, global_batch=batch, framework=framework)
+    options = SpaceOptions()
+    bounded, plain = run(model, (chips,), options), run(model, (chips,), options, bounded=False)
+    assert len(plain.points)
+    np.testing.assert_array_equal(bounded.points, plain.points)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
+    model = random_cost_model(400 + seed)
+    counts = (random_chips(model, seed),)
+    options = SpaceOptions(all_orders=True)
+    meshes = enumerate_meshes(model, counts, options)
+    least = least_recompute(model, meshes, Limits(), offload=False)
+    meshes, least = meshes.take(np.flatnonzero(least >= 0)), least[least >= 0]
+    skeletons = cross_skeletons(model, meshes, options)
+    if len(skeletons) == 0:
+        pytest.skip("nothing fits in this random job")
+    clocks = np.array([1.0, 0.7] if model.chip.clock_settable else [1.0])
+    corners = skeleton_corners(model, skeletons, least, clocks)
+    space = cross_choices(model, skeletons, options)
+    space = space.take(np.flatnonzero(memory_table(model, space.plans).peak <= usable_bytes(model)))
+    candidates = Candidates.build(
+        model, space, build_placements(model, meshes.columns, ORDERS), clocks
+    )
+    boxes = np.arange(len(space))
+    rows = candidates.expand(boxes)
+    cost = candidates.costs(rows)
+    low_time, low_energy = candidates.bounds(boxes)
+    assert np.all(low_time[rows.plan] <= cost.time)
+    assert np.all(low_energy[rows.plan] <= cost.energy)
+    number = {
+        (int(mesh), *(int(skeletons.columns[n][i]) for n in SKELETON)): i
+        for i, mesh in enumerate(skeletons.mesh_id)
+    }
+    plans = space.plans
+    of = np.array(
+        [
+            number[(int(space.mesh_id[i]), *(int(getattr(plans, n)[i]) for n in SKELETON))]
+            for i in boxes
+        ],
+        dtype=np.int64,
+    )
+    corner = corners[of][rows.plan]
+    assert np.all(corner[:, :, 0] <= cost.time * (1 + 1e-12))
+    assert np.all(corner[:, :, 1] <= cost.energy * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("offload", [False, True])
+def test_the_leanest_plan_of_a_mesh_is_the_leanest(seed: int, offload: bool) -> None:
+    model = random_cost_model(500 + seed)
+    counts = (random_chips(model, seed),)
+    options = SpaceOptions()
+    meshes = enumerate_meshes(model, counts, options)
+    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    least = leanest_bytes(model, meshes, offload=offload)
+    masks = range(8) if offload else (0,)
+    for mask in masks:
+        plans = replace(space.plans, offload=np.full(len(space), mask))
+        peak = memory_table(model, plans).peak
+        assert np.all(least[space.mesh_id] <= peak * (1 + 1e-12))
+
+
+def test_factorizations_are_all_and_only_the_ordered_products() -> None:
+    for number in (1, 2, 7, 12, 64, 360):
+        table = factorizations(number, 4)
+        assert np.all(table.prod(axis=1) == number)
+        divisors = [d for d in range(1, number + 1) if number % d == 0]
+        expected = {
+            (a, b, c, number // (a * b * c))
+            for a in divisors
+            for b in divisors
+            for c in divisors
+            if number % (a * b * c) == 0
+        }
+        assert {tuple(row) for row in table.tolist()} == expected
+        assert len(table) == len(expected)
+
+
+def test_limits_drop_and_are_counted() -> None:
+    model = cost_model(dense_model(8, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=32)
+    options = SpaceOptions()
+    free = everything(model, (16,), options, Limits())
+    slow, fast = np.quantile(free[:, 0], [0.9, 0.1])
+    power = float(np.median(free[:, 1] / free[:, 0]))
+    limits = Limits(
+        step_time_s=float(slow), power_w=power, memory_bytes=float(np.median(free[:, 2]))
+    )
+    brute = everything(model, (16,), options, limits)
+    allowed = (brute[:, 0] <= slow) & (brute[:, 1] <= power * brute[:, 0])
+    expected = brute[allowed]
+    found = Search(model=model, options=options, limits=limits).run((16,))
+    np.testing.assert_array_equal(found.points, expected[nondominated(expected[:, :2])][:, :2])
+    assert found.counts["plans"]["memory"] > 0
+    none = Search(model=model, options=options, limits=Limits(step_time_s=float(fast) * 1e-3))
+    assert none.run((16,)).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
+def test_optimum_of_every_objective(objective: str) -> None:
+    model = cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-a100-80-hdr", global_batch=32)
+    brute = everything(model, (16,), SpaceOptions(), Limits())
+    found = run(model, (16,), SpaceOptions(), with_memory=True)
+    best = optimum(found.points, found.bound, found.status, objective)
+    assert best.value == best.bound == values(brute, objective).min()
+
+
+def test_an_expired_deadline_leaves_a_valid_bound() -> None:
+    model = cost_model(dense_model(8, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=64)
+    whole = run(model, (64,), SpaceOptions())
+    stopped = run(model, (64,), SpaceOptions(), deadline=0.0)
+    assert stopped.status is Status.TIME_LIMIT
+    assert np.all(stopped.bound <= whole.points.min(axis=0))
+
+
+def test_fixing_and_axes_narrow_the_space() -> None:
+    model = cost_model(dense_model(12, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=64)
+    fixed = {"pp": fixed_values("pp", ["2"]), "sharding": fixed_values("sharding", ["zero1"])}
+    found = run(model, (32,), SpaceOptions(fixed=fixed))
+    assert set(found.plans.pp) == {2}
+    assert set(found.plans.sharding) == {1}
+    only = run(model, (32,), SpaceOptions(axes=frozenset({"dp", "tp"})))
+    assert np.all((only.plans.cp == 1) & (only.plans.pp == 1) & (only.plans.fsdp == 1))
+
+
+def test_several_counts_share_one_front() -> None:
+    model = cost_model(dense_model(12, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=64)
+    counts = model.cluster.chip_counts(32)
+    together = run(model, counts, SpaceOptions())
+    search = Search(model=model, options=SpaceOptions(), limits=Limits())
+    search.run((32,))
+    apart = search.run(tuple(count for count in counts if count != 32))
+    np.testing.assert_array_equal(together.points, apart.points)

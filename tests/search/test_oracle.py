@@ -1,0 +1,125 @@
+"""Two engines on one problem: the exhaustive one, and CP-SAT on the oracle's integer program.
+
+On every random job: the join of the oracle's tables has exactly the candidates of the space, its
+integer times and energies are those of the cost model but for the rounding, and CP-SAT's optimum
+and whole front are those of the join; the exhaustive engine's front is the same within the
+rounding, both ways.
+"""
+
+import itertools
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.plan import SCHEDULES, ZERO_BUBBLE
+from planner.search.engine import Search
+from planner.search.limits import Limits, usable_bytes
+from planner.search.meshes import enumerate_meshes
+from planner.search.options import SpaceOptions
+from planner.search.oracle import MeshProblem, mesh_problem
+from planner.search.space import cross_choices, cross_skeletons
+from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
+from solvers.factored_cpsat import front, minimize
+from solvers.solution import Status
+
+BLOCKS, PER_BLOCK = 40, 8
+MOST_PLANS = 300
+ROUNDING = 1e-3
+
+
+def instance(seed: int) -> tuple[CostModel, int, SpaceOptions, Limits] | None:
+    """A random job small enough for CP-SAT, some with a limit that many plans break."""
+    rng = random.Random(seed)
+    model = random_cost_model(1000 + seed)
+    chips = random_chips(model, seed, most=8)
+    fixed = {
+        "schedule": frozenset(range(len(SCHEDULES))) - {ZERO_BUBBLE},
+        "interleave": frozenset({1, 2, 3, 4}),
+    }
+    if rng.random() < 0.5:
+        fixed["recompute"] = frozenset({0, 2})
+    if rng.random() < 0.5:
+        fixed["sharding"] = frozenset({0, 3}) if rng.random() < 0.5 else frozenset({1, 3})
+    options = SpaceOptions(
+        fixed=fixed, clocks=seed % 2 == 0, all_orders=seed % 5 == 0, offload=seed % 7 == 0
+    )
+    meshes = enumerate_meshes(model, (chips,), options)
+    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    clocks = len(model.chip.clock_levels) if options.clocks and model.chip.clock_settable else 1
+    size = len(space) * clocks * (8 if options.offload else 1)
+    if not 0 < size <= MOST_PLANS:
+        return None
+    peak = memory_table(model, space.plans).peak
+    share = rng.choice([0.0, 0.1, 0.5, 1.0])
+    limit = float(np.quantile(peak, share)) * rng.choice([0.9, 1.0001])
+    return model, chips, options, Limits(memory_bytes=min(limit, usable_bytes(model)))
+
+
+def instances(block: int) -> list[tuple[CostModel, int, SpaceOptions, Limits]]:
+    """`PER_BLOCK` jobs that are neither empty nor large."""
+    found = (instance(1000 * block + seed) for seed in itertools.count())
+    return list(itertools.islice((job for job in found if job is not None), PER_BLOCK))
+
+
+def everything(model: CostModel, problem: MeshProblem) -> tuple[np.ndarray, dict[str, int]]:
+    """(n, 2) integer objectives over those of the model, minus one, of every assignment."""
+    free = replace(problem.problem, limits=())
+    columns, counts = enumerate_assignments(free)
+    names = [*free.choices]
+    rows = [dict(zip(names, row, strict=True)) for row in np.stack([columns[n] for n in names], 1)]
+    totals = evaluate_totals(model, problem.decode(rows))
+    units = {"time": problem.time_s, "energy": problem.energy_j}
+    exact = {"time": totals.step_time_s, "energy": totals.energy_j}
+    return np.stack(
+        [
+            free.objectives[n](columns, ARRAY_OPS) * units[n] / exact[n] - 1
+            for n in ("time", "energy")
+        ],
+        axis=1,
+    ), counts
+
+
+def covers(front: np.ndarray, points: np.ndarray, slack: float) -> bool:
+    """Whether every point is at most `slack` better than some point of the front."""
+    near = front[:, None, :] <= points[None, :, :] * (1 + slack)
+    return bool(near.all(axis=2).any(axis=0).all())
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_both_engines_agree(block: int) -> None:
+    for model, chips, options, limits in instances(block):
+        problem = mesh_problem(model, chips, options, limits)
+        errors, counts = everything(model, problem)
+        assert counts["evaluated"] == problem.assignments
+        assert np.abs(errors).max() < ROUNDING
+        found = Search(model=model, options=options, limits=limits).run((chips,))
+        joined = list(brute_force_front(problem.problem, ("time", "energy")))
+        solved = list(front(problem.problem, ("time", "energy")))
+        assert [point[:2] for point in solved] == [point[:2] for point in joined]
+        optimum = minimize(problem.problem, "time")
+        if not joined:
+            assert found.status is optimum.status is Status.INFEASIBLE
+            continue
+        assert optimum.status is Status.OPTIMAL
+        assert optimum.objective == joined[-1][0]
+        totals = evaluate_totals(model, problem.decode([decision for *_, decision in solved]))
+        points = np.stack([totals.step_time_s, totals.energy_j], axis=1)
+        slack = 2 * float(np.abs(errors).max())
+        assert covers(found.points, points, 0.0)
+        assert covers(points, found.points, slack)
+        assert points[:, 0].min() <= found.points[0, 0] * (1 + slack)
+        assert np.all(totals.memory_bytes <= limits.chip_bytes(model) + 1)
+
+
+def test_zero_bubble_schedules_are_left_out() -> None:
+    model = cost_model(
+        dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8, framework="torchtitan"
+    )
+    only = SpaceOptions(fixed={"schedule": frozenset({ZERO_BUBBLE}), "pp": frozenset({2})})
+    with pytest.raises(ValueError, match="no plan"):
+        mesh_problem(model, 4, only)

@@ -1,0 +1,100 @@
+"""Small random jobs on real clusters, for tests that compare a search with brute force."""
+
+import random
+from dataclasses import replace
+
+from hardware_db import load_cluster
+from models_db import Model, load_model
+from planner.assumptions import calibrated
+from planner.cost.context import CostModel
+from planner.frameworks import FRAMEWORKS
+from planner.job import Job
+
+CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "trn1")
+
+
+def dense_model(layers: int, hidden: int, heads: int, kv_heads: int, width: int) -> Model:
+    """A gated decoder with the given dimensions."""
+    return replace(
+        load_model("llama2-7b"),
+        name=f"dense-{layers}x{hidden}",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=hidden // heads,
+        attention=replace(load_model("llama2-7b").attention, v_head_dim=hidden // heads),
+        mlp=replace(load_model("llama2-7b").mlp, hidden=width),
+    )
+
+
+def moe_model(layers: int, experts: int) -> Model:
+    """A small mixture of experts with a leading dense layer and a shared expert."""
+    base = load_model("qwen3-30b-a3b")
+    assert base.moe is not None
+    return replace(
+        base,
+        name=f"moe-{layers}x{experts}",
+        layers=layers,
+        mlp=replace(base.mlp, hidden=4096),
+        moe=replace(
+            base.moe,
+            experts=experts,
+            experts_per_token=2,
+            first_dense_layers=1,
+            shared_experts=1,
+            shared_expert_hidden=512,
+        ),
+    )
+
+
+def cost_model(
+    model: Model,
+    hardware: str,
+    *,
+    global_batch: int,
+    seq_len: int = 2048,
+    framework: str = "megatron",
+    kind: str = "pretrain",
+) -> CostModel:
+    """The cost model of a job under the calibrated assumptions."""
+    cluster = load_cluster(hardware)
+    chosen = FRAMEWORKS[framework]
+    job = Job(
+        model=model,
+        seq_len=seq_len,
+        global_batch=global_batch,
+        framework=chosen,
+        era=chosen.era,
+        kind=kind,
+    )
+    return CostModel.build(job, cluster, calibrated(cluster.chip, chosen.era))
+
+
+def random_cost_model(seed: int) -> CostModel:
+    """A random small job: dense or with experts, on any of the clusters and frameworks."""
+    rng = random.Random(seed)
+    if rng.random() < 0.25:
+        model = moe_model(rng.choice([5, 8]), rng.choice([4, 6, 8]))
+    else:
+        heads = rng.choice([4, 8, 12])
+        model = dense_model(
+            layers=rng.choice([6, 8, 10, 12, 22]),
+            hidden=heads * rng.choice([64, 128]),
+            heads=heads,
+            kv_heads=rng.choice([heads, heads // 2, heads // 4]),
+            width=rng.choice([1536, 2048, 3072]) * 4,
+        )
+    return cost_model(
+        model,
+        rng.choice(CLUSTERS),
+        global_batch=rng.choice([6, 8, 12, 16, 24]),
+        seq_len=rng.choice([1024, 2048, 4096]),
+        framework=rng.choice(["megatron", "torchtitan", "nanotron", "jax", "deepspeed"]),
+        kind=rng.choice(["pretrain", "pretrain", "finetune", "lora"]),
+    )
+
+
+def random_chips(model: CostModel, seed: int, most: int = 64) -> int:
+    """A chip count that the cluster can give."""
+    return random.Random(seed).choice(model.cluster.chip_counts(most))

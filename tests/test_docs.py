@@ -1,0 +1,142 @@
+"""Every command that the documentation shows runs, and every link inside it leads somewhere.
+
+Commands are the lines of fenced blocks in README.md and docs/*.md that call `planner` (with or
+without `$ ` and a path such as `.venv/bin/`), and the examples in the help texts. They run in the
+order of a page, in one temporary folder per page, so that a later one may read what an earlier
+one wrote. A line that does not run here says so itself, in a comment at its end: `# slow` (more
+than a few seconds), or `# example` (it reads a file that the reader is to write).
+"""
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from cli.command import planner
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^(?P<mark>```+|~~~+)[ ]*(?P<language>\S*).*?\n(?P<body>.*?)^(?P=mark)[ ]*$",
+                   re.MULTILINE | re.DOTALL)  # fmt: skip
+SKIPPED = ("# slow", "# example")
+SHELLS = ("", "sh", "bash", "shell", "console", "text")
+
+
+def commands_in(text: str) -> list[str]:
+    """The planner command lines of the fenced blocks of a page, continuation lines joined."""
+    found = []
+    for block in FENCE.finditer(text):
+        if block["language"] not in SHELLS:
+            continue
+        body = re.sub(r"\\\n\s*", " ", block["body"])
+        for line in body.splitlines():
+            for part in re.split(r"\s(?:&&|;)\s", line.strip().removeprefix("$ ")):
+                words = part.split()
+                if words and re.fullmatch(r"(\S*/)?planner", words[0]):
+                    found.append(part.strip())
+    return found
+
+
+def arguments_of(line: str) -> list[str] | None:
+    """The arguments of a command line, or None where it says that it does not run here."""
+    if line.rstrip().endswith(SKIPPED):
+        return None
+    words = shlex.split(line, comments=True)
+    ends = [words.index(word) for word in ("|", ">", ">>", "2>") if word in words]
+    words = words[: min(ends)] if ends else words
+    if any("..." in word or re.search(r"[<>{}]|^\[.*\]$", word) for word in words):
+        return None  # a pattern, not a command
+    return words[1:]
+
+
+def test_the_readme_shows_the_main_job() -> None:
+    lines = commands_in((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert any("solve --model llama2-13b --chips 4096" in line for line in lines), lines
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed = []
+    for line in commands_in(page.read_text(encoding="utf-8")):
+        arguments = arguments_of(line)
+        if arguments is None:
+            continue
+        outcome = planner(*arguments)
+        expected = 3 if "# exit 3" in line else 0
+        if outcome.code != expected:
+            failed.append((line, outcome.code, outcome.err[-500:]))
+    assert not failed, failed
+
+
+def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
+    examples = []
+    for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = re.sub(r"\n\s+(?=--)", " ", node.value)
+                examples += re.findall(r"^ {2,}(planner [a-z].*)$", text, re.MULTILINE)
+    assert len(examples) >= 6
+    ordered = sorted(set(examples), key=lambda line: "evaluate" in line)
+    for line in ordered:
+        arguments = arguments_of(line)
+        assert arguments is not None, line
+        outcome = planner(*arguments)
+        assert outcome.code == 0, (line, outcome.err)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_inside_the_repository(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)
+    missing = []
+    for target in targets:
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        other = (page.parent / name) if name else page
+        if not other.exists():
+            missing.append(target)
+        elif anchor and other.suffix == ".md":
+            headings = re.findall(r"^#+ (.+)$", other.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+            if anchor not in slugs:
+                missing.append(target)
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_flags_that_a_page_mentions_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    known = set()
+    for command in (("solve",), ("evaluate",), ("models", "show"), ("hardware", "show"),
+                    ("schema",), ("doctor",), ()):  # fmt: skip
+        known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
+    named = {
+        flag
+        for line in commands_in(text)
+        for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", line)
+    }  # fmt: skip
+    assert named <= known, sorted(named - known)
+
+
+def test_the_reading_of_pages() -> None:
+    page = (
+        "```bash\n$ planner solve --model a \\\n  --chips 8\n.venv/bin/planner doctor # slow\n"
+        "python3 -m venv .venv && .venv/bin/planner models list | head -3\n```\n"
+        "```python\nplanner.solve()\n```\nplanner is good\n"
+    )
+    lines = commands_in(page)
+    assert lines == [
+        "planner solve --model a  --chips 8", ".venv/bin/planner doctor # slow",
+        ".venv/bin/planner models list | head -3",
+    ]  # fmt: skip
+    assert arguments_of(lines[0]) == ["solve", "--model", "a", "--chips", "8"]
+    assert arguments_of(lines[1]) is None
+    assert arguments_of(lines[2]) == ["models", "list"]
+    assert arguments_of("planner solve ... --json") is None
