@@ -1,7 +1,7 @@
-"""Predicted against published step times, per set of runs; the data are the user's files.
+"""Predicted against published step times, per set of runs: the shipped ones, or the user's.
 
---runs names a CSV file with one published run per row. Columns (empty cells are filled by the
-rules of `planner.validation.rows`, which also lists what each may hold):
+--runs names a CSV file (.gz for a compressed one) with one published run per row. Columns (empty
+cells are filled by the rules of `planner.validation.rows`, which also lists what each may hold):
 
   id, group, model_name           text; rows of one group are plans of one job
   n_layers, d_model, n_heads, n_kv_heads, d_ff, gated_mlp (0/1), vocab, seq_len
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import statistics
 import sys
 from collections import defaultdict
@@ -39,6 +40,7 @@ from planner.errors import InputError
 from planner.plan import PlanTable
 from planner.validation.rows import Run, run_of
 
+_DATA = Path(__file__).parent / "data"
 _NEEDED = {
     "--runs": ("id", "hardware", "n_chips", "step_time_s", "model_name"),
     "--sets": ("id", "set"),
@@ -114,9 +116,10 @@ def summary(name: str, rows: Sequence[Outcome]) -> dict[str, Any]:
 def read(path: Path, flag: str, parser: argparse.ArgumentParser) -> list[dict[str, str]]:
     """The rows of a CSV file; ends the program with one line when it cannot be used."""
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         parser.error(f"{flag} {path}: {error}")
     missing = [name for name in _NEEDED[flag] if not rows or name not in rows[0]]
     if missing:
@@ -143,8 +146,12 @@ def tables(found: list[Outcome]) -> list[Table]:
 def main() -> int:
     """Predicts, prints, and returns the exit status."""
     parser = measuring.parser(__doc__ or "")
-    parser.add_argument("--runs", type=Path, required=True, metavar="RUNS.csv")
-    parser.add_argument("--sets", type=Path, required=True, metavar="SETS.csv")
+    parser.add_argument(
+        "--runs", type=Path, default=_DATA / "published_runs.csv.gz", metavar="RUNS.csv"
+    )
+    parser.add_argument(
+        "--sets", type=Path, default=_DATA / "published_sets.csv.gz", metavar="SETS.csv"
+    )
     parser.add_argument("--all-rows", action="store_true", help="also rows that are not gold")
     options = parser.parse_args()
     runs = {row["id"]: row for row in read(options.runs, "--runs", parser)}

@@ -1,0 +1,42 @@
+"""docs/json.md names every key that the commands print."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import planner
+
+PAGE = Path(__file__).parent.parent / "docs" / "json.md"
+FREE = ("versions", "sources", "counts", "front_counts", "checks")  # their keys are data
+
+
+def keys_of(value: Any) -> set[str]:
+    """All keys of a JSON document, except those that are data."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    deeper = [keys_of(inner) for key, inner in value.items() if key not in FREE]
+    return set(value).union(*deeper) if deeper else set(value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "solve --model llama2-7b --chips 64 --train-tokens 1e12 --price-per-chip-hour 2 --json",
+        "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
+        "doctor --json",
+        "models show llama2-7b --json",
+        "hardware show h100-sxm5-80 --json",
+    ],
+)
+def test_every_key_is_documented(line: str) -> None:
+    outcome = planner(*line.split())
+    named = set(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
+    named |= {
+        part for name in re.findall(r"`([a-z_.]+)`", PAGE.read_text()) for part in name.split(".")
+    }
+    found = {key for key in keys_of(json.loads(outcome.out)) if not key.startswith("network: ")}
+    assert found <= named, sorted(found - named)
