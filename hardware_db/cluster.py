@@ -68,7 +68,8 @@ class Level:
         switch_power_w_per_chip: Switches and optical transceivers of this level per installed
             chip, always on; not part of the chip's `host_w`.
         nic_power_w_per_chip: NIC per chip, for information: it is part of `host_w`.
-        oversubscription: Injection bandwidth over bandwidth of this level's upper side.
+        oversubscription: Injection bandwidth over what crosses this level when all chips send; it
+            divides the bandwidth.
         torus_dims: Axis lengths of the torus inside one domain; empty elsewhere.
         torus_wrap: Whether each of these axes closes into a ring.
         torus: The rules for slices; None where the level is no torus.

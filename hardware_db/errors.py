@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+_MOST = 4
+
 
 class HardwareError(Exception):
     """Bad hardware input: an unknown name, a malformed file or an impossible chip count.
@@ -28,10 +30,13 @@ class HardwareError(Exception):
 
 
 def nearest(name: object, allowed: Iterable[str]) -> str:
-    """A hint such as `; did you mean 'h100'?`, or the empty string if nothing is close."""
+    """A hint such as `; did you mean 'h100'?`, or the empty string if nothing is close.
+
+    Where the name is the beginning of several, the first few of them are named.
+    """
     import difflib  # noqa: PLC0415  (only needed when something is wrong)
 
     names = sorted(allowed)
     longer = [known for known in names if name and known.startswith(str(name))]
-    found = longer or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    found = longer[:_MOST] or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -15,10 +15,11 @@ class FrozenMap(Mapping[str, V]):
         items: The entries; order is kept, equality ignores it as for `dict`.
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_hash", "_items")
 
     def __init__(self, items: Mapping[str, V] | None = None) -> None:
         self._items: dict[str, V] = dict(items or {})
+        self._hash: int | None = None
 
     def __getitem__(self, key: str) -> V:
         return self._items[key]
@@ -30,7 +31,9 @@ class FrozenMap(Mapping[str, V]):
         return len(self._items)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"FrozenMap({self._items!r})"

@@ -48,8 +48,9 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise HardwareError(f"{path}: cannot be read ({error.strerror})") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        reason = getattr(error, "strerror", None) or str(error)
+        raise HardwareError(f"{path}: cannot be read ({reason})") from error
     return parse(content, str(path))
 
 

@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from hardware_db.quantity import KINDS, UNITS
 
@@ -60,7 +71,30 @@ def _text(value: Any) -> Any:
     return value
 
 
-def one_of(*allowed: str) -> AfterValidator:
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """An annotation: a check after validation, and what the JSON Schema says of it.
+
+    Attributes:
+        check: Returns its argument or raises.
+        schema: Keywords added to the schema of the annotated type.
+    """
+
+    check: Callable[[Any], Any]
+    schema: dict[str, Any]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(core), **self.schema}
+
+
+def one_of(*allowed: str) -> Checked:
     """Restricts a string to some words; the error lists them."""
 
     def check(value: str) -> str:
@@ -68,7 +102,7 @@ def one_of(*allowed: str) -> AfterValidator:
             raise fault(f"{value!r} is not one of {', '.join(allowed)}")
         return value
 
-    return AfterValidator(check)
+    return Checked(check, {"enum": list(allowed)})
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -79,12 +113,12 @@ _VECTOR = {"type": "array", "items": {"anyOf": [_NUMBER, {"type": "array", "item
 class SourceModel(Strict):
     """A public document: a title and where to find it."""
 
-    title: Text
-    url: Text | None = None
-    doi: Text | None = None
-    arxiv: Text | None = None
-    document: Text | None = None
-    accessed: Text | None = None
+    title: Text = Field(description="Title of the document.")
+    url: Text | None = Field(default=None, description="Where it is.")
+    doi: Text | None = Field(default=None, description="Digital object identifier.")
+    arxiv: Text | None = Field(default=None, description="arXiv number.")
+    document: Text | None = Field(default=None, description="Document number of the publisher.")
+    accessed: Text | None = Field(default=None, description="When it was read, as YYYY-MM-DD.")
 
 
 def _keys(value: Any) -> Any:
@@ -102,11 +136,19 @@ _VALUE_SCHEMA = {"anyOf": [_NUMBER, _VECTOR, {"type": "null"}]}
 class QuantityModel(Strict):
     """A number, its unit, how it is known, and its sources."""
 
-    value: Annotated[Any, BeforeValidator(_value), WithJsonSchema(_VALUE_SCHEMA)]
-    unit: Annotated[Text, one_of(*UNITS)]
-    kind: Annotated[Text, one_of(*KINDS)]
-    source: Annotated[Any, BeforeValidator(_keys), WithJsonSchema(_KEY_SCHEMA)] = None
-    note: Text | None = None
+    value: Annotated[Any, BeforeValidator(_value), WithJsonSchema(_VALUE_SCHEMA)] = Field(
+        description="The number, or list of numbers; null where it is not published."
+    )
+    unit: Annotated[Text, one_of(*UNITS)] = Field(description="Unit of the value.")
+    kind: Annotated[Text, one_of(*KINDS)] = Field(
+        description="How the number is known; an assumed one needs a note."
+    )
+    source: Annotated[Any, BeforeValidator(_keys), WithJsonSchema(_KEY_SCHEMA)] = Field(
+        default=None, description="Key, or keys, of `sources`."
+    )
+    note: Text | None = Field(
+        default=None, description="How the number was obtained, or what is special about it."
+    )
 
 
 def _complete(quantity: QuantityModel) -> QuantityModel:
@@ -124,6 +166,11 @@ def _right_unit(quantity: QuantityModel, unit: str) -> None:
         raise fault(f"unit: {quantity.unit!r} given, {unit!r} required here")
 
 
+def _part(unit: str, value: dict[str, Any]) -> dict[str, Any]:
+    """What the schema of a quantity says beyond its form: unit and kind of value."""
+    return {"properties": {"unit": {"const": unit}, "value": value}}
+
+
 def scalar(
     unit: str,
     *,
@@ -131,7 +178,7 @@ def scalar(
     high: float = math.inf,
     whole: bool = False,
     null: bool = False,
-) -> AfterValidator:
+) -> Checked:
     """Restricts a quantity to one number.
 
     Args:
@@ -157,10 +204,13 @@ def scalar(
             raise fault(f"value: a whole number is required, not {value:g}")
         return _complete(quantity)
 
-    return AfterValidator(check)
+    number: dict[str, Any] = {"minimum" if zero else "exclusiveMinimum": 0}
+    number |= {"maximum": high} if math.isfinite(high) else {}
+    kinds = ["integer" if whole else "number", *(["null"] if null else [])]
+    return Checked(check, _part(unit, {"type": kinds, **number}))
 
 
-def vector(unit: str, *, length: int | None = None, whole: bool = False) -> AfterValidator:
+def vector(unit: str, *, length: int | None = None, whole: bool = False) -> Checked:
     """Restricts a quantity to a list of positive numbers."""
 
     def check(quantity: QuantityModel) -> QuantityModel:
@@ -175,7 +225,9 @@ def vector(unit: str, *, length: int | None = None, whole: bool = False) -> Afte
             raise fault(f"value: every number must be {kind}, not {list(value)}")
         return _complete(quantity)
 
-    return AfterValidator(check)
+    number = {"type": "integer" if whole else "number", "exclusiveMinimum": 0}
+    size = {} if length is None else {"minItems": length, "maxItems": length}
+    return Checked(check, _part(unit, {"type": "array", "items": number, "minItems": 1, **size}))
 
 
 AnyQuantity = Annotated[QuantityModel, AfterValidator(_complete)]

@@ -28,45 +28,92 @@ from hardware_db.schema_chip import ChipModel
 class TorusModel(Strict):
     """The torus of a level and its slices; see `hardware_db.cluster.TorusRules`."""
 
-    pod: Shape
-    cube_edge: Chips | None = None
-    wrap_rule: Annotated[Text, one_of(*WRAP_RULES)]
-    slices: list[Shape] = Field(default_factory=list)
-    largest_slice: Chips | None = None
-    smallest_multislice: Chips | None = None
-    max_slices: Count | None = None
+    pod: Shape = Field(description="Length of each axis of the whole torus.")
+    cube_edge: Chips | None = Field(
+        default=None,
+        description="Edge of the block of larger slices; none where only `slices` exist.",
+    )
+    wrap_rule: Annotated[Text, one_of(*WRAP_RULES)] = Field(
+        description="Which axes of a slice close into rings."
+    )
+    slices: list[Shape] = Field(
+        default_factory=list, description="Shapes that can be had besides whole blocks."
+    )
+    largest_slice: Chips | None = Field(
+        default=None, description="Largest slice that the provider schedules."
+    )
+    smallest_multislice: Chips | None = Field(
+        default=None, description="Smallest slice of a job that spans several."
+    )
+    max_slices: Count | None = Field(default=None, description="Most slices of one job.")
 
 
 class ReductionModel(Strict):
     """All-reduce done inside the switches."""
 
-    method: Annotated[Text, one_of(*REDUCTIONS)]
-    gain: Ratio | None = None
-    min_group: Chips | None = None
-    note: Text | None = None
+    method: Annotated[Text, one_of(*REDUCTIONS)] = Field(description="How the switches reduce.")
+    gain: Ratio | None = Field(
+        default=None, description="Measured all-reduce bus bandwidth relative to a ring."
+    )
+    min_group: Chips | None = Field(
+        default=None, description="Smallest group for which the library uses it."
+    )
+    note: Text | None = Field(default=None, description="Anything a reader should know.")
 
 
 class LevelModel(Strict):
     """One network level; see `hardware_db.cluster.Level`."""
 
-    name: Text
-    kind: Annotated[Text, one_of("scale-up", "scale-out")]
-    topology: Annotated[Text, one_of(*TOPOLOGIES)]
-    domain: Chips | None = None
-    bandwidth: Bandwidth
-    bidirectional: Bandwidth | None = None
-    links: Count | None = None
-    link_bandwidth: Bandwidth | None = None
-    links_per_pair: Count | None = None
-    peer_bandwidth: Bandwidth | None = None
-    bandwidth_by_group: dict[str, Bandwidth] | None = None
-    latency: SecondsOrZero
-    energy: EnergyPerByteOrZero
-    in_network_reduction: ReductionModel | None = None
-    switch_power: WattsOrZero
-    nic_power: WattsOrZero | None = None
-    oversubscription: Ratio | None = None
-    torus: TorusModel | None = None
+    name: Text = Field(description="nvlink, leaf, spine, ici, dcn, ...")
+    kind: Annotated[Text, one_of("scale-up", "scale-out")] = Field(
+        description="Memory-semantic links between chips, or through NICs."
+    )
+    topology: Annotated[Text, one_of(*TOPOLOGIES)] = Field(
+        description="How the chips of one domain are wired."
+    )
+    domain: Chips | None = Field(
+        default=None, description="Chips of one domain of this level; none if unlimited."
+    )
+    bandwidth: Bandwidth = Field(
+        description="Per chip, one direction, all links of the level together."
+    )
+    bidirectional: Bandwidth | None = Field(
+        default=None, description="The same, both directions together."
+    )
+    links: Count | None = Field(default=None, description="Links per chip.")
+    link_bandwidth: Bandwidth | None = Field(default=None, description="One link, one direction.")
+    links_per_pair: Count | None = Field(
+        default=None, description="Links between each pair of a fully connected domain."
+    )
+    peer_bandwidth: Bandwidth | None = Field(
+        default=None, description="What one pair of chips can use, one direction."
+    )
+    bandwidth_by_group: dict[str, Bandwidth] | None = Field(
+        default=None,
+        description="Ring bandwidth per chip and direction, where the group size decides it.",
+    )
+    latency: SecondsOrZero = Field(
+        description="Per message on a switched level, per hop on a directly wired one."
+    )
+    energy: EnergyPerByteOrZero = Field(
+        description="Per byte that crosses the level, at full load."
+    )
+    in_network_reduction: ReductionModel | None = Field(
+        default=None, description="All-reduce inside the switches."
+    )
+    switch_power: WattsOrZero = Field(
+        description="Switches and optics per installed chip, always on."
+    )
+    nic_power: WattsOrZero | None = Field(
+        default=None,
+        description="NIC per chip, for information: it is part of the chip's host power.",
+    )
+    oversubscription: Ratio | None = Field(
+        default=None, description="Injection bandwidth over what crosses the level; divides it."
+    )
+    torus: TorusModel | None = Field(
+        default=None, description="Rules for slices, where the level is a torus."
+    )
 
 
 def _chip_form(value: Any) -> str:
@@ -76,17 +123,21 @@ def _chip_form(value: Any) -> str:
 class ClusterModel(Strict):
     """A cluster file: a chip by name or in full, and its network levels, innermost first."""
 
-    name: Text
-    title: Text
-    note: Text | None = None
+    name: Text = Field(description="Name on the command line.")
+    title: Text = Field(description="Full name.")
+    note: Text | None = Field(default=None, description="Anything a reader should know.")
     chip: Annotated[
         Annotated[Text, Tag("by name")] | Annotated[ChipModel, Tag("inline")],
         Discriminator(_chip_form),
-    ]
-    node_chips: Chips
-    max_chips: Chips
-    levels: list[LevelModel] = Field(min_length=1)
-    sources: dict[str, SourceModel] = Field(default_factory=dict)
+    ] = Field(description="Name of a chip, or a chip in full.")
+    node_chips: Chips = Field(description="Chips of one node.")
+    max_chips: Chips = Field(description="Most chips of one job.")
+    levels: list[LevelModel] = Field(
+        min_length=1, description="Levels of the network, innermost first."
+    )
+    sources: dict[str, SourceModel] = Field(
+        default_factory=dict, description="Documents that the numbers come from, by key."
+    )
 
 
 class TableModel(Strict):
@@ -96,11 +147,15 @@ class TableModel(Strict):
     are checked by `hardware_db.validation.tree_problems`.
     """
 
-    name: Text
-    title: Text
-    note: Text | None = None
-    constants: dict[str, Any]
-    sources: dict[str, SourceModel] = Field(default_factory=dict)
+    name: Text = Field(description="Name of the table.")
+    title: Text = Field(description="Full name.")
+    note: Text | None = Field(default=None, description="Anything a reader should know.")
+    constants: dict[str, Any] = Field(
+        description="Groups, nested at will, of numbers with unit, kind and source."
+    )
+    sources: dict[str, SourceModel] = Field(
+        default_factory=dict, description="Documents that the numbers come from, by key."
+    )
 
 
 def table_schema(labels: bool) -> dict[str, Any]:
@@ -113,7 +168,7 @@ def table_schema(labels: bool) -> dict[str, Any]:
     group = {"$ref": "#/properties/constants"}
     members = [leaf, {"type": "string"}, group] if labels else [leaf, group]
     schema = TableModel.model_json_schema()
-    schema["properties"]["constants"] = {
+    schema["properties"]["constants"] |= {
         "type": "object",
         "additionalProperties": {"anyOf": members},
     }

@@ -25,7 +25,7 @@ def nearest(word: str, candidates: Iterable[str], count: int = 1) -> list[str]:
     Returns:
         Up to `count` candidates, best first; empty when nothing is similar.
     """
-    return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.4)
+    return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.55)
 
 
 def mistakes_message(origin: str, mistakes: Sequence[tuple[str, str]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -37,164 +37,218 @@ class _Record(BaseModel):
 class SourceRecord(_Record):
     """A public document that numbers of this file come from."""
 
-    title: Text
-    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=500)]
-    accessed: Annotated[str, Field(pattern=DATE_PATTERN)] | None = None
+    title: Text = Field(description="Title of the document.")
+    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=500)] = Field(
+        description="Where it is."
+    )
+    accessed: Annotated[str, Field(pattern=DATE_PATTERN)] | None = Field(
+        default=None, description="When it was read, as YYYY-MM-DD."
+    )
+
+
+def _defaults_give_the_rest(schema: dict[str, Any]) -> None:
+    """A file may leave out the provenance that its `defaults` give."""
+    schema["required"] = [name for name in schema["required"] if name not in ("kind", "source")]
 
 
 class _Number(_Record):
     """A whole number with unit, kind, source and note."""
 
-    kind: Kind
-    source: Keys
-    note: Text | None = None
+    model_config = ConfigDict(json_schema_extra=_defaults_give_the_rest)
+
+    kind: Kind = Field(description="How the number is known; an assumed one needs a note.")
+    source: Keys = Field(description="Key, or keys, of `sources`.")
+    note: Text | None = Field(
+        default=None, description="How the number was obtained, or what is special about it."
+    )
 
 
 class Count(_Number):
     """A count or width of at least 1."""
 
-    value: Annotated[int, Field(ge=1, le=10**9)]
-    unit: Literal["1"]
+    value: Annotated[int, Field(ge=1, le=10**9)] = Field(description="The number.")
+    unit: Literal["1"] = Field(description="Unit of the value.")
 
 
 class LayerCount(Count):
     """A number of layers; per-layer tables are made of it, hence the bound."""
 
-    value: Annotated[int, Field(ge=1, le=100_000)]
+    value: Annotated[int, Field(ge=1, le=100_000)] = Field(description="The number.")
 
 
 class CountOrZero(_Number):
     """A count that may be 0."""
 
-    value: Annotated[int, Field(ge=0, le=10**9)]
-    unit: Literal["1"]
+    value: Annotated[int, Field(ge=0, le=10**9)] = Field(description="The number.")
+    unit: Literal["1"] = Field(description="Unit of the value.")
 
 
 class Tokens(_Number):
     """A number of tokens."""
 
-    value: Annotated[int, Field(ge=1, le=10**12)]
-    unit: Literal["tokens"]
+    value: Annotated[int, Field(ge=1, le=10**12)] = Field(description="The number.")
+    unit: Literal["tokens"] = Field(description="Unit of the value.")
 
 
 class ParameterCount(_Number):
     """A published number of parameters; `uncertainty` is half the interval of a rounded one."""
 
-    value: Annotated[int, Field(ge=1, le=10**18)]
-    unit: Literal["parameters"]
-    uncertainty: Annotated[int, Field(ge=1, le=10**18)] | None = None
+    value: Annotated[int, Field(ge=1, le=10**18)] = Field(description="The number.")
+    unit: Literal["parameters"] = Field(description="Unit of the value.")
+    uncertainty: Annotated[int, Field(ge=1, le=10**18)] | None = Field(
+        default=None, description="Half the interval of a rounded number."
+    )
 
 
 class DefaultsRecord(_Record):
     """Provenance of every number of the file that does not state its own."""
 
-    kind: Kind | None = None
-    source: Keys | None = None
-    note: Text | None = None
+    kind: Kind | None = Field(default=None, description="How the numbers are known.")
+    source: Keys | None = Field(default=None, description="Key, or keys, of `sources`.")
+    note: Text | None = Field(default=None, description="How the numbers were obtained.")
 
 
 class AttentionRecord(_Record):
     """Attention; the four dimensions at the end belong to kind mla."""
 
-    kind: Literal["mha", "gqa", "mqa", "mla"]
-    bias: list[Literal["query", "key", "value", "output"]]
-    qk_norm: Literal["none", "per-head", "full-width", "unweighted"]
-    sinks: bool
-    q_lora_rank: Count | None = None
-    kv_lora_rank: Count | None = None
-    qk_nope_head_dim: Count | None = None
-    qk_rope_head_dim: Count | None = None
-    v_head_dim: Count | None = None
+    kind: Literal["mha", "gqa", "mqa", "mla"] = Field(
+        description="Multi-head, grouped-query, multi-query or latent attention."
+    )
+    bias: list[Literal["query", "key", "value", "output"]] = Field(
+        description="Projections that have a bias."
+    )
+    qk_norm: Literal["none", "per-head", "full-width", "unweighted"] = Field(
+        description="Norm of queries and keys."
+    )
+    sinks: bool = Field(description="Whether each head has a learned sink.")
+    q_lora_rank: Count | None = Field(
+        default=None, description="Rank of the compressed queries (mla)."
+    )
+    kv_lora_rank: Count | None = Field(
+        default=None, description="Rank of the compressed keys and values (mla)."
+    )
+    qk_nope_head_dim: Count | None = Field(
+        default=None, description="Width per head without positions (mla)."
+    )
+    qk_rope_head_dim: Count | None = Field(
+        default=None, description="Width per head with positions (mla)."
+    )
+    v_head_dim: Count | None = Field(default=None, description="Width of a value head (mla).")
 
 
 class WindowRecord(_Record):
     """Local attention layers and their order."""
 
-    kind: Literal["sliding", "chunked"]
-    tokens: Tokens
-    local_layers: Count
-    global_layers: CountOrZero
-    first: Literal["local", "global"]
+    kind: Literal["sliding", "chunked"] = Field(description="A window that slides, or chunks.")
+    tokens: Tokens = Field(description="Its length.")
+    local_layers: Count = Field(description="Local layers of one period.")
+    global_layers: CountOrZero = Field(description="Global layers of one period.")
+    first: Literal["local", "global"] = Field(description="Which of them come first.")
 
 
 class MlpRecord(_Record):
     """Feed-forward block; hidden is left out when every layer has experts."""
 
-    hidden: Count | None = None
-    gated: bool
-    bias: bool
+    hidden: Count | None = Field(default=None, description="Intermediate width.")
+    gated: bool = Field(description="Whether it has three matrices instead of two.")
+    bias: bool = Field(description="Whether its matrices have biases.")
 
 
 class NormRecord(_Record):
     """Norms of the hidden width."""
 
-    kind: Literal["layernorm", "rmsnorm"]
-    bias: bool
-    per_layer: Count
-    final: bool
-    embedding: bool
+    kind: Literal["layernorm", "rmsnorm"] = Field(
+        description="Layer norm (with a mean) or RMS norm."
+    )
+    bias: bool = Field(description="Whether norms have a bias.")
+    per_layer: Count = Field(description="Norms of the hidden width in each layer.")
+    final: bool = Field(description="Whether there is one before the head.")
+    embedding: bool = Field(description="Whether there is one after the embedding.")
 
 
 class MoeRecord(_Record):
     """Mixture of experts."""
 
-    experts: Count
-    experts_per_token: Count
-    expert_hidden: Count
-    shared_experts: CountOrZero
-    shared_expert_hidden: Count | None = None
-    shared_expert_gate: bool = False
-    first_dense_layers: CountOrZero
-    layer_period: Count
-    router_bias: bool
+    experts: Count = Field(description="Routed experts per layer.")
+    experts_per_token: Count = Field(description="Routed experts that a token visits.")
+    expert_hidden: Count = Field(description="Intermediate width of one expert.")
+    shared_experts: CountOrZero = Field(description="Experts that every token visits.")
+    shared_expert_hidden: Count | None = Field(
+        default=None,
+        description="Intermediate width of one shared expert; default that of a routed one.",
+    )
+    shared_expert_gate: bool = Field(
+        default=False, description="Whether the shared expert has a gate."
+    )
+    first_dense_layers: CountOrZero = Field(
+        description="Dense layers before the first layer with experts."
+    )
+    layer_period: Count = Field(description="Layers from one with experts to the next.")
+    router_bias: bool = Field(description="Whether the router has a bias.")
 
 
 class PositionsRecord(_Record):
     """Position encoding; max_positions belongs to kind learned."""
 
-    kind: Literal["rope", "learned", "alibi", "none"]
-    max_positions: Tokens | None = None
+    kind: Literal["rope", "learned", "alibi", "none"] = Field(description="How positions enter.")
+    max_positions: Tokens | None = Field(default=None, description="Length of the learned table.")
 
 
 class PublishedRecord(_Record):
     """The publisher's own parameter counts."""
 
-    total_parameters: ParameterCount | None = None
-    active_parameters: ParameterCount | None = None
-    other_parameters: ParameterCount | None = None
-    active_includes_input_embeddings: bool = True
+    total_parameters: ParameterCount | None = Field(default=None, description="All parameters.")
+    active_parameters: ParameterCount | None = Field(
+        default=None, description="Parameters that a token uses."
+    )
+    other_parameters: ParameterCount | None = Field(
+        default=None, description="Part of the total outside this record, such as a vision encoder."
+    )
+    active_includes_input_embeddings: bool = Field(
+        default=True, description="Whether the active count contains the input embedding."
+    )
 
 
 class MtpRecord(_Record):
     """Multi-token-prediction modules."""
 
-    modules: Count
+    modules: Count = Field(description="Number of modules.")
 
 
 class ModelRecord(_Record):
     """One model."""
 
-    name: Name
-    title: Text
-    family: Name
-    aliases: list[Annotated[str, Field(min_length=1, max_length=120)]] = []
-    note: Text | None = None
-    defaults: DefaultsRecord | None = None
-    layers: LayerCount
-    hidden: Count
-    heads: Count
-    kv_heads: Count
-    head_dim: Count
-    vocab_size: Tokens
-    seq_len: Tokens
-    tied_embeddings: bool
-    parallel_block: bool
-    attention: AttentionRecord
-    window: WindowRecord | None = None
-    mlp: MlpRecord
-    norm: NormRecord
-    positions: PositionsRecord
-    moe: MoeRecord | None = None
-    mtp: MtpRecord | None = None
-    published: PublishedRecord | None = None
-    sources: Annotated[dict[Key, SourceRecord], Field(min_length=1, max_length=40)]
+    name: Name = Field(description="Name on the command line.")
+    title: Text = Field(description="Full name.")
+    family: Name = Field(description="Models of the same design.")
+    aliases: list[Annotated[str, Field(min_length=1, max_length=120)]] = Field(
+        default=[], description="Other names, such as those of checkpoints."
+    )
+    note: Text | None = Field(default=None, description="Anything a reader should know.")
+    defaults: DefaultsRecord | None = Field(
+        default=None, description="Provenance of numbers that do not state their own."
+    )
+    layers: LayerCount = Field(description="Transformer layers.")
+    hidden: Count = Field(description="Width of the model.")
+    heads: Count = Field(description="Query heads.")
+    kv_heads: Count = Field(description="Key and value heads.")
+    head_dim: Count = Field(description="Width of a query head.")
+    vocab_size: Tokens = Field(description="Rows of the embedding.")
+    seq_len: Tokens = Field(description="Sequence length that it was trained with.")
+    tied_embeddings: bool = Field(description="Whether embedding and head share their weights.")
+    parallel_block: bool = Field(description="Whether attention and feed-forward run side by side.")
+    attention: AttentionRecord = Field(description="Attention.")
+    window: WindowRecord | None = Field(
+        default=None, description="Local attention; none where every layer sees everything."
+    )
+    mlp: MlpRecord = Field(description="Feed-forward block of dense layers.")
+    norm: NormRecord = Field(description="Norms.")
+    positions: PositionsRecord = Field(description="Position encoding.")
+    moe: MoeRecord | None = Field(default=None, description="Experts; none in a dense model.")
+    mtp: MtpRecord | None = Field(default=None, description="Multi-token-prediction modules.")
+    published: PublishedRecord | None = Field(
+        default=None, description="The publisher's own parameter counts."
+    )
+    sources: Annotated[dict[Key, SourceRecord], Field(min_length=1, max_length=40)] = Field(
+        description="Documents that the numbers come from, by key."
+    )

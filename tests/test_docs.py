@@ -3,11 +3,18 @@
 Commands are the lines of fenced blocks in README.md and docs/*.md that call `planner` (with or
 without `$ ` and a path such as `.venv/bin/`), and the examples in the help texts. They run in the
 order of a page, in one temporary folder per page, so that a later one may read what an earlier
-one wrote. A line that does not run here says so itself, in a comment at its end: `# slow` (more
-than a few seconds), or `# example` (it reads a file that the reader is to write).
+one wrote; YAML blocks that begin with `# file: NAME` are written there first. A line that does
+not run here says so itself, in a comment at its end: `# slow` (more than a few seconds), or
+`# example` (it reads a file that the reader is to write).
+
+Examples are the `>>>` lines of the Python blocks; they run in the order of a page too, with the
+names of earlier blocks. Names are what stands in backticks and begins with one of our packages.
 """
 
 import ast
+import dataclasses
+import doctest
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -21,6 +28,7 @@ FENCE = re.compile(r"^(?P<mark>```+|~~~+)[ ]*(?P<language>\S*).*?\n(?P<body>.*?)
                    re.MULTILINE | re.DOTALL)  # fmt: skip
 SKIPPED = ("# slow", "# example")
 SHELLS = ("", "sh", "bash", "shell", "console", "text")
+NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
 
 
 def commands_in(text: str) -> list[str]:
@@ -60,8 +68,11 @@ def test_the_commands_of_a_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
+        (tmp_path / name).write_text(body, encoding="utf-8")
     failed = []
-    for line in commands_in(page.read_text(encoding="utf-8")):
+    for line in commands_in(text):
         arguments = arguments_of(line)
         if arguments is None:
             continue
@@ -123,6 +134,73 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
         for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", line)
     }  # fmt: skip
     assert named <= known, sorted(named - known)
+
+
+def examples_in(text: str) -> str:
+    """The Python blocks of a page on their own lines, everything else blank."""
+    kept = [""] * text.count("\n")
+    for block in FENCE.finditer(text):
+        if block["language"] in ("python", "pycon"):
+            first = text.count("\n", 0, block.start("body"))
+            lines = block["body"].splitlines()
+            kept[first : first + len(lines)] = lines
+    return "\n".join(kept)
+
+
+def failures_in(text: str, name: str) -> list[str]:
+    """What doctest says of each example of a page that prints something else."""
+    page = doctest.DocTestParser().get_doctest(examples_in(text), {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    said: list[str] = []
+    runner.run(page, out=said.append)
+    return said
+
+
+def is_known(name: str) -> bool:
+    """Whether a dotted name can be imported; fields of records count, defaults or not."""
+    *path, last = name.split(".")
+    try:
+        pkgutil.resolve_name(name)
+    except (AttributeError, ModuleNotFoundError):
+        try:
+            record = pkgutil.resolve_name(".".join(path))
+        except (AttributeError, ModuleNotFoundError):
+            return False
+        fields = dataclasses.fields(record) if dataclasses.is_dataclass(record) else ()
+        return last in {f.name for f in fields} | set(getattr(record, "model_fields", ()))
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = failures_in(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)))
+    assert not said, "\n".join(said)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_names_that_a_page_mentions_exist(page: Path) -> None:
+    named = NAME.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    assert not [name for name in named if not is_known(name)]
+
+
+def test_the_reading_of_examples() -> None:
+    page = "text\n```python\n>>> 1 + 1\n2\n```\n>>> no\n```python\n>>> x = 3\n>>> x\n4\n```\n"
+    said = failures_in(page, "page")
+    assert len(said) == 1
+    assert 'File "page", line 9' in said[0]
+    assert failures_in(page.replace("4", "3"), "page") == []
+
+
+def test_the_reading_of_names() -> None:
+    page = "`planner.solve(model=...)` `planner.plan.Plan.tp` `solvers.nothing` planner.x `a.b`"
+    named = NAME.findall(page)
+    assert named == ["planner.solve", "planner.plan.Plan.tp", "solvers.nothing"]
+    assert [is_known(name) for name in named] == [True, True, False]
+    assert is_known("planner.request.Request.model")
+    assert not is_known("planner.request.Request.nothing")
 
 
 def test_the_reading_of_pages() -> None:

@@ -4,12 +4,16 @@
 is the smallest of alpha + beta * V over the algorithms that the fabric allows. V is the full
 buffer: what every member ends with after an all-gather, or starts with before a reduce-scatter.
 
-    ring          all-gather: beta = (g-1)/g / rate; all-reduce: twice that; the latency counts
-                  every member passed on the outermost level. This is the form fitted to
-                  published runs.
+    ring          all-gather: beta = (g-1)/g / rate; all-reduce: twice that; one latency per hop,
+                  that of the outermost level that the hop crosses (a hop inside a node has none
+                  but on the wire). This is the form fitted to published runs.
     hierarchical  one ring per level, one after the other: fewer latencies, sums the levels' times
-    tree          all-reduce only: 2 log2(domains) latencies (NCCL src/graph/tuning.cc)
+    tree          all-reduce only: 2 log2(nodes) latencies, each of the level that it climbs
+                  (NCCL src/graph/tuning.cc)
     in-switch     all-reduce inside one domain whose switches reduce (NVLink SHARP)
+
+A node is what a network card serves: the largest domain of the scale-up levels, one chip where
+there are none.
 
 Source of the alpha-beta form: Thakur, Rabenseifner, Gropp, Optimization of Collective
 Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
@@ -17,21 +21,15 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.network.fabric import Fabric
-from planner.network.groups import (
-    Membership,
-    Segment,
-    level_rate,
-    membership,
-    neighbour_rate,
-    ring_rate,
-    torus_exchange_s_per_byte,
-)
+from planner.network.fabric import Fabric, FabricLevel
+from planner.network.groups import Membership, Segment, membership, merged
+from planner.network.rates import level_rates, neighbour_rate, ring_rate
+from planner.network.torus import torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
 
 ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
@@ -75,7 +73,7 @@ class GroupCosts:
 
     @property
     def domains(self) -> FloatArray:
-        """(n,) innermost domains (nodes, slices) that the group spans."""
+        """(n,) nodes (slices of a torus) that the group spans."""
         return self._row(1)
 
     def gather_s(self, size_bytes: FloatArray) -> FloatArray:
@@ -100,8 +98,8 @@ class GroupCosts:
 
         Args:
             size_bytes: Bytes that leave each member if nothing is deduplicated.
-            remote_share: Share of the bytes between domains that is really sent (experts on the
-                same remote node can share one copy).
+            remote_share: Share of the bytes between nodes that is really sent (experts on the same
+                remote node can share one copy).
         """
         inside = self._row(13) * size_bytes
         return np.asarray(self._row(12) + inside + self._row(14) * size_bytes * remote_share)
@@ -121,20 +119,39 @@ class GroupCosts:
 
 def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     """The costs of the groups made of `segments`: (size, stride) arrays, innermost first."""
-    members = membership(fabric.levels, segments)
-    rate = ring_rate(fabric.levels, members, segments)
+    parts = merged(segments)
+    members = membership(fabric.levels, parts)
+    own = level_rates(fabric.levels, members, parts)
+    rate = ring_rate(members, own)
     alone = members.size == 1
-    domains = members.size / members.inside[0]
-    rows = [members.size.astype(np.float64), domains]
-    rows += _gather(fabric, members, rate, segments)
-    rows += _tree(fabric, members, rate, domains)
+    nodes = members.size / _in_a_node(fabric, members)
+    rows = [members.size.astype(np.float64), nodes]
+    base = _base(fabric, members)
+    rows += _gather(fabric, members, base, rate, own)
+    rows += _tree(fabric, members, base, rate)
     rows += _in_switch(fabric, members, rate)
     rows += _send(fabric, members, segments)
-    rows += _exchange(fabric, members, segments)
+    rows += [base.copy(), *_exchange(fabric, members, parts, own)]
     for row in rows[2:]:
         row[alone] = 0.0
     rows += _crossings(members)
     return GroupCosts(np.stack(rows), len(fabric.levels))
+
+
+def _in_a_node(fabric: Fabric, members: Membership) -> IntArray:
+    """(n,) members in one domain of the outermost scale-up level, 1 where there is none."""
+    count = np.ones_like(members.size)
+    for level, _, inside in _by_level(fabric, members):
+        if not level.scale_out:
+            count = inside
+    return count
+
+
+def _by_level(
+    fabric: Fabric, members: Membership
+) -> Iterator[tuple[FabricLevel, IntArray, IntArray]]:
+    """Each level with the members in a domain of the level below and in one of its own."""
+    return zip(fabric.levels, members.below, members.inside, strict=True)
 
 
 def _volume(fabric: Fabric, members: IntArray) -> FloatArray:
@@ -143,36 +160,46 @@ def _volume(fabric: Fabric, members: IntArray) -> FloatArray:
     return np.where(members > 1, 1.0, 0.0) if fabric.asymptotic_volume else exact
 
 
-def _latency(fabric: Fabric, members: Membership, steps: Sequence[FloatArray]) -> FloatArray:
-    """Base latency of the outermost level crossed plus `steps` hops on every level."""
-    total = np.zeros(members.size.shape)
+def _base(fabric: Fabric, members: Membership) -> FloatArray:
+    """(n,) start-up latency of the outermost level crossed."""
     base = np.zeros(members.size.shape)
-    outside = np.ones_like(members.size)
-    for level, inside, count in zip(fabric.levels, members.inside, steps, strict=True):
-        base = np.where(inside > outside, level.base_latency_s, base)
-        total = total + np.where(inside > outside, level.hop_latency_s * count, 0.0)
-        outside = np.maximum(outside, inside)
-    return base + total
+    for level, below, inside in _by_level(fabric, members):
+        base = np.where(inside > below, level.base_latency_s, base)
+    return base
+
+
+def _ring_hops(fabric: Fabric, members: Membership) -> FloatArray:
+    """(n,) seconds of the hops of a flat ring, each at the outermost level that it crosses.
+
+    Of the g hops of a ring, g / below leave the domains below a level, and g / inside its own.
+    """
+    total = np.zeros(members.size.shape)
+    for level, below, inside in _by_level(fabric, members):
+        leaving = np.where(inside < members.size, members.size / inside, 0.0)
+        hops = np.where(inside > below, members.size / below - leaving, 0.0)
+        total = total + level.hop_latency_s * hops
+    return total
 
 
 def _gather(
-    fabric: Fabric, members: Membership, rate: FloatArray, segments: Sequence[Segment]
+    fabric: Fabric,
+    members: Membership,
+    base: FloatArray,
+    rate: FloatArray,
+    own: Sequence[FloatArray],
 ) -> list[FloatArray]:
     """Rows alpha, beta of the flat ring and of one ring per level."""
-    lower = np.vstack([np.ones_like(members.size)[None], members.inside[:-1]])
-    at_level = members.inside / lower
-    ring_alpha = _latency(fabric, members, list(at_level))
+    ring_alpha = base + _ring_hops(fabric, members)
     ring_beta = _volume(fabric, members.size) / rate
     alpha = np.zeros(members.size.shape)
     beta = np.zeros(members.size.shape)
-    for row, level in enumerate(fabric.levels):
-        meets = at_level[row] > 1
-        own = level_rate(level, members.inside[row], segments)
-        moved = (at_level[row] - 1) / at_level[row] / lower[row]
-        alpha = alpha + np.where(
-            meets, level.base_latency_s + level.hop_latency_s * at_level[row], 0.0
-        )
-        beta = beta + np.where(meets, moved / own, 0.0)
+    levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
+    for level, below, inside, of_chip in levels:
+        meets = inside > below
+        meeting = inside / below
+        moved = (meeting - 1) / meeting / below
+        alpha = alpha + np.where(meets, level.base_latency_s + level.hop_latency_s * meeting, 0.0)
+        beta = beta + np.where(meets, moved / of_chip, 0.0)
     if "hierarchical" not in fabric.algorithms or fabric.asymptotic_volume:
         alpha, beta = ring_alpha.copy(), ring_beta.copy()
     if "ring" not in fabric.algorithms:
@@ -181,17 +208,23 @@ def _gather(
 
 
 def _tree(
-    fabric: Fabric, members: Membership, rate: FloatArray, domains: FloatArray
+    fabric: Fabric, members: Membership, base: FloatArray, rate: FloatArray
 ) -> list[FloatArray]:
-    """Rows alpha, beta of a double binary tree all-reduce."""
-    inner, outer = fabric.levels[0], fabric.levels[-1]
-    chain = 2.0 * (members.inside[0] - 1) * inner.hop_latency_s
-    climb = 2.0 * np.ceil(np.log2(domains)) * outer.hop_latency_s
-    base = np.where(domains > 1, outer.base_latency_s, inner.base_latency_s)
+    """Rows alpha, beta of a double binary tree over the nodes, with a chain inside each node."""
+    alpha = base
+    nodes = _in_a_node(fabric, members)
+    reached = np.zeros(rate.shape)
+    for level, below, inside in _by_level(fabric, members):
+        if level.scale_out:
+            height = np.ceil(np.log2(np.maximum(inside / nodes, 1.0)))
+            climbed, reached = height - reached, height
+        else:
+            climbed = inside / below - 1
+        alpha = alpha + 2.0 * climbed * level.hop_latency_s
     beta = 2.0 / (rate * fabric.tree_efficiency)
     allowed = "tree" in fabric.algorithms and not fabric.asymptotic_volume
     never = [np.full(rate.shape, _NEVER), np.zeros(rate.shape)]
-    return [base + chain + climb, beta] if allowed else never
+    return [alpha, beta] if allowed else never
 
 
 def _in_switch(fabric: Fabric, members: Membership, rate: FloatArray) -> list[FloatArray]:
@@ -211,39 +244,47 @@ def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> l
     """Rows alpha, beta of a message to the next member, on the outermost level crossed."""
     rate = np.full(members.size.shape, np.inf)
     alpha = np.zeros(members.size.shape)
-    outside = np.ones_like(members.size)
-    for level, inside in zip(fabric.levels, members.inside, strict=True):
-        rate = np.where(inside > outside, neighbour_rate(level, segments[-1][1]), rate)
-        alpha = np.where(inside > outside, level.hop_latency_s, alpha)
-        outside = np.maximum(outside, inside)
+    for level, below, inside in _by_level(fabric, members):
+        crossed = inside > below
+        rate = np.where(crossed, neighbour_rate(level, segments[-1][1]), rate)
+        alpha = np.where(crossed, level.hop_latency_s, alpha)
     return [alpha, 1.0 / rate]
 
 
-def _exchange(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> list[FloatArray]:
-    """Rows alpha, beta inside the innermost domain, beta between domains of an all-to-all."""
-    inner = fabric.levels[0]
-    near = members.inside[0]
-    if inner.torus is not None:
-        inside = torus_exchange_s_per_byte(inner.torus, segments)
-    else:
-        own = level_rate(inner, near, segments)
-        inside = (near - 1) / members.size / (own * fabric.exchange_efficiency)
-    outer = np.zeros(members.size.shape)
-    lower = near
-    for level, reach in zip(fabric.levels[1:], members.inside[1:], strict=True):
-        crossing = (members.size - lower) / members.size / level.bytes_per_s
-        outer = np.maximum(outer, np.where(reach > lower, crossing, 0.0))
-        lower = np.maximum(lower, reach)
-    alpha = _latency(fabric, members, [np.zeros(members.size.shape)] * len(fabric.levels))
-    return [alpha, inside, outer]
+def _exchange(
+    fabric: Fabric, members: Membership, segments: Sequence[Segment], own: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Rows beta inside a node, beta between nodes of an all-to-all.
+
+    The levels of either kind work at the same time. Inside a node a level carries what stays in
+    its domains; a network card carries all that leaves the node.
+    """
+    near = np.zeros(members.size.shape)
+    far = np.zeros(members.size.shape)
+    levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
+    for level, below, inside, of_chip in levels:
+        leaving = members.size if level.scale_out else inside
+        share = (leaving - below) / members.size
+        if level.torus is not None:
+            shared = torus_exchange_s_per_byte(level.torus, segments)
+            cost = np.maximum(shared, share / level.bytes_per_s)
+        elif level.scale_out:
+            cost = share / level.bytes_per_s
+        else:
+            cost = share / (of_chip * fabric.exchange_efficiency)
+        cost = np.where(inside > below, cost, 0.0)
+        if level.scale_out:
+            far = np.maximum(far, cost)
+        else:
+            near = np.maximum(near, cost)
+    return [near, far]
 
 
 def _crossings(members: Membership) -> list[FloatArray]:
     """Per level: bytes received in an all-gather, in an all-to-all, and by a send."""
-    lower = np.vstack([np.ones_like(members.size)[None], members.inside[:-1]])
-    gathers = list(1.0 / lower - 1.0 / members.inside)
-    exchanges = list((members.inside - lower) / members.size)
-    crossed = members.inside > lower
+    gathers = list(1.0 / members.below - 1.0 / members.inside)
+    exchanges = list((members.inside - members.below) / members.size)
+    crossed = members.inside > members.below
     outermost = crossed & ~np.vstack(
         [np.cumsum(crossed[::-1], axis=0)[::-1][1:] > 0, np.zeros_like(crossed[:1])]
     )

@@ -14,17 +14,22 @@ from planner.assumptions import Assumptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torus:
-    """The torus inside one domain of a level.
+    """The torus, ring or line inside one domain of a level.
 
     Attributes:
         dims: Length of each physical axis; rank 0 walks the first axis first.
         wrap: Whether the axis closes into a ring.
         link_bytes_per_s: Achieved rate of one link in one direction.
+        ring_links: Links of a chip that a closed ring of one axis keeps busy.
+        unit: Ranks between neighbours on the first axis: the domain of the level inside, whose
+            chips of equal position form a torus each.
     """
 
     dims: tuple[int, ...]
     wrap: tuple[bool, ...]
     link_bytes_per_s: float
+    ring_links: float = 2.0
+    unit: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +42,10 @@ class FabricLevel:
         domain: Chips that share one domain of this level (the whole job at the outermost).
         bytes_per_s: Achieved rate per chip and direction.
         base_latency_s: Software cost of starting a collective that crosses this level.
-        hop_latency_s: Added per member that a ring passes on this level.
+        hop_latency_s: Added for every hop of a ring that crosses this level outermost.
         peer_bytes_per_s: Rate between one pair where chips are wired directly; 0 on a switch.
-        by_group: Achieved ring rates of odd graphs, (group size, bytes per s), ascending.
-        torus: The torus of a domain, or None.
+        by_group: Achieved ring rates of odd graphs, (chips side by side, bytes per s), ascending.
+        torus: The torus, ring or line of a domain, or None.
         in_switch_gain: Rate of an all-reduce done by the switches relative to a ring; 0 where
             they do not reduce.
         in_switch_group: Smallest group for which the library uses it.
@@ -91,8 +96,11 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
     reach = 1
     for built in allocation.cluster.levels:
         level = used.get(built.name, replace(built, domain_chips=reach))
-        levels.append(_achieved(level, allocation.chips, assumptions))
-        reach = levels[-1].domain
+        domain = min(level.domain_chips or allocation.chips, allocation.chips)
+        whole = built.domain_chips is None or domain == built.domain_chips
+        torus = _torus(level, domain // reach, reach, whole, _share(level, assumptions))
+        levels.append(_achieved(level, domain, torus, assumptions))
+        reach = domain
     return Fabric(
         levels=tuple(levels),
         algorithms=assumptions.collective_algorithms,
@@ -103,22 +111,47 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
     )
 
 
-def _achieved(level: Level, chips: int, assumptions: Assumptions) -> FabricLevel:
-    scale_out = level.kind == "scale-out"
-    share = assumptions.scale_out_efficiency if scale_out else assumptions.scale_up_efficiency
-    torus = None
+def _share(level: Level, assumptions: Assumptions) -> float:
+    """Share of the wire rate that software achieves."""
+    if level.kind == "scale-out":
+        return assumptions.scale_out_efficiency
+    return assumptions.scale_up_efficiency
+
+
+def _torus(level: Level, length: int, unit: int, whole: bool, share: float) -> Torus | None:
+    """The wiring of a torus, or of a ring or line of `length` times `unit` chips.
+
+    A ring that is not `whole` is cut open. Where links are not told apart, a chip has two.
+    """
     if level.torus_dims:
-        torus = Torus(
+        return Torus(
             dims=level.torus_dims,
             wrap=level.torus_wrap,
             link_bytes_per_s=level.link_bandwidth_bytes_per_s * share,
         )
+    if level.topology not in ("ring", "linear"):
+        return None
+    link = level.link_bandwidth_bytes_per_s or level.bandwidth_bytes_per_s / 2
+    return Torus(
+        dims=(length,),
+        wrap=(level.topology == "ring" and whole,),
+        link_bytes_per_s=link * share,
+        ring_links=min(level.bandwidth_bytes_per_s / link, 2.0),
+        unit=unit,
+    )
+
+
+def _achieved(
+    level: Level, domain: int, torus: Torus | None, assumptions: Assumptions
+) -> FabricLevel:
+    scale_out = level.kind == "scale-out"
+    share = _share(level, assumptions)
     direct = level.topology == "fully-connected"
     return FabricLevel(
         name=level.name,
         scale_out=scale_out,
-        domain=min(level.domain_chips or chips, chips),
-        bytes_per_s=level.bandwidth_bytes_per_s * share,
+        domain=domain,
+        bytes_per_s=level.bandwidth_bytes_per_s / level.oversubscription * share,
         base_latency_s=(
             assumptions.scale_out_latency_s if scale_out else assumptions.scale_up_latency_s
         ),

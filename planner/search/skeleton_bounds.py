@@ -9,7 +9,7 @@ B_r is the sequences of one data rank; S(b) the least seconds of all layers and 
 micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
 recomputation that lets anything on the mesh fit, with the best network that any placement of tp
 and cp could have; K(b) the same of kernel seconds; d the reduction of
-the mean stage's gradients and weights at the best rate that a group of that size can have
+the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
 at least the mean stage, messages between stages and to experts travel for free, and zero-bubble
 schedules have no bubble. All of these are relaxations, so no plan on the mesh is faster or
@@ -24,13 +24,12 @@ from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES
 from planner.cost.energy import extra_w, standing_w
 from planner.cost.evaluate import layer_columns
-from planner.cost.memory import trained_share
-from planner.cost.parameters import local_parameters
+from planner.cost.parameters import local_parameters, trained_share
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms, layer_terms
 from planner.distinct import distinct
 from planner.network.collectives import GroupCosts, group_costs
-from planner.network.fabric import Fabric
+from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.rules import divisors
 from planner.search.space import Skeletons
@@ -171,34 +170,45 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
 
 
 def _gather_s_per_byte(model: CostModel, chips: IntArray, size: IntArray) -> FloatArray:
-    """(m,) seconds per byte of an all-gather at the best rate any group of that size can have."""
+    """(m,) seconds per byte below which no all-gather of any group of that size can be."""
     result = np.zeros(len(size))
     first, which = distinct([chips, size])
     for row, (count, members) in enumerate(zip(chips[first], size[first], strict=True)):
-        rate = best_rate(model.fabric(int(count)), int(members))
-        result[row] = (members - 1) / members / rate
+        result[row] = least_gather_s_per_byte(model.fabric(int(count)), int(members))
     return result[: len(first)][which]
 
 
-def best_rate(fabric: Fabric, members: int) -> float:
-    """Bytes per second that no ring of that many members exceeds on a fabric.
+def least_gather_s_per_byte(fabric: Fabric, members: int) -> float:
+    """Seconds per byte that no all-gather of g members beats, wherever they sit.
 
-    Each level crossed offers at most its rate per chip times the members that fit inside the
-    level below; a torus at most both directions of all its axes.
+    With i_l members inside a domain of level l (i_l <= h_l = min(g, domain), i_-1 = 1), r_l the
+    most that a chip can get from the level, and R_l the largest of r_l and those further out:
+
+        one ring per level   sum (1/i_(l-1) - 1/i_l) / rate_l  >=  sum (1/h_(l-1) - 1/h_l) / R_l
+        flat ring            (1 - 1/g) / min (rate_l i_(l-1))  >=  (1 - 1/g) max 1 / (R_l h_(l-1))
+
+    The first because what leaves the domains inside l is at least 1/h_(l-1) - 1/g in sum, and
+    goes over l or further out; the second, over the levels with h_(l-1) < g, because the group
+    crosses the first of l and beyond with at most h_(l-1) members inside.
     """
-    rate = np.inf
-    inside = 1
-    for level in fabric.levels:
-        if members <= inside:
-            break
-        own = max([level.bytes_per_s, *(r for _, r in level.by_group)])
-        if level.torus is not None:
-            own = 2.0 * level.torus.link_bytes_per_s * len(level.torus.dims)
-        if level.peer_bytes_per_s > 0:
-            own = level.peer_bytes_per_s * max(min(members, level.domain) - 1, 1)
-        rate = min(rate, own * inside)
-        inside = max(inside, min(members, level.domain))
-    return float(rate)
+    held = [1, *(min(members, level.domain) for level in fabric.levels)]
+    rates = [_most_per_chip(level, members) for level in fabric.levels]
+    staged, flat = 0.0, 0.0
+    for row in range(len(rates)):
+        if held[row] < members:
+            fastest = max(rates[row:])
+            staged += (1 / held[row] - 1 / held[row + 1]) / fastest
+            flat = max(flat, (1 - 1 / members) / (fastest * held[row]))
+    return min(staged, flat)
+
+
+def _most_per_chip(level: FabricLevel, members: int) -> float:
+    """Bytes per second that a chip gets from a level in no group of `members` or fewer."""
+    if level.torus is not None:
+        return level.torus.ring_links * level.torus.link_bytes_per_s * len(level.torus.dims)
+    if level.peer_bytes_per_s > 0:
+        return level.peer_bytes_per_s * max(min(members, level.domain) - 1, 1)
+    return max([level.bytes_per_s, *(rate for _, rate in level.by_group)])
 
 
 def _best_networks(model: CostModel, chips: IntArray, size: IntArray) -> GroupCosts:

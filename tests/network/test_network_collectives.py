@@ -169,6 +169,23 @@ def test_a_tree_pays_the_latency_of_the_levels_it_climbs() -> None:
     assert math.isclose(found, min(tree, ring), rel_tol=1e-12)
 
 
+def test_ring_and_tree_climb_from_leaf_to_spine() -> None:
+    """256 nodes, wire latencies: 5 tree levels inside a leaf of 32 nodes, 3 over 8 leaves.
+
+    The ring leaves a leaf 8 times; its other 248 hops between nodes stay behind one leaf switch.
+    """
+    a = assumptions_of("dgx-h100-ndr", "megatron-core")
+    leaf, spine = (level.latency_s for level in load_cluster("dgx-h100-ndr").levels[1:3])
+    for algorithm, expected in (
+        ("ring", 2 * (a.scale_out_latency_s + 248 * leaf + 8 * spine)),
+        ("tree", a.scale_out_latency_s + 2 * (5 * leaf + 3 * spine)),
+    ):
+        names = ("ring", algorithm)
+        fabric = fabric_of("dgx-h100-ndr", 2048, wire_latency=True, collective_algorithms=names)
+        found = seconds(costs(fabric, (256, 8)), "reduce", 0.0)
+        assert math.isclose(found, expected, rel_tol=1e-12), algorithm
+
+
 @pytest.mark.parametrize(
     ("name", "chips", "nodes"),
     [
@@ -224,8 +241,53 @@ def test_all_to_all_between_nodes_by_hand() -> None:
     assert math.isclose(half, expected - across / 2, rel_tol=1e-12)
 
 
+def test_all_to_all_of_nodes_with_two_scale_up_levels_by_hand() -> None:
+    """16 H100 PCIe: 6/16 cross the PCIe switches, 8/16 the NIC; NVLink bridges carry less."""
+    a = assumptions_of("h100-pcie-ndr200", "megatron-core")
+    found = costs(fabric_of("h100-pcie-ndr200", 64), (16, 1))
+    size = 50 * MB
+    inside = 6 / 16 * size / (63e9 * a.scale_up_efficiency * a.exchange_efficiency)
+    across = 8 / 16 * size / (25e9 * a.scale_out_efficiency)
+    expected = a.scale_out_latency_s + inside + across
+    assert math.isclose(seconds(found, "exchange", size), expected, rel_tol=1e-12)
+    half = float(found.exchange_s(np.array([size]), 0.5)[0])
+    assert math.isclose(half, expected - across / 2, rel_tol=1e-12)
+
+
+def test_all_to_all_of_single_chip_nodes_is_remote() -> None:
+    """GH200: every byte leaves its node through the NIC, whichever switch it passes."""
+    a = assumptions_of("gh200-ndr", "megatron-core")
+    found = costs(fabric_of("gh200-ndr", 64), (64, 1))
+    across = 63 / 64 * 1e9 / (50e9 * a.scale_out_efficiency)
+    assert math.isclose(seconds(found, "exchange", 1e9), a.scale_out_latency_s + across)
+    assert float(found.exchange_s(np.array([1e9]), 0.0)[0]) == a.scale_out_latency_s
+
+
+def test_rings_of_racks_are_closed_unless_cut() -> None:
+    """trn2: 16 chips x 4 instances; of 32 chips the ring of instances is a line of two."""
+    a = assumptions_of("trn2", "megatron-core")
+    link = load_cluster("trn2").levels[1].link_bandwidth_bytes_per_s * a.scale_up_efficiency
+    for chips, group, links in ((64, (4, 16), 2), (64, (2, 32), 1), (32, (2, 16), 1)):
+        found = costs(fabric_of("trn2", chips, collective_algorithms=("ring",)), group)
+        g = group[0]
+        slope = seconds(found, "gather", 1e9) - seconds(found, "gather", 0.0)
+        assert math.isclose(slope, (g - 1) / g * 1e9 / (links * link), rel_tol=1e-12), group
+
+
 def test_a_group_inside_a_node_is_priced_alike_however_large_the_job() -> None:
     for name in ("dgx-h100-ndr", "mi300x-8way"):
         rows = [costs(fabric_of(name, chips), (4, 1)).features[:9, 0] for chips in (8, 64, 512)]
         for row in rows[1:]:
             np.testing.assert_array_equal(row, rows[0])
+
+
+def test_a_tapered_level_is_slower_by_its_oversubscription() -> None:
+    """MI250X Slingshot: the global links of a dragonfly carry 1 / 1.75 of the injection."""
+    cluster = load_cluster("mi250x-slingshot")
+    level = cluster.levels[-1]
+    assert level.oversubscription == 1.75
+    full = replace(cluster, levels=(*cluster.levels[:-1], replace(level, oversubscription=1.0)))
+    tapered, plain = (
+        fabric_of(c, cluster.levels[-2].domain_chips * 2).levels[-1] for c in (cluster, full)
+    )
+    assert math.isclose(plain.bytes_per_s / tapered.bytes_per_s, 1.75)

@@ -1,8 +1,9 @@
 """Members per domain and ring rates against an enumeration of ranks and domains."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from hardware_db import load_cluster
 from network.enumeration import groups_of, level, members_per_domain, segments_of
-from planner.network.fabric import build_fabric
-from planner.network.groups import level_rate, membership, ring_rate
+from planner.network.fabric import FabricLevel, build_fabric
+from planner.network.groups import Segment, membership, merged
+from planner.network.rates import level_rate, level_rates, ring_rate
 
 POWERS = (1, 2, 4, 8)
 
@@ -80,6 +82,28 @@ def test_members_per_domain_are_never_overestimated(
         assert inside <= min(members_per_domain(groups, size)), (pairs, size)
 
 
+@settings(max_examples=200, deadline=None)
+@given(meshes((1, 2, 3, 4, 5, 6, 8)), st.permutations([0, 1]))
+def test_merged_segments_are_the_same_groups(
+    mesh: tuple[list[tuple[int, int]], int], turn: list[int]
+) -> None:
+    """In any order of the segments; what adjoins is one segment."""
+    pairs, ranks = mesh
+    if len(pairs) == 2:
+        pairs = [pairs[i] for i in turn]
+    found = [(int(n[0]), int(s[0])) for n, s in merged(segments_of(*pairs))]
+    assert groups_of(found, ranks) == groups_of(pairs, ranks)
+    real = [pair for pair in found if pair[0] > 1]
+    assert real == sorted(real, key=lambda pair: pair[1])
+    assert all(stride != n * s for (n, s), (_, stride) in pairwise(real))
+
+
+def test_adjoining_axes_fill_a_node_together() -> None:
+    """cp 3 inside fsdp 8: 24 ranks side by side fill three nodes of 8."""
+    assert inside_of([(3, 1), (8, 3)], [8], 24)[0] == 8
+    assert inside_of([(8, 3), (3, 1)], [8], 24)[0] == 8
+
+
 def test_pairs_three_ranks_apart_straddle_nodes_of_eight() -> None:
     """tp 3, cp 2 on 24 chips: ranks 6 and 9 are neighbours on cp and sit in different nodes."""
     groups = groups_of([(2, 3)], 24)
@@ -96,6 +120,12 @@ def test_every_domain_size_of_a_gb200_rack() -> None:
         found = inside_of([(size, 1)], [72], ranks)[0]
         assert found <= min(counts)
         assert found == min(counts) or len(counts) > 1
+
+
+def rate_of(levels: Sequence[FabricLevel], segments: list[Segment]) -> float:
+    """The code's ring rate of one group."""
+    members = membership(levels, segments)
+    return float(ring_rate(members, level_rates(levels, members, segments))[0])
 
 
 def uplink_rate(groups: list[tuple[int, ...]], domain: int, nic: float, local: float) -> float:
@@ -122,7 +152,7 @@ def test_nics_are_shared_by_the_groups_beside_each_other(
     nic, local = 50e9, 450e9
     levels = [level(domain, bytes_per_s=local), level(ranks, bytes_per_s=nic, scale_out=True)]
     segments = segments_of(*pairs)
-    found = ring_rate(levels, membership(levels, segments), segments)[0]
+    found = rate_of(levels, segments)
     assert math.isclose(found, uplink_rate(groups_of(pairs, ranks), domain, nic, local))
 
 
@@ -132,7 +162,7 @@ def test_all_ring_rates_of_one_node_use_at_most_its_nics() -> None:
     levels = [level(8, bytes_per_s=1e15), level(64, bytes_per_s=nic, scale_out=True)]
     for size, stride in ((8, 8), (16, 4), (32, 2), (64, 1), (2, 32), (4, 16)):
         segments = segments_of((size, stride))
-        rate = ring_rate(levels, membership(levels, segments), segments)[0]
+        rate = rate_of(levels, segments)
         groups_in_node = sum(
             any(r // 8 == 0 for r in group) for group in groups_of([(size, stride)], 64)
         )
@@ -191,6 +221,15 @@ def test_cube_mesh_rates_exist_for_some_numbering(size: int, stride: int) -> Non
     assert found <= best[size, stride]
 
 
+def test_a_quad_and_its_twin_add_up_to_the_cube_mesh() -> None:
+    """Groups of two segments: the links of a block, and a share of those that leave it."""
+    by_group = ((2, 2 * LINK), (4, 4 * LINK), (8, 6 * LINK))
+    cube = level(8, bytes_per_s=6 * LINK, by_group=by_group)
+    for pairs, links in (([(2, 1), (2, 4)], 3), ([(4, 1), (2, 4)], 6), ([(2, 1), (4, 2)], 6)):
+        inside = np.array([math.prod(size for size, _ in pairs)])
+        assert level_rate(cube, inside, segments_of(*pairs))[0] == links * LINK
+
+
 def test_best_numbering_of_the_cube_mesh() -> None:
     """One numbering reaches the rates of the previous test for every size and stride at once."""
     order = best_order()
@@ -234,5 +273,5 @@ def test_strided_groups_share_the_links_of_a_ring(stride: int) -> None:
     assumed = assumptions_of("c2c-ndr400-rack", "megatron-core")
     fabric = build_fabric(cluster.scale(16), assumed)
     segments = segments_of((16 // stride, stride))
-    found = ring_rate(fabric.levels, membership(fabric.levels, segments), segments)[0]
+    found = rate_of(fabric.levels, segments)
     assert found <= fabric.levels[0].bytes_per_s / stride * (1 + 1e-12)

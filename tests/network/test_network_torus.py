@@ -17,12 +17,8 @@ from network.enumeration import (
     segments_of,
 )
 from planner.network.fabric import FabricLevel, Torus
-from planner.network.groups import (
-    neighbour_rate,
-    torus_exchange_s_per_byte,
-    torus_extents,
-    torus_ring_rate,
-)
+from planner.network.rates import neighbour_rate
+from planner.network.torus import torus_exchange_s_per_byte, torus_extents, torus_ring_rate
 
 LINK = 1.0
 Pairs = list[tuple[int, int]]
@@ -196,6 +192,72 @@ def test_gathers_with_a_gap_in_the_middle_do_not_beat_the_cuts() -> None:
     groups = groups_of(pairs, 8)
     assert groups == [(0, 1, 4, 5), (2, 3, 6, 7)]
     assert gather_s(torus, pairs) >= gather_bound_s(torus, groups) * (1 - 1e-12)
+
+
+@st.composite
+def any_groups(draw: st.DrawFn) -> tuple[Torus, Pairs]:
+    """A torus of any lengths and one to three axes of a mesh on it, boxes or not."""
+    dims = tuple(draw(st.lists(st.sampled_from((2, 3, 4, 5, 6, 8, 12)), min_size=1, max_size=3)))
+    torus = torus_of(dims, tuple(length > 2 and draw(st.booleans()) for length in dims))
+    rest = math.prod(dims)
+    assume(4 <= rest <= 240)
+    mesh = []
+    for _ in range(3):
+        mesh.append(draw(st.sampled_from([s for s in range(1, rest + 1) if rest % s == 0])))
+        rest //= mesh[-1]
+    mesh.append(rest)
+    chosen = sorted(draw(st.sets(st.integers(0, 3), min_size=1, max_size=3)))
+    pairs = [(mesh[axis], math.prod(mesh[:axis])) for axis in chosen if mesh[axis] > 1]
+    assume(pairs)
+    return torus, pairs
+
+
+@settings(FILTERED, max_examples=300)
+@given(any_groups())
+def test_no_group_at_all_beats_the_cuts(case: tuple[Torus, Pairs]) -> None:
+    """Groups that straddle axes, as those of fsdp 32 on 16 x 20 x 28, included."""
+    torus, pairs = case
+    groups = groups_of(pairs, math.prod(torus.dims))
+    assert gather_s(torus, pairs) >= gather_bound_s(torus, groups) * (1 - 1e-12)
+    assert exchange_s(torus, pairs) >= exchange_bound_s(torus, groups) * (1 - 1e-12)
+
+
+def test_groups_that_straddle_axes_are_not_punished_for_it() -> None:
+    """(8, 2) on 4 x 6 x 6 is 2 x 4 places, and 6 is no multiple of 4, yet a link carries it.
+
+    Pairs that share a ring of 4 gather 1/8 V at rate 1, then chains of 4 gather 3/4 V at rate 1.
+    """
+    torus = torus_of((4, 6, 6))
+    rate = torus_ring_rate(torus, np.array([8]), segments_of((8, 2)))[0]
+    assert math.isclose(rate, LINK)
+    assert 7 / 8 / rate >= gather_bound_s(torus, groups_of([(8, 2)], 144))
+
+
+def ring_of(units: int, unit: int, closed: bool) -> Torus:
+    """A ring or line of domains of `unit` chips, with two links of rate 1 per chip."""
+    return Torus(dims=(units,), wrap=(closed,), link_bytes_per_s=LINK, unit=unit)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "inside", "links"),
+    [
+        (4, 16, 4, 2.0),  # one chip of each of four instances
+        (2, 32, 2, 1.0),  # every other instance: two groups share the ring
+        (32, 1, 32, 1.0),  # two instances side by side: a line
+        (64, 1, 64, 2.0),
+        (8, 8, 8, 2.0),
+    ],
+)
+def test_rings_of_instances(size: int, stride: int, inside: int, links: float) -> None:
+    """Four instances of 16 chips; chips of equal position form a ring (trn2 ultraserver)."""
+    rate = torus_ring_rate(ring_of(4, 16, True), np.array([inside]), segments_of((size, stride)))
+    assert rate[0] == links * LINK
+
+
+def test_an_open_ring_has_one_link_each_way() -> None:
+    for size, stride, links in ((4, 1, 1.0), (2, 2, 0.5)):
+        segments = segments_of((size, stride))
+        assert torus_ring_rate(ring_of(4, 1, False), np.array([size]), segments)[0] == links
 
 
 def ici(torus: Torus) -> FabricLevel:

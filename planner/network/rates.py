@@ -1,0 +1,100 @@
+"""The rates that a communication group gets from the levels it crosses.
+
+Levels share their uplinks among the groups that live beside each other, so r members inside a
+domain own r chips' worth of uplink:
+
+    rate of a ring = min over the levels it crosses of (rate per chip x members inside)
+
+(one line covers both the hierarchy and the sharing of NICs). What one chip gets from a level
+depends on its wiring: a switch gives every chip its own rate, direct links join the members that
+they connect, and on a torus or a ring the groups beside each other share links
+(`planner.network.torus`). All arrays have shape (n,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planner.network.fabric import FabricLevel
+from planner.network.groups import Membership, Segment
+from planner.network.torus import shift_load, torus_ring_rate
+from planner.plan import FloatArray, IntArray
+
+
+def ring_rate(members: Membership, own: Sequence[FloatArray]) -> FloatArray:
+    """(n,) bytes per second that enter a member of a ring over the group; inf for one member.
+
+    Args:
+        members: Where the members are.
+        own: What one chip gets from each level; see `level_rates`.
+    """
+    rate = np.full(members.size.shape, np.inf)
+    for below, inside, of_chip in zip(members.below, members.inside, own, strict=True):
+        rate = np.where(inside > below, np.minimum(rate, of_chip * below), rate)
+    return rate
+
+
+def level_rates(
+    levels: Sequence[FabricLevel], members: Membership, segments: Sequence[Segment]
+) -> list[FloatArray]:
+    """`level_rate` of each level, (n,) each."""
+    return [
+        level_rate(level, inside, segments)
+        for level, inside in zip(levels, members.inside, strict=True)
+    ]
+
+
+def level_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) ring rate that one chip gets from a level on which `inside` members meet.
+
+    Segments go innermost first; what it returns for groups that do not cross the level is
+    meaningless.
+    """
+    if level.torus is not None:
+        return torus_ring_rate(level.torus, inside, segments)
+    if level.peer_bytes_per_s > 0:
+        return level.peer_bytes_per_s * np.maximum(inside - 1, 1).astype(np.float64)
+    if level.by_group:
+        return _graph_rate(level, inside, segments)
+    return np.full(inside.shape, level.bytes_per_s)
+
+
+def _graph_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) ring rate on a graph of direct links known by the rates R of groups side by side.
+
+    A chip has R(g s) - R(s) to the chips of its block of g s outside its block of s. Of these a
+    group with g members s apart holds (g - 1) k of (g - 1) s, where k is its members in a block
+    of s; the rest belongs to the groups beside it. Where larger blocks are no faster, the groups
+    share the whole rate.
+    """
+    rate = np.zeros(inside.shape)
+    below = np.ones_like(inside)
+    for size, stride in segments:
+        reach = np.minimum(size * stride, level.domain)
+        whole = _block_rate(level, reach)
+        gained = whole - _block_rate(level, stride)
+        own = np.where(gained > 0, gained, whole) * below / stride
+        rate = rate + np.where(size > 1, own, 0.0)
+        below = below * size
+    rate = np.minimum(rate, _block_rate(level, np.maximum(inside, 2)))
+    return np.where(rate > 0, rate, level.bytes_per_s)  # no member beside another: never used
+
+
+def _block_rate(level: FabricLevel, chips: IntArray) -> FloatArray:
+    """(n,) ring rate of `chips` side by side; 0 for one."""
+    rate = np.full(chips.shape, level.by_group[-1][1])
+    for size, bytes_per_s in reversed(level.by_group):
+        rate = np.where(chips <= size, bytes_per_s, rate)
+    return np.where(chips > 1, rate, 0.0)
+
+
+def neighbour_rate(level: FabricLevel, stride: IntArray) -> FloatArray:
+    """(n,) bytes per second from a chip to the one `stride` ranks further on the same level.
+
+    On a torus as many siblings share a link as the message passes links of that axis.
+    """
+    if level.torus is None:
+        return np.full(stride.shape, level.peer_bytes_per_s or level.bytes_per_s)
+    return level.torus.link_bytes_per_s / shift_load(level.torus, stride)

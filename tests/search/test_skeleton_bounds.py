@@ -1,0 +1,102 @@
+"""Bounds of skeletons are below everything that can be done on them, on every kind of network."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hardware_db
+from planner.assumptions import calibrated
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals
+from planner.network.collectives import group_costs
+from planner.network.fabric import Fabric, build_fabric
+from planner.plan import ORDERS, IntArray, PlanTable
+from planner.request import request_from, resolve
+from planner.rules import divisors
+from planner.search.meshes import enumerate_meshes
+from planner.search.options import SpaceOptions
+from planner.search.skeleton_bounds import least_gather_s_per_byte, skeleton_corners
+from planner.search.space import cross_choices, cross_skeletons
+
+MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+PIPELINE = ("micro_batch", "schedule", "interleave", "split")
+CLUSTERS = [
+    name for name in hardware_db.list_clusters() if "rack" not in name and "xeon" not in name
+]
+
+
+def fabric_of(name: str, chips: int) -> Fabric:
+    cluster = hardware_db.load_cluster(name)
+    precision = next(d for d in ("bf16", "fp16", "fp32") if d in cluster.chip.peak_flop_per_s)
+    return build_fabric(cluster.scale(chips), calibrated(cluster.chip, "megatron-core", precision))
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_group_gathers_faster_than_the_bound(name: str, data: st.DataObject) -> None:
+    counts = [n for n in hardware_db.load_cluster(name).chip_counts(4096) if n > 1]
+    chips = data.draw(st.sampled_from(counts))
+    fabric = fabric_of(name, chips)
+    size = data.draw(st.sampled_from(divisors(chips)[1:]))
+    inner = data.draw(st.sampled_from(divisors(size)))
+    stride = data.draw(st.sampled_from(divisors(chips // size)))
+    gap = data.draw(st.sampled_from(divisors(chips // size // stride)))
+    segments = [
+        (np.array([inner]), np.array([stride])),
+        (np.array([size // inner]), np.array([stride * inner * gap])),
+    ]
+    large = 1e15  # bytes; latencies vanish
+    seconds = group_costs(fabric, segments).gather_s(np.array([large]))[0]
+    assert least_gather_s_per_byte(fabric, size) * large <= seconds * (1 + 1e-12)
+
+
+def keys(columns: dict[str, IntArray]) -> list[tuple[int, ...]]:
+    return list(zip(*(columns[name].tolist() for name in (*MESH, *PIPELINE)), strict=True))
+
+
+def corners_of(model: CostModel, chips: int) -> tuple[dict[tuple[int, ...], np.ndarray], PlanTable]:
+    """The corner of each skeleton by its columns, and all plans of the space."""
+    options = SpaceOptions()
+    meshes = enumerate_meshes(model, (chips,), options)
+    skeletons = cross_skeletons(model, meshes, options)
+    nothing = np.zeros(len(meshes), dtype=np.int64)
+    corners = skeleton_corners(model, skeletons, nothing, np.array([1.0]))[:, 0]
+    columns = {name: meshes.columns[name][skeletons.mesh_id] for name in MESH}
+    names = keys({**columns, **skeletons.columns})
+    return dict(zip(names, corners, strict=True)), cross_choices(model, skeletons, options).plans
+
+
+@pytest.mark.parametrize(
+    ("hardware", "chips", "model_name", "sequences"),
+    [
+        ("gaudi2", 16, "llama2-7b", 16),
+        ("gaudi3", 16, "llama2-7b", 8),
+        ("dgx1-v100", 16, "gpt3-1.3b", 16),
+        ("mi250x-slingshot", 16, "llama2-7b", 16),
+        ("l40s-pcie", 32, "gpt3-1.3b", 32),
+        ("tpu-v5e", 16, "llama2-7b", 16),
+        ("tpu-v5p", 64, "mixtral-8x7b", 64),
+        ("gb200-nvl72", 72, "qwen3-30b-a3b", 72),
+        ("dgx-h100-ndr", 32, "gpt-oss-20b", 32),
+    ],
+)
+def test_no_plan_is_below_its_corner(
+    hardware: str, chips: int, model_name: str, sequences: int
+) -> None:
+    job = {"model": model_name, "hardware": hardware, "chips": chips, "seq_len": 2048}
+    model = resolve(request_from({**job, "batch_tokens": sequences * 2048})).cost
+    corners, plans = corners_of(model, chips)
+    order = np.random.default_rng(0).permutation(len(plans))[:6000]
+    plans = plans.take(order)
+    low = np.array(
+        [corners[key] for key in keys({n: getattr(plans, n) for n in (*MESH, *PIPELINE)})]
+    )
+    for order_name in model.framework.orders or ORDERS:
+        code = ORDERS.index(order_name)
+        totals = evaluate_totals(model, replace(plans, order=np.full(len(plans), code)))
+        assert np.all(low[:, 0] <= totals.step_time_s * (1 + 1e-12))
+        assert np.all(low[:, 1] <= totals.energy_j * (1 + 1e-12))
