@@ -6,6 +6,7 @@ objectives are minimized. Of equal points the first one is kept.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -18,8 +19,9 @@ Index = npt.NDArray[np.intp]
 def nondominated(points: Points) -> Index:
     """Indices of the non-dominated rows of (n, d) `points`, sorted by the objectives in order.
 
-    Two objectives take one sort and one running minimum, O(n log n); more take a sweep that
-    compares each survivor with the front found so far. Source: Kung, Luccio, Preparata, On
+    Two objectives take one sort and one running minimum, three a sweep that keeps the front of the
+    last two, both O(n log n); more take a sweep that compares each point with the front found so
+    far. Source: Kung, Luccio, Preparata, On
     Finding the Maxima of a Set of Vectors, JACM 1975, doi:10.1145/321906.321910.
     """
     if points.ndim != 2:
@@ -35,7 +37,29 @@ def nondominated(points: Points) -> Index:
         keep = np.ones(len(order), dtype=np.bool_)
         keep[1:] = ordered[1:, 1] < best[:-1]
         return order[keep]
-    return order[_sweep(ordered)]
+    return order[_staircase(ordered) if points.shape[1] == 3 else _sweep(ordered)]
+
+
+def _staircase(ordered: Points) -> list[int]:
+    """Positions of the non-dominated rows of lexicographically sorted (n, 3) points.
+
+    What was kept is no worse in the first objective, so a point is dominated when one of them is
+    no worse in the other two: the front of those has ascending seconds and descending thirds.
+    """
+    kept: list[int] = []
+    seconds: list[float] = []
+    thirds: list[float] = []
+    for position, (_, second, third) in enumerate(ordered.tolist()):
+        at = bisect_right(seconds, second)
+        if at and thirds[at - 1] <= third:
+            continue
+        kept.append(position)
+        start = at - 1 if at and seconds[at - 1] == second else at
+        end = at
+        while end < len(thirds) and thirds[end] >= third:
+            end += 1
+        seconds[start:end], thirds[start:end] = [second], [third]
+    return kept
 
 
 def _sweep(ordered: Points) -> list[int]:

@@ -36,12 +36,15 @@ class Opened:
         labels: (c, k) integers that identify each candidate to the caller.
         allowed: (c,) False for candidates that break a limit; None when all are allowed.
         dropped: Candidates that broke each limit, by name.
+        complete: False when time ran out before all candidates of the boxes were looked at; the
+            boxes then count as left.
     """
 
     points: Points
     labels: Index
     allowed: npt.NDArray[np.bool_] | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,7 @@ class FrontSolution:
         bound: (d,) no candidate is below this in any single objective; equal to the minima of
             `points` when the front is complete.
         counts: boxes, boxes_dropped_by_bound, boxes_left, evaluated, and one entry per limit.
+        left: Boxes that may still hold points of the front (none when it is complete).
         seconds: Wall time.
     """
 
@@ -64,6 +68,7 @@ class FrontSolution:
     status: Status
     bound: npt.NDArray[np.float64]
     counts: dict[str, int]
+    left: Index
     seconds: float
 
 
@@ -114,18 +119,21 @@ def search_front(
         raise ValueError("corners must be a (boxes, corners, objectives) array without NaN")
     counts: dict[str, int] = {"boxes": len(corners), "boxes_dropped_by_bound": 0, "evaluated": 0}
     queue = _seeded_order(corners, seeds)
-    at = 0
+    at, rest = 0, queue[:0]
     while at < len(queue) and (deadline is None or time.perf_counter() < deadline):
         chosen = queue[at : at + (seeds if at == 0 and seeds else batch)]
+        at += len(chosen)
         alive = chosen[_alive(front, corners[chosen])]
         counts["boxes_dropped_by_bound"] += len(chosen) - len(alive)
-        if len(alive):
-            _absorb(front, open_boxes(alive), counts)
-        at += len(chosen)
+        if len(alive) and not _absorb(front, open_boxes(alive), counts):
+            rest = alive
+            break
         if on_progress is not None:
             on_progress(at, len(queue))
-    rest = queue[at:]
-    rest = rest[_alive(front, corners[rest])]
+    rest = np.concatenate([rest, queue[at:]])
+    still = _alive(front, corners[rest])
+    counts["boxes_dropped_by_bound"] += int((~still).sum())
+    rest = rest[still]
     counts["boxes_left"] = len(rest)
     return FrontSolution(
         points=front.points,
@@ -133,6 +141,7 @@ def search_front(
         status=_status(complete=len(rest) == 0, found=len(front.points) > 0),
         bound=_lowest(front.points, corners[rest]),
         counts=counts,
+        left=rest,
         seconds=time.perf_counter() - started,
     )
 
@@ -163,7 +172,8 @@ def _seeded_order(corners: Corners, seeds: int) -> Index:
     return np.concatenate([first, by_first[~np.isin(by_first, first)]]).astype(np.int64)
 
 
-def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> None:
+def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> bool:
+    """Takes in what some boxes held; whether that was everything in them."""
     counts["evaluated"] += len(opened.points)
     for name, number in opened.dropped.items():
         counts[name] = counts.get(name, 0) + number
@@ -171,6 +181,7 @@ def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> None
         front.add(opened.points, opened.labels)
     else:
         front.add(opened.points[opened.allowed], opened.labels[opened.allowed])
+    return opened.complete
 
 
 def _status(*, complete: bool, found: bool) -> Status:

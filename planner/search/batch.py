@@ -14,19 +14,21 @@ from planner.plan import (
     ORDERS,
     FloatArray,
     IntArray,
-    Plan,
     PlanTable,
 )
+from planner.search.boxes import ENERGY, MEMORY, TIME
 from planner.search.candidates import Candidates
+from planner.search.deadline import Deadline
 from planner.search.limits import Limits
-from planner.search.meshes import Meshes
+from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons, Space, cross_choices, cross_skeletons
+from planner.search.space import Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
 
 _CHUNK = 16384
 _MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
+NEVER = Deadline()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,8 +55,10 @@ class Batch:
         space: Logical plans that fit.
         peak: (n,) their bytes per chip.
         placements: Distinct placements of the meshes.
-        candidates: Their costs.
-        with_memory: Memory is an objective.
+        clocks: (k,) relative clocks to try.
+        candidates: Their costs; None where only memory matters.
+        objectives: Which of `TIME`, `ENERGY`, `MEMORY` are minimized.
+        misses: Grows by what comes near to limits that nothing has met yet; None: not kept.
     """
 
     model: CostModel
@@ -62,51 +66,76 @@ class Batch:
     space: Space
     peak: FloatArray
     placements: Placements
-    candidates: Candidates
-    with_memory: bool
+    clocks: FloatArray
+    candidates: Candidates | None
+    objectives: tuple[int, ...]
+    misses: NearMisses | None = None
 
     @property
     def size(self) -> int:
         """Candidates: plans times their placements times clocks."""
-        counts = self.placements.count[self.space.mesh_id]
-        return int(counts.sum()) * len(self.candidates.clocks)
+        return self.candidates_of(np.arange(len(self.space)))
+
+    def candidates_of(self, plans: IntArray) -> int:
+        """Candidates of some plans."""
+        counts = self.placements.count[self.space.mesh_id[plans]]
+        return int(counts.sum()) * len(self.clocks)
 
     def corners(self, *, bounded: bool) -> FloatArray:
         """(n, k, d) lower bounds of every plan at every clock; -inf unless `bounded`."""
-        shape = (len(self.peak), len(self.candidates.clocks))
-        times, energies = np.full(shape, -np.inf), np.full(shape, -np.inf)
-        for start in range(0, len(self.peak) if bounded else 0, _CHUNK):
-            at = np.arange(start, min(start + _CHUNK, len(self.peak)))
-            times[at], energies[at] = self.candidates.bounds(at)
-        corners = [times, energies]
-        if self.with_memory:
-            corners.append(np.broadcast_to(self.peak[:, None], shape))
-        return np.stack(corners, axis=2)
+        shape = (len(self.peak), len(self.clocks))
+        bounds = np.full((*shape, 3), -np.inf)
+        if bounded and self.candidates is not None and self.objectives != (MEMORY,):
+            for start in range(0, len(self.peak), _CHUNK):
+                at = np.arange(start, min(start + _CHUNK, len(self.peak)))
+                bounds[at, :, TIME], bounds[at, :, ENERGY] = self.candidates.bounds(at)
+        bounds[:, :, MEMORY] = self.peak[:, None]
+        return bounds[:, :, list(self.objectives)]
 
     def open(self, boxes: IntArray, number: int) -> Opened:
         """Objectives of every placement and clock of some plans.
 
-        Labels are (number, plan, placement, clock).
+        Labels are (number, plan, placement, clock). Where only memory matters, one placement and
+        clock stand for all.
         """
+        if self.candidates is None:
+            first = self.placements.start[self.space.mesh_id[boxes]]
+            labels = np.stack([np.full_like(boxes, number), boxes, first, np.zeros_like(boxes)], 1)
+            return Opened(points=self.peak[boxes, None], labels=labels)
         rows = self.candidates.expand(boxes)
         cost = self.candidates.costs(rows)
-        clocks = len(self.candidates.clocks)
+        clocks = len(self.clocks)
         shape = (len(rows), clocks)
-        times = np.broadcast_to(cost.time, shape).ravel()
-        energies = np.broadcast_to(cost.energy, shape).ravel()
         plan = np.repeat(rows.plan, clocks)
         labels = np.empty((len(plan), 4), dtype=np.int64)
         labels[:, 0] = number
         labels[:, 1] = plan
         labels[:, 2] = np.repeat(rows.placement, clocks)
         labels[:, 3] = np.tile(np.arange(clocks), len(rows))
-        objectives = [times, energies] + ([self.peak[plan]] if self.with_memory else [])
+        times = np.broadcast_to(cost.time, shape).ravel()
+        energies = np.broadcast_to(cost.energy, shape).ravel()
         allowed, dropped = self.limits.costs(
             self.model, times, energies, self.candidates.chips[plan]
         )
-        return Opened(
-            points=np.stack(objectives, axis=1), labels=labels, allowed=allowed, dropped=dropped
-        )
+        if self.misses is not None and allowed is not None and not allowed.any():
+            self._note_misses(self.misses, times, energies, labels)
+        points = np.stack([times, energies, self.peak[plan]], axis=1)[:, list(self.objectives)]
+        return Opened(points=points, labels=labels, allowed=allowed, dropped=dropped)
+
+    def _note_misses(
+        self, misses: NearMisses, times: FloatArray, energies: FloatArray, labels: IntArray
+    ) -> None:
+        assert self.candidates is not None
+        chips = self.candidates.chips[labels[:, 1]]
+        checks = self.limits.checks(self.model, times, energies, chips)
+        for name, row in misses.better(times, energies, checks):
+            witness = Witness(
+                plan=self.plan_at(*labels[row, 1:].tolist()),
+                chips=int(chips[row]),
+                time_s=float(times[row]),
+                energy_j=float(energies[row]),
+            )
+            setattr(misses, name, witness)
 
     def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
         """The one-row table behind a label."""
@@ -114,7 +143,7 @@ class Batch:
         return replace(
             table,
             order=self.placements.order[[placement]],
-            clock=self.candidates.clocks[[clock]],
+            clock=self.clocks[[clock]],
         )
 
 
@@ -126,7 +155,10 @@ def build_batch(
     clocks: FloatArray,
     tally: Tally,
     *,
-    with_memory: bool,
+    with_memory: bool = False,
+    only_memory: bool = False,
+    misses: NearMisses | None = None,
+    deadline: Deadline = NEVER,
 ) -> Batch | None:
     """Crosses skeletons with every choice and keeps what fits; None when nothing does.
 
@@ -137,49 +169,58 @@ def build_batch(
         clocks: (k,) relative clocks to try.
         tally: Grows by what is considered and dropped.
         with_memory: Memory is an objective (then an offload that is not needed may still pay).
+        only_memory: Memory is the only objective.
+        misses: See `Batch`.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed; `tally` is as it was.
     """
     here = cross_choices(model, skeletons, options)
-    add_counts(tally.plans, here.counts)
+    counts = dict(here.counts)
+    pays = with_memory or only_memory or limits.power_w is not None
+    space, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
+    batch = None
+    if len(space):
+        orders = ORDERS if options.all_orders else model.framework.orders or ORDERS
+        placements = build_placements(model, skeletons.meshes.columns, orders)
+        deadline.check()
+        costed = limits.on_costs or not only_memory
+        both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)
+        batch = Batch(
+            model=model,
+            limits=limits,
+            space=space,
+            peak=peak,
+            placements=placements,
+            clocks=clocks,
+            candidates=Candidates.build(model, space, placements, clocks) if costed else None,
+            objectives=(MEMORY,) if only_memory else both,
+            misses=misses,
+        )
+    add_counts(tally.plans, counts)
+    add_counts(tally.plans, {"kept": len(space)})
+    return batch
+
+
+def _all_fitting(
+    model: CostModel,
+    here: Space,
+    options: SpaceOptions,
+    limits: Limits,
+    counts: dict[str, int],
+    deadline: Deadline,
+    *,
+    all_masks: bool,
+) -> tuple[Space, FloatArray]:
+    """The plans that fit, with every offload where that is allowed, and their bytes per chip."""
+    deadline.check()
     fits, peak, dropped = _fitting(model, here, limits)
+    add_counts(counts, dropped)
     parts = [(here.take(np.flatnonzero(fits)), peak[fits])]
     if options.offload:
-        parts += _offloaded(model, here, fits, limits, tally, all_masks=with_memory)
-    else:
-        add_counts(tally.plans, dropped)
-    space = _joined([part for part, _ in parts])
-    if len(space) == 0:
-        return None
-    orders = ORDERS if options.all_orders else model.framework.orders or ORDERS
-    placements = build_placements(model, skeletons.meshes.columns, orders)
-    return Batch(
-        model=model,
-        limits=limits,
-        space=space,
-        peak=np.concatenate([bytes_held for _, bytes_held in parts]),
-        placements=placements,
-        candidates=Candidates.build(model, space, placements, clocks),
-        with_memory=with_memory,
-    )
-
-
-def leanest_plan(model: CostModel, meshes: Meshes, options: SpaceOptions) -> tuple[float, Plan]:
-    """The least bytes per chip of any plan on some meshes (at least one), and that plan."""
-    skeletons = cross_skeletons(model, meshes, options)
-    best, plan = np.inf, None
-    masks = range(8) if options.offload else (0,)
-    for start in range(0, len(skeletons), _CHUNK):
-        at = np.arange(start, min(start + _CHUNK, len(skeletons)))
-        plans = cross_choices(model, skeletons.take(at), options).plans
-        for mask in masks:
-            moved = replace(plans, offload=np.full(len(plans), mask))
-            if mask & OFFLOAD_ACTIVATIONS:
-                moved = moved.take(np.flatnonzero(plans.recompute == NO_RECOMPUTE))
-            peak = memory_table(model, moved).peak
-            if len(peak) and peak.min() < best:
-                row = int(np.argmin(peak))
-                best, plan = float(peak[row]), moved.plan(row)
-    assert plan is not None
-    return best, plan
+        parts += _offloaded(model, here, fits, limits, counts, deadline, all_masks=all_masks)
+    return _joined([part for part, _ in parts]), np.concatenate([held for _, held in parts])
 
 
 def _fitting(
@@ -203,14 +244,15 @@ def _offloaded(
     space: Space,
     fits: np.ndarray,
     limits: Limits,
-    tally: Tally,
+    counts: dict[str, int],
+    deadline: Deadline,
     *,
     all_masks: bool,
 ) -> list[tuple[Space, FloatArray]]:
     """Plans with state or activations on the host.
 
-    Moving what fits anyway only adds time and energy, so unless memory is an objective a plan
-    gets only those sets of offloads no part of which is enough.
+    Moving what fits anyway only adds time and energy, so unless memory is an objective or power is
+    limited a plan gets only those sets of offloads no part of which is enough.
     """
     enough = {0: fits.copy()}
     parts: list[tuple[Space, FloatArray]] = []
@@ -222,15 +264,16 @@ def _offloaded(
         for smaller, ok in enough.items():
             if smaller & mask == smaller:
                 covered |= ok
-        add_counts(tally.plans, {"considered": int(wanted.sum())})
+        add_counts(counts, {"considered": int(wanted.sum())})
         if not all_masks:
-            add_counts(tally.plans, {"needless_offload": int((wanted & covered).sum())})
+            add_counts(counts, {"needless_offload": int((wanted & covered).sum())})
             wanted &= ~covered
+        deadline.check()
         at = np.flatnonzero(wanted)
         moved = space.take(at)
         moved = replace(moved, plans=replace(moved.plans, offload=np.full(len(at), mask)))
         ok, peak, dropped = _fitting(model, moved, limits)
-        add_counts(tally.plans, dropped)
+        add_counts(counts, dropped)
         enough[mask] = np.zeros(len(space), dtype=np.bool_)
         enough[mask][at[ok]] = True
         parts.append((moved.take(np.flatnonzero(ok)), peak[ok]))

@@ -12,14 +12,16 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.energy import extra_w, standing_w
-from planner.cost.evaluate import data_nets, layer_columns
+from planner.cost.evaluate import layer_columns
 from planner.cost.layout import StageClasses, stage_classes
-from planner.cost.memory import shards, stage_parameters, trained_share
-from planner.cost.parameters import LocalParameters, local_parameters
+from planner.cost.memory import stage_parameters
+from planner.cost.parameters import LocalParameters, local_parameters, trained_share
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
+    data_nets,
     end_terms,
     layer_cost,
     layer_terms,
@@ -29,6 +31,7 @@ from planner.cost.terms import (
 )
 from planner.network.collectives import GroupCosts
 from planner.plan import (
+    GPIPE,
     OFFLOAD_OPTIMIZER,
     ZERO2,
     ZERO_BUBBLE,
@@ -46,7 +49,7 @@ from planner.search.tables import (
     scope_of,
 )
 
-_LAYER_FIELDS = ("total", "backward", "weight_grad", "kernels")
+_LAYER_FIELDS = ("total", "backward", "kernels")
 _PER_LAYER = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
 
 
@@ -121,12 +124,19 @@ class Candidates:
     def bounds(self, boxes: IntArray) -> tuple[FloatArray, FloatArray]:
         """(b, k) times and energies that no placement of a box can beat.
 
-        Every network cost is the least over the placements and the reduction is hidden as far as
-        the overlap allows whatever the backward pass, so each term is at most its true value.
+        Every network cost is the least over the placements, the reduction is hidden as far as the
+        overlap allows whatever the backward pass, and GPipe waits for one stage instead of one per
+        pass, so each term is at most its true value.
         """
-        relaxed = replace(self.model.assumptions, dp_window=1e30)
         rows = self.ideal(boxes)
-        cost = step_cost(relaxed, self._stages(rows), self._inputs(rows))
+        overlap = self.model.assumptions.dp_overlap
+        stages = [
+            replace(stage, collective=stage.collective - overlap * stage.collective)
+            for stage in self._stages(rows)
+        ]
+        inputs = self._inputs(rows)
+        inputs = replace(inputs, gpipe=np.zeros_like(inputs.gpipe))
+        cost = step_cost(replace(self.model.assumptions, dp_overlap=0.0), stages, inputs)
         return cost.time, cost.energy
 
     def row_of(self, term: TermIndex, rows: Rows) -> IntArray:
@@ -141,16 +151,16 @@ class Candidates:
         state = self.row_of(self.state, rows)
         return [
             StageCost(
-                count=self.stages.count[rows.plan, index, None],
-                first=self.stages.first[rows.plan, index, None],
-                last=self.stages.last[rows.plan, index, None],
-                dense_layers=self.stages.dense[rows.plan, index, None],
-                moe_layers=self.stages.moe[rows.plan, index, None],
+                count=_column(self.stages.count, index, rows.plan),
+                first=_column(self.stages.first, index, rows.plan),
+                last=_column(self.stages.last, index, rows.plan),
+                dense_layers=_column(self.stages.dense, index, rows.plan),
+                moe_layers=_column(self.stages.moe, index, rows.plan),
                 dense=costs[0],
                 moe=costs[1],
-                collective=self.values["state.collective"][state, index, None],
-                optimizer=self.values["state.optimizer"][state, index, None],
-                optimizer_kernels=self.values["state.optimizer_kernels"][state, index, None],
+                collective=_column(self.values["state.collective"], index, state),
+                optimizer=_column(self.values["state.optimizer"], index, state),
+                optimizer_kernels=_column(self.values["state.optimizer_kernels"], index, state),
                 extra_w=self.extra_w,
             )
             for index in range(self.stages.count.shape[1])
@@ -161,6 +171,9 @@ class Candidates:
         if f"layer.{kind}.total" not in self.values:
             return None
         parts = {name: self.values[f"layer.{kind}.{name}"][layer] for name in _LAYER_FIELDS}
+        parts["weight_grad"] = np.zeros((1, 1))  # read by zero-bubble schedules only
+        if "zero-bubble" in self.model.framework.schedules:
+            parts["weight_grad"] = self.values[f"layer.{kind}.weight_grad"][layer]
         return layer_cost(
             self.model,
             **parts,
@@ -176,6 +189,7 @@ class Candidates:
             pp=plans.pp[rows.plan, None],
             v=plans.interleave[rows.plan, None],
             zero_bubble=(plans.schedule[rows.plan] == ZERO_BUBBLE)[:, None],
+            gpipe=(plans.schedule[rows.plan] == GPIPE)[:, None],
             chips=self.chips[rows.plan, None],
             ends=EndCost(
                 embedding=self.values["ends.embedding"][ends],
@@ -188,42 +202,20 @@ class Candidates:
         )
 
 
+def _column(table: FloatArray, index: int, rows: IntArray) -> FloatArray:
+    """(r, 1) rows of one column of a table that is stored by columns."""
+    column: FloatArray = table[:, index][rows]
+    return column[:, None]
+
+
 def _build(
     model: CostModel, space: Space, placements: Placements, clocks: FloatArray
 ) -> Candidates:
     """Numbers the rows of every term, then computes the terms on those rows."""
-    plans, mesh_id = space.plans, space.mesh_id
+    plans = space.plans
     stages = stage_classes(plans, model.job.model)
-    m = model.job.global_batch / (plans.data_ranks * plans.micro_batch)
-    everywhere = np.zeros(len(space.meshes), dtype=np.int64)
-    mesh_scope = np.arange(len(everywhere))
-    names = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
-    layer = index_term(
-        [*names, plans.offload & ~OFFLOAD_OPTIMIZER],
-        mesh_id,
-        scope_of(space.meshes.columns, ("tp", "cp", "ep")),
-        placements,
-        LAYER_GROUPS,
-    )
-    batches = np.where(plans.sharding == ZERO2, m, np.minimum(m, 2)).astype(np.int64)
-    shard = index_term(
-        [mesh_id, plans.sharding, batches], mesh_id, mesh_scope, placements, DATA_GROUPS
-    )
-    state = index_term(
-        [mesh_id, plans.sharding, plans.offload & OFFLOAD_OPTIMIZER, plans.interleave, plans.split],
-        mesh_id,
-        mesh_scope,
-        placements,
-        DATA_GROUPS,
-    )
-    ends = index_term([plans.tp, plans.cp, plans.micro_batch], mesh_id, everywhere, placements, ())
-    send = index_term(
-        [plans.tp, plans.cp, plans.micro_batch, plans.sequence_parallel.astype(np.int64), plans.pp],
-        mesh_id,
-        scope_of(space.meshes.columns, ("tp", "cp", "pp")),
-        placements,
-        ("pp",),
-    )
+    m = micro_batches(model, plans)
+    terms = _terms(space, placements, m)
     counts, which = np.unique(plans.chips, return_inverse=True)
     standing = np.array([standing_w(model, int(count)) for count in counts])
     maker = _Maker(model, plans, placements, clocks[None, :], m)
@@ -232,24 +224,51 @@ def _build(
         space=space,
         placements=placements,
         clocks=clocks,
-        stages=stages,
+        stages=stages.by_columns(),
         m=m,
         chips=plans.chips.astype(np.float64),
-        layer=layer,
-        shard=shard,
-        state=state,
-        ends=ends,
-        send=send,
+        **terms,
         values={
-            **maker.layer(layer),
-            **maker.shard(shard),
-            **maker.state(state, stages),
-            **maker.ends(ends),
-            **maker.send(send),
+            **maker.layer(terms["layer"]),
+            **maker.shard(terms["shard"]),
+            **maker.state(terms["state"], stages),
+            **maker.ends(terms["ends"]),
+            **maker.send(terms["send"]),
         },
         standing_w=standing[which.ravel()],
         extra_w=extra_w(model.chip, clocks[None, :]),
     )
+
+
+def _terms(space: Space, placements: Placements, m: FloatArray) -> dict[str, TermIndex]:
+    """Where the rows of every term are, from the columns and the groups that it depends on."""
+    plans, mesh_id, axes = space.plans, space.mesh_id, space.meshes.columns
+    everywhere = np.zeros(len(space.meshes), dtype=np.int64)
+    own = np.arange(len(everywhere))
+    batches = np.where(plans.sharding == ZERO2, m, np.minimum(m, 2)).astype(np.int64)
+    per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
+    held = plans.offload & OFFLOAD_OPTIMIZER
+    ends = [plans.tp, plans.cp, plans.micro_batch]
+    send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
+    columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
+        "layer": (
+            [*per_layer, plans.offload & ~OFFLOAD_OPTIMIZER],
+            scope_of(axes, ("tp", "cp", "ep")),
+            LAYER_GROUPS,
+        ),
+        "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
+        "state": (
+            [mesh_id, plans.sharding, held, plans.interleave, plans.split],
+            own,
+            DATA_GROUPS,
+        ),
+        "ends": (ends, everywhere, ()),
+        "send": (send, scope_of(axes, ("tp", "cp", "pp")), ("pp",)),
+    }
+    return {
+        name: index_term(keys, mesh_id, scope, placements, groups)
+        for name, (keys, scope, groups) in columns.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +314,7 @@ class _Maker:
         for kind in ("dense", "moe"):
             layer = getattr(times, kind)
             if layer is not None:
-                for name in _LAYER_FIELDS:
+                for name in (*_LAYER_FIELDS, "weight_grad"):
                     found[f"layer.{kind}.{name}"] = getattr(layer, name)
         return found
 
@@ -329,11 +348,10 @@ class _Maker:
             base.offload[:, None],
             dense,
             experts,
-            shards(base, sharding),
             trained_share(self.model.job),
         )
         names = ("collective", "optimizer", "optimizer_kernels")
-        return {f"state.{name}": getattr(terms, name) for name in names}
+        return {f"state.{name}": np.asfortranarray(getattr(terms, name)) for name in names}
 
     def ends(self, term: TermIndex) -> dict[str, FloatArray]:
         """Rows of the embedding and head term, (rows, k) each."""

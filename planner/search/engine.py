@@ -17,20 +17,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import FloatArray, IntArray, PlanTable
+from planner.plan import FloatArray, PlanTable
 from planner.search.batch import Batch, Tally, add_counts, build_batch
+from planner.search.boxes import ENERGY, MEMORY, TIME, Boxes, build_boxes
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
-from planner.search.mesh_memory import NOTHING_FITS, least_recompute
-from planner.search.meshes import Meshes, enumerate_meshes
+from planner.search.misses import NearMisses
 from planner.search.options import SpaceOptions
-from planner.search.skeleton_bounds import skeleton_corners
-from planner.search.space import Skeletons, cross_skeletons
-from solvers.mesh import Opened, RunningFront, search_front
+from planner.search.space import Skeletons
+from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
 
 _SKELETONS_AT_A_TIME = 1024
+_SKELETONS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
 _SEEDS = 256
 _PLANS_AT_A_TIME = 1024
+_STAGES = ("factorizations", "meshes", "skeletons", "plans", "candidates")
 
 Progress = Callable[[str, int, int], None]
 
@@ -41,12 +43,15 @@ class Found:
 
     Attributes:
         plans: The plans, ascending in time; empty when none was found.
-        points: (f, d) time, energy and, if asked for, memory.
+        points: (f, d) time, energy and, if asked for, memory; or memory alone.
         status: OPTIMAL: the front is exact and complete. FEASIBLE: time ran out. INFEASIBLE:
             proved that no plan satisfies the constraints. TIME_LIMIT: none was found in time.
         bound: (d,) no plan is below this in any single objective.
-        counts: "meshes", "skeletons", "plans", "candidates": considered, dropped by each rule and
-            limit, dropped by bounds, evaluated.
+        counts: Five stages: "factorizations" of the chips, "meshes", "skeletons", "plans",
+            "candidates"; with limits on time, power or utilization also "costed". In each,
+            considered = the sum of what was dropped by each rule, limit or bound, what was left
+            when time ran out, and what passed (kept, searched, opened, evaluated).
+        misses: What came nearest to the limits, when nothing met them.
         seconds: Wall time.
     """
 
@@ -55,6 +60,7 @@ class Found:
     status: Status
     bound: FloatArray
     counts: dict[str, dict[str, int]]
+    misses: NearMisses
     seconds: float
 
 
@@ -65,6 +71,7 @@ class Search:
     Attributes:
         model, options, limits: What is searched, and within what.
         with_memory: Memory is a third objective.
+        only_memory: Memory is the only objective.
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further boxes are opened.
         on_progress: Called with (what, done, of).
@@ -74,6 +81,7 @@ class Search:
     options: SpaceOptions
     limits: Limits
     with_memory: bool = False
+    only_memory: bool = False
     bounded: bool = True
     deadline: float | None = None
     on_progress: Progress | None = None
@@ -81,14 +89,27 @@ class Search:
     tally: Tally = field(init=False)
     _kept: dict[int, Batch] = field(init=False)
     _opened: int = field(init=False)
-    _plans_left: int = field(init=False)
+    _misses: NearMisses = field(init=False)
 
     def __post_init__(self) -> None:
-        self.front = RunningFront(3 if self.with_memory else 2, 4)
+        self.front = RunningFront(len(self.objectives), 4)
         self.tally = Tally(plans={}, candidates={})
         self._kept = {}
         self._opened = 0
-        self._plans_left = 0
+        self._misses = NearMisses()
+
+    @property
+    def objectives(self) -> tuple[int, ...]:
+        """What is minimized: the columns of the front."""
+        if self.only_memory:
+            return (MEMORY,)
+        return (TIME, ENERGY, MEMORY) if self.with_memory else (TIME, ENERGY)
+
+    @property
+    def clocks(self) -> FloatArray:
+        """(k,) relative clocks to try."""
+        settable = self.model.chip.clock_settable and self.options.clocks
+        return np.array(self.model.chip.clock_levels if settable else (1.0,))
 
     def run(self, counts: tuple[int, ...]) -> Found:
         """Extends the front by every plan on the given chip counts.
@@ -97,81 +118,96 @@ class Search:
         """
         started = time.perf_counter()
         self.tally = Tally(plans={}, candidates={})
-        self._plans_left = 0
-        meshes, least = self._fitting(enumerate_meshes(self.model, counts, self.options))
-        skeletons = cross_skeletons(self.model, meshes, self.options)
+        self._misses = NearMisses()
+        try:
+            boxes = self.boxes(counts)
+        except OutOfTime:
+            return self._found(None, None, started)
+        hurried = self.deadline is not None
         solution = search_front(
-            self._corners(skeletons, least),
-            lambda boxes: self._open(skeletons.take(boxes)),
+            boxes.corners,
+            lambda chosen: self._open(boxes.skeletons.take(chosen)),
             self.front,
-            batch=_SKELETONS_AT_A_TIME,
-            seeds=_SEEDS,
+            batch=_SKELETONS_BETWEEN_LOOKS if hurried else _SKELETONS_AT_A_TIME,
+            seeds=_SKELETONS_BETWEEN_LOOKS if hurried else _SEEDS,
             deadline=self.deadline,
             on_progress=self._progress,
         )
-        outer = {"considered": len(skeletons), "bound": solution.counts["boxes_dropped_by_bound"]}
-        outer["left"] = solution.counts["boxes_left"]
+        return self._found(boxes, solution, started)
+
+    def boxes(self, counts: tuple[int, ...]) -> Boxes:
+        """The skeletons on some chip counts with their bounds; may raise `OutOfTime`."""
+        return build_boxes(
+            self.model,
+            counts,
+            self.options,
+            self.limits,
+            self.clocks,
+            self.objectives,
+            Deadline(self.deadline),
+            bounded=self.bounded,
+        )
+
+    def batch(self, skeletons: Skeletons) -> Batch | None:
+        """Every plan on some skeletons that fits; may raise `OutOfTime`."""
+        return build_batch(
+            self.model,
+            skeletons,
+            self.options,
+            self.limits,
+            self.clocks,
+            self.tally,
+            with_memory=self.with_memory,
+            only_memory=self.only_memory,
+            misses=None if len(self.front.points) else self._misses,
+            deadline=Deadline(self.deadline),
+        )
+
+    def _found(self, boxes: Boxes | None, solution: FrontSolution | None, started: float) -> Found:
+        """The answer; without a solution nothing was opened, and nothing costs less than 0."""
+        some = len(self.front.points) > 0
+        status = Status.FEASIBLE if some else Status.TIME_LIMIT
         return Found(
             plans=self._plans(),
             points=self.front.points,
-            status=self._status(solution.status),
-            bound=solution.bound,
-            counts={
-                "meshes": meshes.counts,
-                "skeletons": {name: count for name, count in outer.items() if count},
-                "plans": self.tally.plans,
-                "candidates": self.tally.candidates,
-            },
+            status=solution.status if solution else status,
+            bound=solution.bound if solution else np.zeros(len(self.objectives)),
+            counts=self._counts(boxes, solution),
+            misses=self._misses,
             seconds=time.perf_counter() - started,
         )
 
-    def any_plan(self, counts: tuple[int, ...]) -> bool:
-        """Whether any plan on the given chip counts satisfies every constraint."""
-        meshes, _ = self._fitting(enumerate_meshes(self.model, counts, self.options))
-        skeletons = cross_skeletons(self.model, meshes, self.options)
-        order = np.argsort(skeletons.columns["micro_batch"], kind="stable")
-        for start in range(0, len(order), _SKELETONS_AT_A_TIME):
-            batch = self._batch(skeletons.take(order[start : start + _SKELETONS_AT_A_TIME]))
-            if batch is None:
-                continue
-            opened = batch.open(np.arange(len(batch.space)), 0)
-            if opened.allowed is None or opened.allowed.any():
-                return True
-        return False
-
-    @property
-    def clocks(self) -> FloatArray:
-        """(k,) relative clocks to try."""
-        settable = self.model.chip.clock_settable and self.options.clocks
-        return np.array(self.model.chip.clock_levels if settable else (1.0,))
-
-    def _status(self, outer: Status) -> Status:
-        if self._plans_left:
-            return Status.FEASIBLE if len(self.front.points) else Status.TIME_LIMIT
-        return outer
+    def _counts(
+        self, boxes: Boxes | None, solution: FrontSolution | None
+    ) -> dict[str, dict[str, int]]:
+        """All stages; see `Found.counts`."""
+        counts: dict[str, dict[str, int]] = {stage: {} for stage in _STAGES}
+        if boxes is None or solution is None:
+            return counts
+        bound, left = (solution.counts[f"boxes_{name}"] for name in ("dropped_by_bound", "left"))
+        opened = len(boxes.skeletons) - bound - left
+        counts |= {stage: dict(numbers) for stage, numbers in boxes.counts.items()}
+        add_counts(counts["skeletons"], {"bound": bound, "left": left, "opened": opened})
+        counts["plans"] = dict(self.tally.plans)
+        limits = {n: c for n, c in self.tally.candidates.items() if n not in _CANDIDATES}
+        counts["candidates"] = {n: c for n, c in self.tally.candidates.items() if n in _CANDIDATES}
+        if self.limits.on_costs:
+            evaluated = counts["candidates"].get("evaluated", 0)
+            counts["costed"] = {"considered": evaluated, **limits}
+            add_counts(counts["costed"], {"kept": evaluated - sum(limits.values())})
+        return counts
 
     def _progress(self, done: int, of: int) -> None:
         if self.on_progress is not None:
             self.on_progress("skeletons", done, of)
 
-    def _fitting(self, meshes: Meshes) -> tuple[Meshes, IntArray]:
-        """The meshes on which something fits in memory, with the recomputation that takes."""
-        least = least_recompute(self.model, meshes, self.limits, offload=self.options.offload)
-        at = np.flatnonzero(least != NOTHING_FITS)
-        counts = dict(meshes.counts)
-        add_counts(counts, {"memory": len(meshes) - len(at), "searched": len(at)})
-        return replace(meshes.take(at), counts=counts), least[at]
-
-    def _corners(self, skeletons: Skeletons, least: IntArray) -> FloatArray:
-        clocks = self.clocks
-        corners = np.full((len(skeletons), len(clocks), self.front.points.shape[1]), -np.inf)
-        if self.bounded and len(skeletons):
-            corners[:, :, :2] = skeleton_corners(self.model, skeletons, least, clocks)
-        return corners
-
     def _open(self, skeletons: Skeletons) -> Opened:
         """Searches every plan on some skeletons; what it finds is in the front already."""
-        batch = self._batch(skeletons)
+        complete = True
+        try:
+            batch = self.batch(skeletons)
+        except OutOfTime:
+            batch, complete = None, False
         if batch is not None:
             number = self._opened
             self._opened += 1
@@ -183,38 +219,30 @@ class Search:
                 batch=_PLANS_AT_A_TIME,
                 deadline=self.deadline,
             )
-            self._count(batch.size, inner.counts)
+            self._count(batch, inner)
             self._forget()
-        nothing = np.empty((0, self.front.points.shape[1]))
-        return Opened(points=nothing, labels=np.empty((0, 4), dtype=np.int64))
+            complete = len(inner.left) == 0
+        nothing = np.empty((0, len(self.objectives)))
+        labels = np.empty((0, 4), dtype=np.int64)
+        return Opened(points=nothing, labels=labels, complete=complete)
 
-    def _count(self, candidates: int, counts: dict[str, int]) -> None:
-        """Adds what a finished batch did; what was not evaluated, a bound excluded."""
+    def _count(self, batch: Batch, inner: FrontSolution) -> None:
+        """Adds what a finished batch did; what was neither costed nor left, a bound excluded."""
         limits = {
             name: number
-            for name, number in counts.items()
+            for name, number in inner.counts.items()
             if not name.startswith("boxes") and name != "evaluated"
         }
-        self._plans_left += counts["boxes_left"]
+        evaluated, left = inner.counts["evaluated"], batch.candidates_of(inner.left)
         add_counts(
             self.tally.candidates,
             {
-                "considered": candidates,
-                "bound": candidates - counts["evaluated"],
-                "evaluated": counts["evaluated"],
+                "considered": batch.size,
+                "bound": batch.size - evaluated - left,
+                "left": left,
+                "evaluated": evaluated,
                 **limits,
             },
-        )
-
-    def _batch(self, skeletons: Skeletons) -> Batch | None:
-        return build_batch(
-            self.model,
-            skeletons,
-            self.options,
-            self.limits,
-            self.clocks,
-            self.tally,
-            with_memory=self.with_memory,
         )
 
     def _forget(self) -> None:
@@ -228,3 +256,31 @@ class Search:
             for number, plan, placement, clock in self.front.labels
         ]
         return PlanTable.from_plans(rows)
+
+
+_CANDIDATES = ("considered", "bound", "left", "evaluated")
+
+
+def least_memory(
+    model: CostModel,
+    chips: int,
+    options: SpaceOptions,
+    limits: Limits,
+    deadline: float | None = None,
+) -> Found:
+    """The plan on `chips` chips that holds the fewest bytes; of equals the fastest.
+
+    The points of the result have one column: bytes per chip.
+    """
+    found = Search(
+        model=model, options=options, limits=limits, only_memory=True, deadline=deadline
+    ).run((chips,))
+    if len(found.points) == 0:
+        return found
+    lean = replace(limits, memory_bytes=float(found.points[0, 0]))
+    fastest = Search(model=model, options=options, limits=lean, deadline=deadline).run((chips,))
+    if len(fastest.points) == 0:
+        return found
+    return replace(
+        found, plans=fastest.plans.take(np.array([0])), seconds=found.seconds + fastest.seconds
+    )

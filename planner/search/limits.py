@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,15 @@ class Limits:
     step_time_s: float | None = None
     mfu: float | None = None
 
+    @property
+    def on_costs(self) -> bool:
+        """Whether time, power or utilization is limited."""
+        return not (self.step_time_s is None and self.power_w is None and self.mfu is None)
+
+    def without_costs(self) -> Limits:
+        """The limit on memory alone."""
+        return replace(self, step_time_s=None, power_w=None, mfu=None)
+
     def chip_bytes(self, model: CostModel) -> float:
         """The limit on bytes per chip."""
         return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
@@ -41,18 +50,24 @@ class Limits:
         dropped = {"memory": int((~fits).sum()), "host_memory": int((fits & ~host).sum())}
         return fits & host, {name: count for name, count in dropped.items() if count}
 
+    def checks(
+        self, model: CostModel, times: FloatArray, energies: FloatArray, chips: FloatArray
+    ) -> dict[str, BoolArray]:
+        """(c,) which candidates obey each limit on time, power and utilization, by its name."""
+        found: dict[str, BoolArray] = {}
+        if self.step_time_s is not None:
+            found["step_time"] = times <= self.step_time_s
+        if self.power_w is not None:
+            found["power"] = energies <= self.power_w * times
+        if self.mfu is not None:
+            found["mfu"] = model_flop(model) >= self.mfu * peak_flop_per_s(model) * chips * times
+        return found
+
     def costs(
         self, model: CostModel, times: FloatArray, energies: FloatArray, chips: FloatArray
     ) -> tuple[BoolArray | None, dict[str, int]]:
         """(c,) candidates within the limits on time, power and utilization, and the dropped."""
-        checks: dict[str, BoolArray] = {}
-        if self.step_time_s is not None:
-            checks["step_time"] = times <= self.step_time_s
-        if self.power_w is not None:
-            checks["power"] = energies <= self.power_w * times
-        if self.mfu is not None:
-            needed = model.job.batch_tokens * model_flop_per_token(model.job, model.shapes)
-            checks["mfu"] = needed >= self.mfu * peak_flop_per_s(model) * chips * times
+        checks = self.checks(model, times, energies, chips)
         if not checks:
             return None, {}
         allowed = np.ones(len(times), dtype=np.bool_)
@@ -62,8 +77,21 @@ class Limits:
             allowed &= ok
         return allowed, dropped
 
+    def in_time(self, model: CostModel, times: FloatArray, chips: FloatArray) -> BoolArray:
+        """(c,) whether lower bounds on time leave room for the limits on time and utilization."""
+        timely = replace(self, power_w=None)
+        ok = np.ones(np.broadcast_shapes(times.shape, chips.shape), dtype=np.bool_)
+        for check in timely.checks(model, times * (1 - 1e-9), times, chips).values():
+            ok &= check
+        return ok
+
 
 def usable_bytes(model: CostModel) -> float:
     """Bytes per chip that a plan may fill: share x (capacity - reserve) of the framework."""
     framework = model.framework
     return framework.usable_share * (model.chip.memory_bytes - framework.reserve_bytes)
+
+
+def model_flop(model: CostModel) -> float:
+    """FLOP of one step that count towards utilization; see `planner.cost.traffic`."""
+    return model.job.batch_tokens * model_flop_per_token(model.job, model.shapes)

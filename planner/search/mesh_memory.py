@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -29,11 +30,11 @@ from planner.plan import (
 from planner.search.limits import Limits
 from planner.search.meshes import Meshes, divides_layers
 from planner.search.options import MESH_AXES
-
-_EVERYTHING = 7
-
+from planner.search.space import Skeletons
 
 NOTHING_FITS = -1
+_EVERYTHING = 7
+_SLACK = 1 + 1e-9  # bounds are sums in another order than the plans' own
 
 
 def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload: bool) -> IntArray:
@@ -46,8 +47,21 @@ def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         todo = np.flatnonzero(least == NOTHING_FITS)
         held = _leanest(model, meshes.take(todo), recompute, offload=offload)
-        least[todo[held <= limit]] = recompute
+        least[todo[held <= limit * _SLACK]] = recompute
     return least
+
+
+def skeleton_bytes(
+    model: CostModel, skeletons: Skeletons, recompute: int, *, offload: bool
+) -> FloatArray:
+    """(n,) bytes per chip that nothing on a skeleton with a recomputation goes below."""
+    meshes = skeletons.meshes.take(skeletons.mesh_id)
+    least = np.full(len(skeletons), np.inf)
+    for sharding, mask in product(_lean_shardings(meshes), _lean_offloads(offload=offload)):
+        plans = _lean_plans(meshes, sharding, recompute, mask, 0)
+        plans = replace(plans, **skeletons.columns)  # type: ignore[arg-type]
+        least = np.minimum(least, memory_table(model, plans).peak)
+    return least / _SLACK
 
 
 def leanest_bytes(model: CostModel, meshes: Meshes, *, offload: bool) -> FloatArray:
@@ -66,21 +80,29 @@ def _leanest(model: CostModel, meshes: Meshes, recompute: int, *, offload: bool)
     mix them differently; then the mean stage is taken, without buffers: no fullest stage is below
     it.
     """
-    columns = meshes.columns
-    gathers = columns["cp"] * columns["fsdp"] > 1
-    shares = gathers | (columns["dp"] > 1)
-    plain = np.where(shares, ZERO2, DDP)
-    gathered = np.where(gathers, ZERO3, plain)
-    unsharded = np.where(columns["fsdp"] > 1, ZERO3, plain)
-    masks = (0, OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS, _EVERYTHING) if offload else (0,)
     least = np.full(len(meshes), np.inf)
+    shardings, masks = _lean_shardings(meshes), _lean_offloads(offload=offload)
     for split in (SPLITS.index(name) for name in model.framework.splits):
-        at = np.flatnonzero(divides_layers(model, columns["pp"], split))
-        for sharding, mask in product((gathered, unsharded), masks):
+        at = np.flatnonzero(divides_layers(model, meshes.columns["pp"], split))
+        for sharding, mask in product(shardings, masks):
             if len(at):
                 plans = _lean_plans(meshes.take(at), sharding[at], recompute, mask, split)
                 least[at] = np.minimum(least[at], _lower_bytes(model, plans))
     return least
+
+
+def _lean_shardings(meshes: Meshes) -> tuple[IntArray, IntArray]:
+    """(m,) shardings of which one is the leanest on each mesh: with and without gathers."""
+    columns = meshes.columns
+    gathers = columns["cp"] * columns["fsdp"] > 1
+    shares = gathers | (columns["dp"] > 1)
+    plain = np.where(shares, ZERO2, DDP)
+    return np.where(gathers, ZERO3, plain), np.where(columns["fsdp"] > 1, ZERO3, plain)
+
+
+def _lean_offloads(*, offload: bool) -> tuple[int, ...]:
+    """Sets of offloads of which one is the leanest."""
+    return (0, OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS, _EVERYTHING) if offload else (0,)
 
 
 def _lower_bytes(model: CostModel, plans: PlanTable) -> FloatArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,11 +25,12 @@ class Meshes:
 
     Attributes:
         columns: `MESH_AXES` and "chips", (m,) each.
-        counts: Factorizations considered and dropped by each rule.
+        counts: "factorizations" (tp x cp x pp x data ranks) and "meshes" (their data ranks split
+            into dp x fsdp, crossed with ep): considered, dropped by each rule, kept.
     """
 
     columns: dict[str, IntArray]
-    counts: dict[str, int]
+    counts: dict[str, dict[str, int]]
 
     def __len__(self) -> int:
         return len(self.columns["chips"])
@@ -62,8 +64,9 @@ def _prime_powers(number: int) -> list[tuple[int, int]]:
     return [*powers, (number, 1)] if number > 1 else powers
 
 
+@lru_cache(maxsize=256)
 def _compositions(total: int, parts: int) -> IntArray:
-    """(c, parts) all ways to write a total as an ordered sum of non-negative parts."""
+    """(c, parts) all ways to write a total as an ordered sum of non-negative parts; read-only."""
     if parts == 1:
         return np.array([[total]], dtype=np.int64)
     rows = [
@@ -96,7 +99,9 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         if not ok.all():
             tally[name] = int((~ok).sum())
         columns = {key: column[ok] for key, column in columns.items()}
-    return Meshes(columns=_split_data(model, columns, options), counts=tally)
+    tally["kept"] = len(columns["tp"])
+    split, split_tally = _split_data(model, columns, options)
+    return Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
 
 
 def _tp_divides(model: CostModel, tp: IntArray) -> BoolArray:
@@ -141,8 +146,8 @@ def interleaves(model: CostModel, pp: int) -> list[int]:
 
 def _split_data(
     model: CostModel, columns: dict[str, IntArray], options: SpaceOptions
-) -> dict[str, IntArray]:
-    """Splits the data ranks into dp x fsdp and crosses with expert parallelism."""
+) -> tuple[dict[str, IntArray], dict[str, int]]:
+    """Splits the data ranks into dp x fsdp and crosses with expert parallelism; what that drops."""
     data = columns["data"]
     pairs = {int(d): [(int(d) // f, f) for f in divisors(int(d))] for d in np.unique(data)}
     if "zero3" not in model.framework.shardings:
@@ -156,9 +161,17 @@ def _split_data(
     meshes = {name: np.repeat(column, len(experts)) for name, column in base.items()}
     meshes["ep"] = np.tile(np.array(experts, dtype=np.int64), count)
     ranks = meshes["tp"] * meshes["cp"] * meshes["dp"] * meshes["fsdp"]
-    ok = ranks % meshes["ep"] == 0
+    meshes["chips"] = meshes["pp"] * ranks
+    folds = ranks % meshes["ep"] == 0
+    asked = np.ones(len(ranks), dtype=np.bool_)
     for name in ("dp", "fsdp", "ep"):
-        ok &= options.allows(name, meshes[name])
-    meshes = {name: column[ok] for name, column in meshes.items()}
-    meshes["chips"] = meshes["pp"] * ranks[ok]
-    return meshes
+        asked &= options.allows(name, meshes[name])
+    keep = folds & asked
+    tally = {
+        "considered": len(ranks),
+        "experts": int((~folds).sum()),
+        "axes": int((folds & ~asked).sum()),
+        "kept": int(keep.sum()),
+    }
+    counts = {name: count for name, count in tally.items() if count or name == "considered"}
+    return {name: column[keep] for name, column in meshes.items()}, counts

@@ -27,11 +27,11 @@ class Optimum:
 
 
 def values(points: FloatArray, objective: str) -> FloatArray:
-    """(f,) an objective of points (time, energy[, memory]): s, J, J s or bytes."""
+    """(f,) an objective of points (time, energy[, memory]) or (memory,): s, J, J s or bytes."""
     if objective == "edp":
         product: FloatArray = points[:, 0] * points[:, 1]
         return product
-    column: FloatArray = points[:, {"time": 0, "energy": 1, "memory": 2}[objective]]
+    column: FloatArray = points[:, {"time": 0, "energy": 1, "memory": -1}[objective]]
     return column
 
 

@@ -30,9 +30,10 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory import stage_parameters
 from planner.cost.parameters import local_parameters
-from planner.cost.step import step_factor
+from planner.cost.step import forward_pass_s, step_factor
 from planner.distinct import distinct
 from planner.plan import (
+    GPIPE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
     ORDERS,
@@ -187,6 +188,7 @@ class _Builder:
         columns = {n: getattr(c.space.plans, n)[plan].astype(np.int64) for n in _CHOICES}
         columns["order"] = c.placements.order[placement]
         columns["m"] = c.m[plan].astype(np.int64)
+        columns["gpipe"] = (columns["schedule"] == GPIPE).astype(np.int64)
         columns["mesh"] = c.space.mesh_id[plan]
         columns["held"] = columns["offload"] & OFFLOAD_OPTIMIZER
         columns["moved"] = columns["offload"] & ~OFFLOAD_OPTIMIZER
@@ -206,7 +208,7 @@ class _Builder:
             self._table("place", (*MESH, "order"), ("mesh", *nets)),
             self._table("batch", ("dp", "fsdp", "micro_batch"), ("m",)),
             self._table("host", ("offload", "recompute"), ("held", "moved")),
-            self._table("schedules", ("schedule", "interleave", "pp", "m"), ()),
+            self._table("schedules", ("schedule", "interleave", "pp", "m"), ("gpipe",)),
             self._table("modes", ("tp", "cp", "sequence_parallel", "cp_mode"), ()),
             self._table("sharded", ("dp", "fsdp", "cp", "sharding"), ()),
             self._table("layer", (*layer, "moved", *nets[:3]), ("layer_row",)),
@@ -281,6 +283,7 @@ class _Builder:
         at = np.repeat(first, clocks)
         clock = np.tile(np.arange(clocks), len(first))
         outputs = {}
+        a = self.model.assumptions
         for kind in ("dense", "moe"):
             pair = self.columns["layer_row"][first], self.columns["shard_row"][first]
             cost = self.candidates.layer_cost(kind, *pair)
@@ -288,7 +291,8 @@ class _Builder:
             columns = {
                 "total": none if cost is None else cost.total,
                 "kernels": none if cost is None else cost.kernels,
-                "hides": none if cost is None else self.hides * cost.backward,
+                "ahead": none if cost is None else forward_pass_s(a, cost),
+                "hides": none if cost is None else self.hides * cost.hides,
             }
             for name, seconds in columns.items():
                 wide = np.broadcast_to(seconds, (len(first), clocks))
@@ -307,6 +311,7 @@ class _Builder:
         seconds = {
             "embedding": values["ends.embedding"][row],
             "head": values["ends.head"][row],
+            "head_ahead": values["ends.head"][row] - values["ends.head_backward"][row],
             "head_hides": self.hides * values["ends.head_backward"][row],
         }
         outputs = {

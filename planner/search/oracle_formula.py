@@ -56,9 +56,15 @@ class StepFormula:
         )
 
     def time(self, v: Values, ops: Ops) -> Any:
-        """`common` times m (t_max + c_mb + v p2p) + bubble + exposed + optimizer + c_step."""
+        """`common` times m (t_max + c_mb + v p2p) + bubble + exposed + optimizer + c_step.
+
+        t_max is the slowest stage, under GPipe the slowest forward and the slowest backward pass.
+        """
         stages = [self._stage_s(v, i) for i in range(self.classes)]
-        slowest = ops.maximum(*stages)
+        forward = [self._forward_s(v, i) for i in range(self.classes)]
+        backward = [stage + ahead * -1 for stage, ahead in zip(stages, forward, strict=True)]
+        passes = ops.maximum(*forward) + ops.maximum(*backward)
+        slowest = ops.maximum(*stages, v["gpipe"] * passes)
         others = sum((v[f"count{i}"] * s for i, s in enumerate(stages)), slowest * -1)
         steady = v["m"] * (slowest + self.micro_s + v["interleave"] * v["p2p"])
         optimizer = ops.maximum(*(v[f"optimizer{i}"] for i in range(self.classes)))
@@ -92,6 +98,10 @@ class StepFormula:
     def _stage_s(self, v: Values, i: int) -> Any:
         layers = v[f"dense{i}"] * v["dense_total"] + v[f"moe{i}"] * v["moe_total"]
         return layers + self._ends_s(v, i)
+
+    def _forward_s(self, v: Values, i: int) -> Any:
+        layers = v[f"dense{i}"] * v["dense_ahead"] + v[f"moe{i}"] * v["moe_ahead"]
+        return layers + v[f"first{i}"] * v["embedding"] + v[f"last{i}"] * v["head_ahead"]
 
     def _ends_s(self, v: Values, i: int) -> Any:
         return v[f"first{i}"] * v["embedding"] + v[f"last{i}"] * v["head"]

@@ -49,14 +49,22 @@ class Skeletons:
         meshes: The meshes.
         mesh_id: (n,) row of `meshes`.
         columns: `SKELETON`, (n,) each.
+        counts: Skeletons considered, and dropped by each rule.
     """
 
     meshes: Meshes
     mesh_id: IntArray
     columns: dict[str, IntArray]
+    counts: dict[str, int]
 
     def __len__(self) -> int:
         return len(self.mesh_id)
+
+    @property
+    def chips(self) -> IntArray:
+        """(n,) chips of each skeleton."""
+        chips: IntArray = self.meshes.columns["chips"][self.mesh_id]
+        return chips
 
     def take(self, index: IntArray) -> Skeletons:
         """The skeletons of `index`, with only the meshes that they use."""
@@ -65,6 +73,7 @@ class Skeletons:
             meshes=self.meshes.take(used),
             mesh_id=mesh_id.ravel().astype(np.int64),
             columns={name: column[index] for name, column in self.columns.items()},
+            counts=self.counts,
         )
 
 
@@ -100,32 +109,41 @@ class Space:
 def cross_skeletons(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Skeletons:
     """Every micro-batch and pipeline on every mesh that the rules allow."""
     rows = _Rows.of_meshes(meshes)
-    _cross_micro_batch(model, rows, options)
-    _cross_pipeline(model, rows, options)
+    _cross_micro_batch(model, rows)
+    _cross_pipeline(model, rows)
+    counts = {"considered": len(rows)}
+    columns = rows.columns
+    m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
+    whole = (columns["interleave"] == 1) | (m % columns["pp"] == 0)
+    counts["micro_batches"] = rows.keep(whole)
+    asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1)
+    for name in ("micro_batch", "schedule", "interleave"):
+        asked &= options.allows(name, rows.columns[name])
+    counts["fixed"] = rows.keep(asked)
     return Skeletons(
         meshes=meshes,
         mesh_id=rows.mesh_id,
         columns={name: rows.columns[name] for name in SKELETON},
+        counts={name: count for name, count in counts.items() if count or name == "considered"},
     )
 
 
 def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
     """Every remaining choice on every skeleton that the rules allow."""
     rows = _Rows.of_skeletons(skeletons)
-    _cross_sharding(model, rows, options)
+    _cross_sharding(model, rows)
     tp = (rows.columns["tp"] > 1).astype(np.int64)
     split = {0: [0], 1: [1]} if model.shapes.experts else {0: [0], 1: [0, 1]}
     rows.cross("sequence_parallel", tp, split)
-    _keep_choice(rows, options, "sequence_parallel", rows.columns["tp"] > 1)
     heads = model.shapes.heads % (rows.columns["tp"] * rows.columns["cp"]) == 0
     swaps = (rows.columns["cp"] > 1) & heads
     rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
-    _keep_choice(rows, options, "cp_mode", rows.columns["cp"] > 1)
     rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model)})
-    rows.keep(options.allows("recompute", rows.columns["recompute"]))
+    tally = {"considered": len(rows)}
+    if fixed := rows.keep(_asked_choices(rows, options)):
+        tally["fixed"] = fixed
     plans = rows.table()
     keep = np.ones(len(plans), dtype=np.bool_)
-    tally = {"considered": len(plans)}
     for rule in applicable(model.framework.name):
         broken = keep & ~rule.holds(model, plans)
         if broken.any():
@@ -186,10 +204,14 @@ class _Rows:
         for i, name in enumerate(names):
             self.columns[name] = picked[:, i]
 
-    def keep(self, ok: BoolArray) -> None:
-        """Drops the rows where `ok` is False."""
+    def keep(self, ok: BoolArray) -> int:
+        """Drops the rows where `ok` is False, and says how many."""
+        dropped = int((~ok).sum())
+        if dropped == 0:
+            return 0
         self.mesh_id = self.mesh_id[ok]
         self.columns = {name: column[ok] for name, column in self.columns.items()}
+        return dropped
 
     def table(self) -> PlanTable:
         """The rows as plans with the default order and clock 1."""
@@ -212,7 +234,19 @@ def _recomputes(model: CostModel) -> list[int]:
     return [NO_RECOMPUTE, FULL] if drops_nothing else [NO_RECOMPUTE, SELECTIVE, FULL]
 
 
-def _cross_sharding(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+def _asked_choices(rows: _Rows, options: SpaceOptions) -> BoolArray:
+    """(n,) rows with the values that the user fixed, where the choice means anything."""
+    columns = rows.columns
+    asked = options.allows("sharding", columns["sharding"])
+    asked &= options.allows("recompute", columns["recompute"])
+    asked &= options.allows("sequence_parallel", columns["sequence_parallel"]) | (
+        columns["tp"] == 1
+    )
+    asked &= options.allows("cp_mode", columns["cp_mode"]) | (columns["cp"] == 1)
+    return asked
+
+
+def _cross_sharding(model: CostModel, rows: _Rows) -> None:
     """No sharding everywhere; zero1 and zero2 over dp x cp; zero3 over fsdp x cp."""
     offered = [SHARDINGS.index(name) for name in model.framework.shardings]
     columns = rows.columns
@@ -229,17 +263,15 @@ def _cross_sharding(model: CostModel, rows: _Rows, options: SpaceOptions) -> Non
             allowed += [ZERO3]
         choices[key] = [code for code in allowed if code in offered]
     rows.cross("sharding", shares + 2 * gathers + 4 * split, choices)
-    rows.keep(options.allows("sharding", rows.columns["sharding"]))
 
 
-def _cross_micro_batch(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+def _cross_micro_batch(model: CostModel, rows: _Rows) -> None:
     """Every divisor of the sequences of one data rank."""
     local = model.job.global_batch // (rows.columns["dp"] * rows.columns["fsdp"])
     rows.cross("micro_batch", local, {int(n): divisors(int(n)) for n in np.unique(local)})
-    rows.keep(options.allows("micro_batch", rows.columns["micro_batch"]))
 
 
-def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+def _cross_pipeline(model: CostModel, rows: _Rows) -> None:
     """Schedules, interleaves and layer splits that the framework has and the layers allow."""
     splits = [SPLITS.index(name) for name in model.framework.splits]
     offered = [SCHEDULES.index(name) for name in model.framework.schedules]
@@ -257,13 +289,3 @@ def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> Non
             if (schedule == INTERLEAVED) == (v > 1)
         ]
     rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
-    data = rows.columns["dp"] * rows.columns["fsdp"] * rows.columns["micro_batch"]
-    m = model.job.global_batch // data
-    rows.keep((rows.columns["interleave"] == 1) | (m % rows.columns["pp"] == 0))
-    for name in ("schedule", "interleave", "split"):
-        _keep_choice(rows, options, name, rows.columns["pp"] > 1)
-
-
-def _keep_choice(rows: _Rows, options: SpaceOptions, name: str, applies: BoolArray) -> None:
-    """Narrows a choice to what the user fixed, on the rows where the choice means anything."""
-    rows.keep(options.allows(name, rows.columns[name]) | ~applies)

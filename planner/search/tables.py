@@ -17,6 +17,7 @@ but two gathers and an addition.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def _distinct_orders(
     mesh_parts = [np.empty(0, dtype=np.int64)]
     order_parts = [np.empty(0, dtype=np.int64)]
     for value in np.unique(pattern):
-        active = [axis for bit, axis in enumerate(AXES) if value >> bit & 1]
+        active = tuple(axis for bit, axis in enumerate(AXES) if value >> bit & 1)
         orders = _representatives(active, allowed)
         at = np.flatnonzero(pattern == value)
         mesh_parts.append(np.repeat(at, len(orders)))
@@ -78,8 +79,12 @@ def _distinct_orders(
     return mesh[by_mesh], np.concatenate(order_parts)[by_mesh]
 
 
-def _representatives(active: list[str], allowed: tuple[tuple[str, ...], ...]) -> IntArray:
-    """One of the allowed orders for each permutation of the active axes, first come first kept."""
+@lru_cache(maxsize=256)
+def _representatives(active: tuple[str, ...], allowed: tuple[tuple[str, ...], ...]) -> IntArray:
+    """One of the allowed orders for each permutation of the active axes, first come first kept.
+
+    The array is shared: read-only.
+    """
     seen: dict[tuple[str, ...], int] = {}
     for order in allowed:
         seen.setdefault(tuple(a for a in order if a in active), ORDERS.index(order))

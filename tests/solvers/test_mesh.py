@@ -241,6 +241,33 @@ def test_time_running_out_midway_keeps_bounds_valid(seed, allowed_calls):
         assert result.points.tolist() == everything.tolist()
 
 
+@given(st.integers(0, 2**32), st.integers(0, 5))
+@settings(max_examples=100, deadline=None)
+def test_boxes_that_were_not_finished_are_left(seed, finished_calls):
+    """A call that gives up midway ends the search; its boxes still count in the bound."""
+    instance = Instance(seed, objectives=2, limit=False)
+    calls, finished = [0], [0]
+
+    def open_boxes(chosen):
+        calls[0] += 1
+        if calls[0] <= finished_calls:
+            finished[0] += len(chosen)
+            return instance.open_boxes(chosen)
+        half = instance.open_boxes(chosen[:1])
+        return Opened(points=half.points[:1], labels=half.labels[:1], complete=False)
+
+    front = RunningFront(2, 2)
+    result = search_front(instance.corners, open_boxes, front, batch=2, seeds=0)
+    everything = instance.front()
+    counts = result.counts
+    assert counts["boxes_left"] == len(result.left)
+    if len(everything):
+        assert (result.bound <= everything.min(axis=0)).all()
+    if result.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        assert result.points.tolist() == everything.tolist()
+    assert counts["boxes_dropped_by_bound"] + counts["boxes_left"] + finished[0] == counts["boxes"]
+
+
 def test_no_boxes():
     result = search_front(np.empty((0, 1, 2)), lambda chosen: None, RunningFront(2, 1))
     assert (result.status, len(result.points)) == (Status.INFEASIBLE, 0)

@@ -1,0 +1,27 @@
+"""When a search has to stop, asked for between steps that take a few hundredths of a second."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+
+class OutOfTime(Exception):  # noqa: N818  (ends a step of the search, is no mistake)
+    """A step was left unfinished because the time limit passed; the search catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on the clock of `time.perf_counter`; None: never."""
+
+    at: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the moment is over."""
+        return self.at is not None and time.perf_counter() >= self.at
+
+    def check(self) -> None:
+        """Raises `OutOfTime` once the moment is over."""
+        if self.passed:
+            raise OutOfTime

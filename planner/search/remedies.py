@@ -1,0 +1,240 @@
+"""Changes of a question that make a plan possible, each checked by a search or by a plan at hand.
+
+Chip counts are excluded by the bounds of the search before any plan is looked at, many counts at
+a time, so the nearest count that helps is found without searching those between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+import numpy as np
+
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
+from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS, FloatArray, IntArray
+from planner.search.boxes import ENERGY, TIME, Boxes
+from planner.search.deadline import OutOfTime
+from planner.search.engine import Search, least_memory
+from planner.search.limits import Limits, model_flop, usable_bytes
+from planner.search.misses import Witness
+from planner.search.space import Skeletons
+from solvers.solution import Status
+
+_DIGITS = 4
+_NAMES = {
+    "sharding": SHARDINGS,
+    "recompute": RECOMPUTES,
+    "schedule": SCHEDULES,
+    "split": SPLITS,
+    "cp_mode": CP_MODES,
+    "sequence_parallel": ("false", "true"),
+}
+_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
+_SKELETONS_AT_A_TIME = 256
+_PLANS_AT_A_TIME = 1024
+_COUNTS_AT_FIRST = 8  # then twice as many at a time
+_MOST_COUNTS = 1024
+_MOST_SEARCHES = 24
+_FARTHEST = 64  # times the chips asked for
+
+
+def possible(search: Search, chips: int) -> bool:
+    """Whether any plan on a chip count satisfies every constraint; may raise `OutOfTime`."""
+    return first_possible(search, (chips,)) is not None
+
+
+def first_possible(search: Search, counts: Sequence[int]) -> int | None:
+    """The first of some chip counts on which a plan satisfies every constraint, or None.
+
+    Args:
+        search: The question; its front stays as it is.
+        counts: Chip counts, the preferred first.
+
+    Raises:
+        OutOfTime: The deadline of the search passed.
+    """
+    searched, at, size = 0, 0, _COUNTS_AT_FIRST
+    while at < min(len(counts), _MOST_COUNTS):
+        block = tuple(counts[at : at + size])
+        boxes = search.boxes(block)
+        hopeful = _hopeful(search, boxes)
+        for count in block:
+            here = hopeful[boxes.skeletons.chips[hopeful] == count]
+            if len(here) == 0:
+                continue
+            if _any_plan(search, boxes.skeletons.take(here)):
+                return count
+            searched += 1
+            if searched == _MOST_SEARCHES:
+                return None
+        at, size = at + size, 2 * size
+    return None
+
+
+def _hopeful(search: Search, boxes: Boxes) -> IntArray:
+    """Skeletons that no bound excludes, the most promising first."""
+    model, limits = search.model, search.limits
+    chips = boxes.skeletons.chips
+    if not limits.on_costs or len(chips) == 0:
+        return np.argsort(boxes.skeletons.columns["micro_batch"], kind="stable")
+    times = boxes.corners[:, :, TIME].min(axis=1)
+    ok = limits.in_time(model, times, chips.astype(np.float64))
+    rank = times
+    if limits.power_w is not None:
+        distinct, which = np.unique(chips, return_inverse=True)
+        least = np.array([count * standing_w(model, int(count)) for count in distinct])
+        ok &= (least * (1 - 1e-9) <= limits.power_w)[which.ravel()]
+        rank = (boxes.corners[:, :, ENERGY] / boxes.corners[:, :, TIME]).min(axis=1)
+    order = np.argsort(rank, kind="stable")
+    return order[ok[order]]
+
+
+def _any_plan(search: Search, skeletons: Skeletons) -> bool:
+    for start in range(0, len(skeletons), _SKELETONS_AT_A_TIME):
+        at = np.arange(start, min(start + _SKELETONS_AT_A_TIME, len(skeletons)))
+        batch = search.batch(skeletons.take(at))
+        if batch is None:
+            continue
+        if batch.candidates is None or not search.limits.on_costs:
+            return True
+        times = batch.corners(bounded=True)[:, :, TIME].min(axis=1)
+        timely = search.limits.in_time(search.model, times, batch.candidates.chips)
+        plans = np.flatnonzero(timely)
+        for first in range(0, len(plans), _PLANS_AT_A_TIME):
+            opened = batch.open(plans[first : first + _PLANS_AT_A_TIME], 0)
+            if opened.allowed is None or opened.allowed.any():
+                return True
+    return False
+
+
+def other_options(search: Search, chips: int) -> Iterator[str]:
+    """Single changes of what is searched that make a plan possible on the same chips."""
+    options = search.options
+    for name, values in options.fixed.items():
+        free = {key: value for key, value in options.fixed.items() if key != name}
+        names = _NAMES.get(name)
+        shown = ",".join(names[v] if names else str(v) for v in sorted(values))
+        changed = replace(search.options, fixed=free)
+        if possible(_with(search, options=changed), chips):
+            yield f"without --fix {name}={shown}"
+    wider = {
+        "without --axes": replace(options, axes=None),
+        "--offload (state and activations may move to the host)": replace(options, offload=True),
+    }
+    for text, changed in wider.items():
+        if changed != options and possible(_with(search, options=changed), chips):
+            yield text
+
+
+def more_memory(search: Search, chips: int) -> Iterator[str]:
+    """The least `--max-memory` with which a plan is possible, if the chip has that much."""
+    limits, usable = search.limits, usable_bytes(search.model)
+    if limits.memory_bytes is None or limits.memory_bytes >= usable:
+        return
+    roomy = replace(limits, memory_bytes=None)
+    found = least_memory(search.model, chips, search.options, roomy, search.deadline)
+    if found.status is Status.OPTIMAL:
+        text = rounded_up(float(found.points[0, 0]) / 1e9)
+        if float(text) * 1e9 <= usable:
+            yield f"--max-memory {text}GB"
+
+
+def more_chips(search: Search, chips: int) -> Iterator[str]:
+    """The fewest chips above those asked for on which a plan is possible."""
+    cluster = search.model.cluster
+    counts = cluster.chip_counts(min(cluster.max_chips, _FARTHEST * chips))
+    count = first_possible(search, [n for n in counts if n > chips])
+    if count is not None:
+        yield f"--chips {count} (more chips)"
+
+
+def fewer_chips(search: Search, chips: int) -> Iterator[str]:
+    """The most chips below those asked for on which a plan is possible."""
+    counts = search.model.cluster.chip_counts(chips)
+    count = first_possible(search, [n for n in reversed(counts) if n < chips])
+    if count is not None:
+        yield f"--chips {count} (fewer chips)"
+
+
+def other_batch(search: Search, chips: int) -> Iterator[str]:
+    """The nearest global batch that `chips` data ranks divide, where that helps."""
+    job = search.model.job
+    below = job.global_batch // chips
+    multiples = [n for n in (below, below + 1) if n >= 1 and n * chips != job.global_batch]
+    for multiple in sorted(multiples, key=lambda n: abs(n * chips - job.global_batch)):
+        changed = replace(search.model, job=replace(job, global_batch=multiple * chips))
+        if possible(_with(search, model=changed), chips):
+            yield f"--batch-tokens {changed.job.batch_tokens}"
+            return
+
+
+def looser_limits(model: CostModel, limits: Limits, witness: Witness) -> Iterator[str]:
+    """The flags that allow a plan that exists, rounded to the side on which it stays allowed."""
+    times, energies = np.array([witness.time_s]), np.array([witness.energy_j])
+    chips = np.array([float(witness.chips)])
+    broken = [
+        name for name, ok in limits.checks(model, times, energies, chips).items() if not ok[0]
+    ]
+    flags, loose = [], limits
+    if "step_time" in broken:
+        text = rounded_up(witness.time_s)
+        flags.append(f"--max-step-time {text}s")
+        loose = replace(loose, step_time_s=float(text))
+    if "mfu" in broken:
+        text = _rounded(_mfu(model, times, chips)[0], ROUND_FLOOR)
+        flags.append(f"--min-mfu {text}")
+        loose = replace(loose, mfu=float(text))
+    if "power" in broken:
+        scale, unit = next((w for w in _WATTS if witness.power_w >= w[0]), _WATTS[-1])
+        text = rounded_up(witness.power_w / scale)
+        flags.append(f"--max-power {text}{unit}")
+        loose = replace(loose, power_w=float(text) * scale)
+    if flags and all(ok[0] for ok in loose.checks(model, times, energies, chips).values()):
+        yield " ".join(flags)
+
+
+def mfu_of(model: CostModel, witness: Witness) -> float:
+    """Model-FLOP utilization of a plan that exists."""
+    return float(_mfu(model, np.array([witness.time_s]), np.array([float(witness.chips)]))[0])
+
+
+def _mfu(model: CostModel, times: FloatArray, chips: FloatArray) -> FloatArray:
+    return model_flop(model) / (times * chips * peak_flop_per_s(model))
+
+
+def rounded_up(value: float) -> str:
+    """The shortest plain number of a few digits that is not below a value.
+
+    >>> rounded_up(1.33612), rounded_up(0.00045671), rounded_up(6400.2)
+    ('1.337', '0.0004568', '6401')
+    """
+    return _rounded(value, ROUND_CEILING)
+
+
+def _rounded(value: float, mode: str) -> str:
+    exact = Decimal(value)
+    step = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
+    return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
+
+
+def _with(search: Search, **changes: object) -> Search:
+    """A search for a changed question, with the same deadline."""
+    fields = {
+        "model": search.model,
+        "options": search.options,
+        "limits": search.limits,
+        "deadline": search.deadline,
+    }
+    return Search(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def in_time_only(remedies: Iterator[str]) -> Iterator[str]:
+    """The remedies that were found before the deadline."""
+    try:
+        yield from remedies
+    except OutOfTime:
+        return
