@@ -45,3 +45,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415
 
     return getattr(import_module(f"planner.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Lists the names that load late as well, for tab completion."""
+    return sorted({*globals(), *_HOME})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from planner.cost.evaluate import evaluate_table
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.messages import Origin
 from planner.plan import Plan, PlanTable
-from planner.planfile import SCHEMA_VERSION, read_plan_file
-from planner.request import Request, Resolved, request_from, resolve
+from planner.planfile import read_plan_file
+from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
 from planner.results import (
     EvaluateResult,
     PlanResult,
@@ -27,12 +29,12 @@ from planner.results import (
     plan_results,
 )
 from planner.rules import violations
-from planner.search.engine import Found, Progress, Search
+from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.units import show_bytes
-from planner.version import __version__
+from planner.version import SCHEMA_VERSION, __version__
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -65,10 +67,8 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
     """
     if isinstance(source, Plan):
         return evaluate_plan(resolve(request_from(fields)), source)
-    request, plan = read_plan_file(Path(source))
-    if fields:
-        request = request_from({**request.model_dump(exclude_unset=True), **fields})
-    return evaluate_plan(resolve(request), plan)
+    request, plan, origin = read_plan_file(Path(source), fields)
+    return evaluate_plan(resolve(request, origin), plan)
 
 
 def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
@@ -87,11 +87,7 @@ def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
     limits = limits_of(resolved.request)
     fits, _ = limits.memory(model, costs.memory)
     warnings = violations(model, table)
-    if not fits[0]:
-        warnings.append(
-            f"memory: {show_bytes(result.memory_per_chip_bytes)} of "
-            f"{show_bytes(limits.chip_bytes(model))} that may be filled"
-        )
+    warnings += _memory_warnings(model, result, limits) + _sharding_warnings(plan)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -102,6 +98,32 @@ def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
         job=job_fields(resolved),
         versions=versions(),
     )
+
+
+def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
+    """What does not fit: on the chip, on its share of the host."""
+    memories = (
+        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "that may be filled"),
+        (
+            "host memory",
+            result.host_memory_bytes,
+            model.chip.host_memory_bytes,
+            "that the host has for each chip",
+        ),
+    )
+    return [
+        f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
+        for name, held, limit, which in memories
+        if held > limit
+    ]
+
+
+def _sharding_warnings(plan: Plan) -> list[str]:
+    """Sharding that was asked for but has nobody to share with."""
+    if plan.sharding != "zero3" or plan.fsdp * plan.cp > 1:
+        return []
+    ranks = f"; all {plan.dp} data ranks would be fsdp {plan.dp}, dp 1" if plan.dp > 1 else ""
+    return [f"sharding: zero3 shards over fsdp x cp, which is 1 here, so nothing is sharded{ranks}"]
 
 
 def limits_of(request: Request) -> Limits:
@@ -128,53 +150,81 @@ def options_of(request: Request) -> SpaceOptions:
     )
 
 
-def solve_request(request: Request, on_progress: Progress | None = None) -> SolveResult:
-    """`solve` for a validated request."""
+def solve_request(
+    request: Request, on_progress: Progress | None = None, origin: Origin = ARGUMENTS
+) -> SolveResult:
+    """`solve` for a validated request; `origin` names its fields in messages."""
     started = time.perf_counter()
     if request.chips is None:
         raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
-    resolved = resolve(request)
-    model, chips = resolved.cost, request.chips
-    allocation = model.allocation(chips)
-    options, limits = options_of(request), limits_of(request)
-    deadline = None if request.time_limit is None else started + request.time_limit
+    resolved = resolve(request, origin)
+    allocation = resolved.cost.allocation(request.chips)
     search = Search(
-        model=model,
-        options=options,
-        limits=limits,
-        with_memory="memory" in request.front or request.objective == "memory",
-        deadline=deadline,
+        model=resolved.cost,
+        options=options_of(request),
+        limits=limits_of(request),
+        with_memory="memory" in request.front,
+        deadline=None if request.time_limit is None else started + request.time_limit,
         on_progress=on_progress,
     )
-    exact = search.run((chips,))
-    if len(exact.points) == 0:
-        return _without_plan(resolved, exact, options, limits, allocation.losses, started)
-    best = optimum(exact.points, exact.bound, exact.status, request.objective)
-    chosen = exact.plans.take(np.array([best.row]))
+    proof = _proof(resolved, search)
+    if len(proof.points) == 0:
+        return _without_plan(resolved, proof, search, allocation.losses, started)
+    exact = search.run((request.chips,)) if request.objective == "memory" else proof
+    return _with_plan(resolved, search, proof, exact, allocation.losses, started)
+
+
+def _proof(resolved: Resolved, search: Search) -> Found:
+    """The search that proves the best plan on exactly the chips asked for."""
+    request = resolved.request
+    assert request.chips is not None
+    if request.objective == "memory":
+        return least_memory(
+            search.model, request.chips, search.options, search.limits, search.deadline
+        )
+    return search.run((request.chips,))
+
+
+def _with_plan(
+    resolved: Resolved,
+    search: Search,
+    proof: Found,
+    exact: Found,
+    losses: tuple[str, ...],
+    started: float,
+) -> SolveResult:
+    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front."""
+    request, model = resolved.request, resolved.cost
+    best = optimum(proof.points, proof.bound, proof.status, request.objective)
+    chosen = proof.plans.take(np.array([best.row]))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     whole, front_note = _front(resolved, search, exact)
-    front = plan_results(model, whole.plans, evaluate_table(model, whole.plans))
+    known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
+    front = plan_results(model, known, evaluate_table(model, known))
+    near = neighbors(model, result, search.limits, search.options, request.objective)
     return SolveResult(
-        status=exact.status.value,
+        status=proof.status.value,
         objective_name=request.objective,
         objective=best.value,
         bound=best.bound,
         gap=(best.value - best.bound) / best.value if best.value > 0 else 0.0,
         best=result,
         front=tuple(front),
+        front_objectives=request.front,
+        front_complete=whole.status is Status.OPTIMAL,
         front_note=front_note,
-        why=sentences(model, result, limits),
-        neighbors=neighbors(model, result, limits),
+        why=sentences(model, result, search.limits),
+        neighbors=near,
         run=_training_run(request, result),
         diagnosis=None,
-        losses=allocation.losses,
+        losses=losses,
         defaults=resolved.defaults,
-        counts=exact.counts,
+        counts=proof.counts,
         seconds=time.perf_counter() - started,
         job=job_fields(resolved),
         versions=versions(),
         sources=_sources(model),
-        front_counts={} if whole is exact else whole.counts,
+        front_counts={} if whole is proof else whole.counts,
     )
 
 
@@ -186,6 +236,8 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
         return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
     whole = search.run(counts) if counts else exact
+    if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
+        whole = replace(whole, status=exact.status)
     return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
@@ -205,16 +257,16 @@ def _note(found: Found, scope: str, search: Search) -> str:
 
 
 def _without_plan(
-    resolved: Resolved,
-    found: Found,
-    options: SpaceOptions,
-    limits: Limits,
-    losses: tuple[str, ...],
-    started: float,
+    resolved: Resolved, found: Found, search: Search, losses: tuple[str, ...], started: float
 ) -> SolveResult:
+    """The answer when no plan fits, or none was found in time."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
-    proved = found.status is Status.INFEASIBLE
+    diagnosis = None
+    if proved := found.status is Status.INFEASIBLE:
+        diagnosis = diagnose(
+            model, request.chips, search.options, search.limits, found, search.deadline
+        )
     return SolveResult(
         status=found.status.value,
         objective_name=request.objective,
@@ -223,11 +275,13 @@ def _without_plan(
         gap=None,
         best=None,
         front=(),
+        front_objectives=request.front,
+        front_complete=proved,
         front_note="",
         why=(),
         neighbors=(),
         run=None,
-        diagnosis=diagnose(model, request.chips, options, limits, found) if proved else None,
+        diagnosis=diagnosis,
         losses=losses,
         defaults=resolved.defaults,
         counts=found.counts,

@@ -8,16 +8,42 @@ published runs (`hardware_db/data/calibration`) for one chip, precision and soft
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from hardware_db import Calibration, Chip, load_calibration
 from planner.errors import InputError
+from planner.fields import choices
 from planner.frameworks import ERAS, Era
+from planner.messages import Origin, mistakes
 
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
+
+
+def _between(least: float, most: float) -> Any:
+    return Field(ge=least, le=most, allow_inf_nan=False)
+
+
+# What a user's file may set: the ends are far beyond any machine, and keep all results finite.
+Share = Annotated[float, _between(0, 1)]
+Efficiency = Annotated[float, _between(1e-6, 1)]
+Rate = Annotated[float, _between(1, 1e24)]
+Seconds = Annotated[float, _between(0, 1e3)]
+PerElement = Annotated[float, _between(0, 1e6)]
+Bytes = Annotated[float, _between(1, 1e15)]
+Size = Annotated[float, _between(0, 1e9)]
+Factor = Annotated[float, _between(0, 1e3)]
+Slowdown = Annotated[float, _between(1e-3, 1e3)]
+Multiple = Annotated[float, _between(1, 1e3)]
+Exponent = Annotated[float, _between(0, 10)]
+Tile = Annotated[int, _between(0, 10**6)]
+Count = Annotated[int, _between(1, 10**6)]
+Algorithms = Annotated[tuple[str, ...], choices(_ALL_ALGORITHMS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,75 +76,75 @@ class Assumptions:
     """
 
     name: str
-    matmul_flop_per_s: float
-    bf16_flop_per_s: float
-    half_k: float
-    half_mn: float
-    matmul_overhead_s: float
-    wave_exponent: float
-    tile_m: int
-    tile_n: int
-    pe_count: int
-    operand_bytes: float = 2.0
+    matmul_flop_per_s: Rate
+    bf16_flop_per_s: Rate
+    half_k: Size
+    half_mn: Size
+    matmul_overhead_s: Seconds
+    wave_exponent: Exponent
+    tile_m: Tile
+    tile_n: Tile
+    pe_count: Count
+    operand_bytes: PerElement = 2.0
 
     fused_attention: bool
-    attention_flop_per_s: float
-    bmm_flop_per_s: float
-    attention_half_head_dim: float = 16.0
-    causal_share: float = 0.5
+    attention_flop_per_s: Rate
+    bmm_flop_per_s: Rate
+    attention_half_head_dim: Size = 16.0
+    causal_share: Share = 0.5
 
-    memory_bytes_per_s: float
-    elementwise: float
-    row_bytes: float
-    tp_bytes: float
-    ffn_bytes: float
-    score_bytes: float
-    elementwise_backward: float = 1.6
+    memory_bytes_per_s: Rate
+    elementwise: Factor
+    row_bytes: PerElement
+    tp_bytes: PerElement
+    ffn_bytes: PerElement
+    score_bytes: PerElement
+    elementwise_backward: Factor = 1.6
 
-    expert_efficiency: float
-    routing_bytes: float
-    exchange_efficiency: float
-    full_copy_share: float
-    ep_overlap: float
-    moe_host_s: float
+    expert_efficiency: Efficiency
+    routing_bytes: PerElement
+    exchange_efficiency: Efficiency
+    full_copy_share: Share
+    ep_overlap: Share
+    moe_host_s: Seconds
 
-    host_s_per_layer: float
-    host_s_per_tp_rank: float
-    fixed_s_per_layer: float
-    host_forward_share: float = 0.35
-    micro_batch_s: float
-    step_s: float
+    host_s_per_layer: Seconds
+    host_s_per_tp_rank: Seconds
+    fixed_s_per_layer: Seconds
+    host_forward_share: Share = 0.35
+    micro_batch_s: Seconds
+    step_s: Seconds
 
-    scale_up_efficiency: float
-    scale_out_efficiency: float
-    scale_up_latency_s: float
-    scale_out_latency_s: float
-    ring_hop_s: float
+    scale_up_efficiency: Efficiency
+    scale_out_efficiency: Efficiency
+    scale_up_latency_s: Seconds
+    scale_out_latency_s: Seconds
+    ring_hop_s: Seconds
     wire_latency: bool = False
-    bucket_hop_s: float
-    bucket_bytes: float
-    gradient_wire_bytes: float
+    bucket_hop_s: Seconds
+    bucket_bytes: Bytes
+    gradient_wire_bytes: PerElement
     splits_p2p: bool
-    collective_algorithms: tuple[str, ...] = _ALL_ALGORITHMS
+    collective_algorithms: Algorithms = _ALL_ALGORITHMS
     asymptotic_volume: bool = False
-    tree_efficiency: float = 0.92
-    in_switch_latency_s: float = 25e-6
+    tree_efficiency: Efficiency = 0.92
+    in_switch_latency_s: Seconds = 25e-6
 
-    tp_overlap: float
-    cp_overlap: float = 0.8
-    cp_least_exposed: float = 0.1
-    zero3_overlap: float
-    dp_overlap: float
-    dp_window: float = 0.9
-    p2p_exposed: float
-    host_link_overlap: float = 0.8
+    tp_overlap: Share
+    cp_overlap: Share = 0.8
+    cp_least_exposed: Share = 0.1
+    zero3_overlap: Share
+    dp_overlap: Share
+    dp_window: Share = 0.9
+    p2p_exposed: Share
+    host_link_overlap: Share = 0.8
 
-    optimizer_traffic_bytes: float
-    accumulation_bytes: float
-    accumulation_zero3_share: float = 0.25
-    jitter_per_doubling: float = 0.0
-    site_factor: float = 1.0
-    moe_imbalance: float = 1.0
+    optimizer_traffic_bytes: PerElement
+    accumulation_bytes: PerElement
+    accumulation_zero3_share: Share = 0.25
+    jitter_per_doubling: Exponent = 0.0
+    site_factor: Slowdown = 1.0
+    moe_imbalance: Multiple = 1.0
 
     def hop_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
         """Latency that a ring adds per member it passes on a level."""
@@ -252,18 +278,42 @@ def _byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
     }
 
 
-def overridden(base: Assumptions, changes: dict[str, Any]) -> Assumptions:
-    """A copy with some fields changed; unknown names and wrong types are refused.
+@cache
+def changes_model() -> type[BaseModel]:
+    """The form of a file of changes: every field of `Assumptions` may be there, none has to."""
+    hints = get_type_hints(Assumptions, include_extras=True)
+    changeable: Any = {name: (hint, None) for name, hint in hints.items() if name != "name"}
+    config = ConfigDict(extra="forbid", strict=True)
+    return create_model("AssumptionChanges", __config__=config, **changeable)
+
+
+def changes_schema() -> dict[str, Any]:
+    """The JSON Schema of a file of changes."""
+    schema = changes_model().model_json_schema()
+    for field in schema["properties"].values():
+        field.pop("default")
+    return {**schema, "description": "Constants of the cost model to change; SI units."}
+
+
+def overridden(base: Assumptions, changes: dict[str, Any], file: str = "") -> Assumptions:
+    """A copy with some fields changed.
+
+    Args:
+        base: What stays where nothing is said.
+        changes: Field name to value.
+        file: Where the changes come from, for messages.
 
     Raises:
-        InputError: A field is unknown or its value has the wrong type.
+        InputError: A field is unknown or its value is impossible; one line per mistake.
     """
-    kinds = {f.name: type(getattr(base, f.name)) for f in fields(base)}
-    for name, value in changes.items():
-        if name not in kinds:
-            raise InputError(f"assumptions: unknown field {name!r}; see `planner schema`")
-        if kinds[name] is float and isinstance(value, int) and not isinstance(value, bool):
-            changes = {**changes, name: float(value)}
-        elif not isinstance(value, kinds[name]):
-            raise InputError(f"assumptions.{name}: {value!r} is not of type {kinds[name].__name__}")
-    return replace(base, **changes)
+    origin = Origin(file=file)
+    lists = {name: tuple(given) for name, given in changes.items() if isinstance(given, list)}
+    try:
+        found = changes_model().model_validate({**changes, **lists})
+    except ValidationError as error:
+        known = changes_model().model_fields
+        raise InputError("\n".join(mistakes(error, origin.label, known))) from error
+    changed = replace(base, **found.model_dump(exclude_unset=True))
+    if changed.tile_m > 0 and changed.tile_n == 0:
+        raise InputError(f"{origin.label(['tile_n'])}: 0: must be at least 1 where tile_m is set")
+    return changed

@@ -5,8 +5,10 @@ Everything here comes from real evaluations of the cost model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -14,7 +16,8 @@ from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable
 from planner.results import Neighbor, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
-from planner.units import show_bytes, show_percent, show_seconds
+from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
+from planner.units import show_bytes, show_joules, show_percent, show_seconds, show_watts
 
 _CAUSES = {
     "compute": "arithmetic (matrix multiplications and attention)",
@@ -52,9 +55,23 @@ def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, 
 
 
 def neighbors(
-    model: CostModel, best: PlanResult, limits: Limits, *, most: int = 8
+    model: CostModel,
+    best: PlanResult,
+    limits: Limits,
+    options: SpaceOptions,
+    objective: str = "time",
+    *,
+    most: int = 8,
 ) -> tuple[Neighbor, ...]:
-    """Plans one step from `best`, cheapest change in time first; the infeasible ones last."""
+    """Plans one step from `best`: the best of what is allowed first, then what is not, and why.
+
+    Args:
+        model: Job, cluster, assumptions.
+        best: The plan that was chosen.
+        limits, options: What it had to obey.
+        objective: What it was chosen for; one of `planner.search.objective.OBJECTIVES`.
+        most: How many to return.
+    """
     changes = list(dict(_steps(model, best.plan)).items())
     runnable, broken = [], []
     for what, plan in changes:
@@ -67,31 +84,90 @@ def neighbors(
     if runnable:
         table = PlanTable.from_plans([plan for _, plan in runnable])
         results = plan_results(model, table, evaluate_table(model, table))
-    limit = limits.chip_bytes(model)
-    judged = [
-        Neighbor(change=what, result=result, verdict=_verdict(best, result, limit))
-        for (what, _), result in zip(runnable, results, strict=True)
-    ]
-    judged.sort(key=_by_merit)
-    kept = judged[: max(most - min(len(broken), 2), 1)]
+    judged = []
+    for (what, _), result in zip(runnable, results, strict=True):
+        refusal = broken_limit(model, result, limits) or _not_asked(result.plan, options)
+        verdict = refusal or _verdict(best, result, objective)
+        order = (refusal is not None, value_of(result, objective))
+        judged.append((order, Neighbor(change=what, result=result, verdict=verdict)))
+    judged.sort(key=lambda pair: pair[0])
+    kept = [neighbor for _, neighbor in judged[: max(most - min(len(broken), 2), 1)]]
     return (*kept, *broken[: most - len(kept)])
 
 
-def _by_merit(neighbor: Neighbor) -> tuple[bool, float]:
-    """What fits first, then by step time."""
-    time = neighbor.result.step_time_s if neighbor.result else float("inf")
-    return neighbor.verdict.startswith("memory"), time
+def broken_limit(model: CostModel, result: PlanResult, limits: Limits) -> str | None:
+    """The limit that forbids a plan, with its figures, or None."""
+    chip, host = limits.chip_bytes(model), model.chip.host_memory_bytes
+    power = result.power_per_chip_w * result.chips
+    checks: tuple[tuple[str, float, float | None, Callable[[float], str]], ...] = (
+        ("memory", result.memory_per_chip_bytes, chip, show_bytes),
+        ("host memory", result.host_memory_bytes, host, show_bytes),
+        ("step time", result.step_time_s, limits.step_time_s, show_seconds),
+        ("power", power, limits.power_w, show_watts),
+    )
+    for name, value, limit, show in checks:
+        if limit is not None and value > limit:
+            return f"{name}: {show(value)}, not allowed above {show(limit)}"
+    if limits.mfu is not None and result.mfu < limits.mfu:
+        return f"MFU: {show_percent(result.mfu)}, not allowed below {show_percent(limits.mfu)}"
+    return None
 
 
-def _verdict(best: PlanResult, other: PlanResult, limit: float) -> str:
-    if other.memory_per_chip_bytes > limit:
-        used = show_bytes(other.memory_per_chip_bytes)
-        return f"memory: {used} of {show_bytes(limit)}"
-    change = other.step_time_s / best.step_time_s - 1
-    if abs(change) < 5e-5:
-        return f"same time ({show_seconds(other.step_time_s)})"
-    word = "slower" if change > 0 else "faster"
-    return f"{word} by {show_percent(abs(change))} ({show_seconds(other.step_time_s)})"
+def _not_asked(plan: Plan, options: SpaceOptions) -> str | None:
+    """The flag that rules a plan out, or None."""
+    if plan.clock != 1.0 and not options.clocks:
+        return "not asked for (--no-clocks)"
+    table = PlanTable.from_plans([plan])
+    for name in (*MESH_AXES, *CHOICES):
+        if options.allows(name, getattr(table, name).astype(np.int64))[0]:
+            continue
+        flag = "--fix" if name in options.fixed else "--axes"
+        return f"not asked for ({flag} rules out {name} {getattr(plan, name)})"
+    return None
+
+
+def value_of(result: PlanResult, objective: str) -> float:
+    """What an objective makes of a plan: s, J, J s or bytes."""
+    time, energy = result.step_time_s, result.energy_per_step_j
+    return {
+        "time": time,
+        "energy": energy,
+        "edp": time * energy,
+        "memory": result.memory_per_chip_bytes,
+    }[objective]
+
+
+_SAID: dict[str, tuple[str, str, Callable[[PlanResult], str]]] = {
+    "time": ("slower", "faster", lambda r: show_seconds(r.step_time_s)),
+    "energy": ("more energy", "less energy", lambda r: show_joules(r.energy_per_step_j)),
+    "edp": (
+        "more energy x time",
+        "less energy x time",
+        lambda r: f"{show_joules(r.energy_per_step_j)} x {show_seconds(r.step_time_s)}",
+    ),
+    "memory": ("more memory", "less memory", lambda r: show_bytes(r.memory_per_chip_bytes)),
+}
+
+
+def _verdict(best: PlanResult, other: PlanResult, objective: str) -> str:
+    """How a plan compares by the objective; ties and other objectives with its time as well."""
+    more, less, shown = _SAID[objective]
+    change = _change(best, other, objective)
+    same = f"same {'time' if objective == 'time' else less.split(' ', 1)[1]}"
+    word = same if abs(change) < 5e-5 else f"{_by(change, more, less)}"
+    verdict = f"{word} ({shown(other)})"
+    if objective in ("energy", "memory"):
+        later = _change(best, other, "time")
+        verdict += ", same time" if abs(later) < 5e-5 else f", {_by(later, *_SAID['time'][:2])}"
+    return verdict
+
+
+def _change(best: PlanResult, other: PlanResult, objective: str) -> float:
+    return value_of(other, objective) / value_of(best, objective) - 1
+
+
+def _by(change: float, more: str, less: str) -> str:
+    return f"{more if change > 0 else less} by {show_percent(abs(change))}"
 
 
 def _steps(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:

@@ -2,90 +2,228 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
+from planner.messages import did_you_mean, one_line, shown
 
 LARGEST_FILE_BYTES = 10 * 2**20
+DEEPEST = 40
+_NEW_FILE_MODE = 0o666  # less what the umask takes away
+_LONGEST = 200
+_BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes a text file by way of a temporary one, so that it is never half there.
 
     Raises:
-        InputError: The folder does not exist or cannot be written to.
+        InputError: The folder does not exist or cannot be written to; the path is a folder, a
+            device or a pipe.
     """
-    folder = path.parent
+    write_all({path: text})
+
+
+def write_all(texts: Mapping[Path, str]) -> None:
+    """Writes text files, each whole; none of them where one cannot be written.
+
+    A symbolic link is written through. A new file gets the mode that the umask asks for, an
+    existing one keeps its own.
+
+    Raises:
+        InputError: See `write_atomically`.
+    """
+    with contextlib.ExitStack() as stack:
+        ready = []
+        for path, text in texts.items():
+            with _writing(path):
+                ready.append((path, *stack.enter_context(_prepared(path, text))))
+        for path, temporary, target in ready:
+            with _writing(path):
+                os.replace(temporary, target)
+
+
+def check_writable(*paths: Path) -> None:
+    """Finds out before a long search that its answer could not be written.
+
+    Raises:
+        InputError: See `write_atomically`; one line per path.
+    """
+    problems = []
+    for path in paths:
+        try:
+            with _writing(path), _prepared(path, ""):
+                pass
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({_reason(error)})") from error
+        yield
+    except _BAD_PATHS as error:
+        raise InputError(f"{_name(path)}: cannot be written ({_reason(error)})") from error
+
+
+@contextlib.contextmanager
+def _prepared(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    """A temporary file beside the target with the text in it; gone at the end if it still is."""
+    target = os.path.realpath(path)
+    mode = _mode_of(target)
+    temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
+        if mode is not None:
+            os.chmod(temporary, mode)
+        yield temporary, target
+    finally:
         Path(temporary).unlink(missing_ok=True)
-        raise InputError(f"{path}: cannot be written ({_reason(error)})") from error
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _mode_of(target: str) -> int | None:
+    """Permissions of the file that is there already.
+
+    Raises:
+        OSError: It cannot be replaced by a file.
+    """
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise OSError("it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError("it is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise OSError("the file there is read-only")
+    return stat.S_IMODE(mode)
+
+
+def _name(path: Path) -> str:
+    return one_line(str(path))
+
+
+def _reason(error: OSError | ValueError) -> str:
+    words = error.strerror if isinstance(error, OSError) else None
+    return one_line(words or str(error)).lower()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file.
 
     Raises:
-        InputError: The file is missing, too large, not text, not YAML, or not a mapping.
+        InputError: The file is missing, too large, not text, not YAML, or not a mapping; aliases
+            and keys that are no text are refused, as their content could be of any size.
     """
     import yaml  # noqa: PLC0415  (not needed when all comes from flags)
 
+    name = _name(path)
+    text = _text(path)
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise InputError(f"{path}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({_reason(error)})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from error
-    try:
+        _check_structure(text)
         data = yaml.load(text, Loader=_unique_key_loader())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, *_BAD_SCALARS) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise InputError(f"{path}:{where} not valid YAML: {problem}") from error
+        where = f" line {mark.line + 1}:" if mark is not None else ""
+        problem = one_line(getattr(error, "problem", None) or str(error))
+        raise InputError(f"{name}:{where} not valid YAML: {problem[:_LONGEST]}") from error
     if not isinstance(data, dict):
-        raise InputError(f"{path}: must be a mapping of fields to values")
+        raise InputError(f"{name}: must be a mapping of fields to values")
     if odd := [key for key in data if not isinstance(key, str)]:
-        raise InputError(f"{path}: field names must be text, not {odd[0]!r}")
+        raise InputError(f"{name}: field names must be text, not {shown(odd[0])}")
     return data
 
 
-def _unique_key_loader() -> Any:
-    """PyYAML's safe loader, refusing keys that appear twice."""
+def _text(path: Path) -> str:
+    """The content of a text file, a pipe or standard input."""
+    name = _name(path)
+    try:
+        with path.open("rb") as file:
+            too_large = os.fstat(file.fileno()).st_size > LARGEST_FILE_BYTES
+            content = b"" if too_large else file.read(LARGEST_FILE_BYTES + 1)
+    except _BAD_PATHS as error:
+        raise InputError(
+            f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
+        ) from error
+    if too_large or len(content) > LARGEST_FILE_BYTES:
+        raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
+
+
+def similar_file(path: Path) -> str:
+    """For a path that does not exist: a hint at a file of a similar name in the same folder."""
+    try:
+        if path.exists():
+            return ""
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except _BAD_PATHS:
+        return ""
+    return one_line(did_you_mean(path.name, names))
+
+
+def _check_structure(text: str) -> None:
+    """Refuses what a small file can make large: aliases and deep nesting."""
     import yaml  # noqa: PLC0415
 
-    class Loader(yaml.SafeLoader):
+    depth = 0
+    for event in yaml.parse(text, Loader=_base_loader()):
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("aliases (*name) are not used here", event.start_mark)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _refused(f"nested deeper than {DEEPEST} levels", event.start_mark)
+
+
+def _refused(problem: str, mark: Any) -> Exception:
+    import yaml  # noqa: PLC0415
+
+    error: Exception = yaml.constructor.ConstructorError(None, None, problem, mark)
+    return error
+
+
+def _base_loader() -> Any:
+    """PyYAML's safe loader, the one in C where it is built in."""
+    import yaml  # noqa: PLC0415
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _unique_key_loader() -> Any:
+    """A safe loader that refuses keys that appear twice or are no single word."""
+    import yaml  # noqa: PLC0415
+
+    base: Any = _base_loader()
+
+    class Loader(base):  # type: ignore[misc]
         """Safe loader with unique keys."""
 
-    def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    def mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refused("field names must be text", key.start_mark)
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"field {key.value!r} appears twice", key.start_mark
-                )
+                raise _refused(f"field {key.value!r} appears twice", key.start_mark)
             seen.add(key.value)
-        return loader.construct_mapping(node, deep=True)
+        result: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        return result
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     return Loader

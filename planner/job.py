@@ -42,7 +42,10 @@ class Job:
         if not 1 <= self.seq_len <= LONGEST_SEQUENCE:
             raise InputError(f"seq-len: {self.seq_len} is not in 1..{LONGEST_SEQUENCE}")
         if not 1 <= self.global_batch <= LARGEST_BATCH:
-            raise InputError(f"batch: {self.global_batch} sequences is not in 1..{LARGEST_BATCH}")
+            raise InputError(
+                f"batch-tokens: {self.global_batch:,.6g} sequences of {self.seq_len:,} tokens; "
+                f"allowed: 1..{LARGEST_BATCH:,} sequences"
+            )
         if self.precision not in PRECISIONS:
             raise InputError(f"precision: {self.precision!r} is not one of {', '.join(PRECISIONS)}")
         if self.kind not in JOB_KINDS:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,9 @@ EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
 OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, OFFLOAD_ACTIVATIONS = 1, 2, 4
 
 
+_AS_TP_SAYS: Any = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One pipeline stage of an explicit layout.
@@ -69,7 +73,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One complete way to run a job; see the module for the meaning of the axes."""
+    """One complete way to run a job; see the module for the meaning of the axes.
+
+    `sequence_parallel` is on where tp > 1 unless it is given.
+    """
 
     dp: int = 1
     fsdp: int = 1
@@ -81,7 +88,7 @@ class Plan:
     schedule: str = "1f1b"
     interleave: int = 1
     sharding: str = "zero1"
-    sequence_parallel: bool = True
+    sequence_parallel: bool = _AS_TP_SAYS
     cp_mode: str = "ring"
     recompute: str = "none"
     offload: tuple[str, ...] = ()
@@ -89,6 +96,10 @@ class Plan:
     split: str = "even"
     clock: float = 1.0
     stages: tuple[Stage, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sequence_parallel is _AS_TP_SAYS:
+            object.__setattr__(self, "sequence_parallel", self.tp > 1)
 
     @property
     def chips(self) -> int:

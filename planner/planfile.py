@@ -9,13 +9,16 @@ A file that `planner solve -o` wrote evaluates to the same digits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import InputError
+from planner.fields import choices, refusal
 from planner.files import read_yaml
+from planner.messages import Origin, mistakes, one_line, shown
 from planner.plan import (
     AXES,
     CP_MODES,
@@ -28,11 +31,22 @@ from planner.plan import (
     Stage,
     complete_order,
 )
-from planner.request import Request, Resolved, mistakes
+from planner.records import located, portable
+from planner.request import Request, Resolved, unknown_names
+from planner.version import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 Size = Annotated[int, Field(ge=1, le=2**31)]
 Clock = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+
+
+# Fields of a job that say what another one means; they go where that one is changed.
+_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
+
+
+def _once(axes: list[str]) -> list[str]:
+    if len(set(axes)) < len(axes):
+        raise refusal(f"{shown(axes)} names an axis twice")
+    return axes
 
 
 class _Strict(BaseModel):
@@ -42,81 +56,151 @@ class _Strict(BaseModel):
 class MeshModel(_Strict):
     """Axis sizes; what is left out is 1."""
 
-    dp: Size = 1
-    fsdp: Size = 1
-    tp: Size = 1
-    cp: Size = 1
-    ep: Size = 1
-    pp: Size = 1
+    dp: Size = Field(
+        default=1, description="Replicas of the model (of its optimizer shards in zero1, 2)."
+    )
+    fsdp: Size = Field(default=1, description="Shards of weights, gradients and optimizer (zero3).")
+    tp: Size = Field(default=1, description="Tensor parallelism.")
+    cp: Size = Field(default=1, description="Context parallelism: parts of each sequence.")
+    ep: Size = Field(default=1, description="Expert parallelism, folded over tp x cp x fsdp x dp.")
+    pp: Size = Field(default=1, description="Pipeline stages.")
 
 
 class StageModel(_Strict):
     """One stage of an explicit layout; what is left out is the plan's."""
 
-    layers: Annotated[int, Field(ge=0, le=2**20)]
-    recompute: Literal[RECOMPUTES] | None = None  # type: ignore[valid-type]
-    sharding: Literal[SHARDINGS] | None = None  # type: ignore[valid-type]
-    clock: Clock | None = None
+    layers: Annotated[int, Field(ge=0, le=2**20)] = Field(
+        description="Transformer layers; the embedding is on the first stage, the head on the last."
+    )
+    recompute: Literal[RECOMPUTES] | None = Field(  # type: ignore[valid-type]
+        default=None, description="What the backward pass computes again; default the plan's."
+    )
+    sharding: Literal[SHARDINGS] | None = Field(  # type: ignore[valid-type]
+        default=None, description="What the data ranks share out; default the plan's."
+    )
+    clock: Clock | None = Field(default=None, description="Relative clock; default the plan's.")
 
 
 class PlanModel(_Strict):
-    """A plan as written in a file; `placement` lists axes innermost first."""
+    """A plan as written in a file."""
 
-    mesh: MeshModel = MeshModel()
-    micro_batch: Size = 1
-    schedule: Literal[SCHEDULES] = "1f1b"  # type: ignore[valid-type]
-    interleave: Size = 1
-    sharding: Literal[SHARDINGS] = "zero1"  # type: ignore[valid-type]
-    sequence_parallel: bool | None = None
-    cp_mode: Literal[CP_MODES] = "ring"  # type: ignore[valid-type]
-    recompute: Literal[RECOMPUTES] = "none"  # type: ignore[valid-type]
-    offload: list[Literal[OFFLOADS]] = []  # type: ignore[valid-type]
-    placement: list[str] = list(AXES)
-    split: Literal[SPLITS] = "even"  # type: ignore[valid-type]
-    clock: Clock = 1.0
-    stages: list[StageModel] | None = None
+    mesh: MeshModel = Field(
+        default=MeshModel(), description="Axis sizes; their product is the chips used."
+    )
+    micro_batch: Size = Field(default=1, description="Sequences of one micro-batch.")
+    schedule: Literal[SCHEDULES] = Field(  # type: ignore[valid-type]
+        default="1f1b", description="Order of forward and backward passes in the pipeline."
+    )
+    interleave: Size = Field(
+        default=1, description="Layer blocks per stage of the interleaved schedule."
+    )
+    sharding: Literal[SHARDINGS] = Field(  # type: ignore[valid-type]
+        default="zero1", description="What the data ranks share out: optimizer, gradients, weights."
+    )
+    sequence_parallel: bool | None = Field(
+        default=None,
+        description="Activations between blocks are divided by tp; default where tp > 1.",
+    )
+    cp_mode: Literal[CP_MODES] = Field(  # type: ignore[valid-type]
+        default="ring", description="How keys and values travel in context parallelism."
+    )
+    recompute: Literal[RECOMPUTES] = Field(  # type: ignore[valid-type]
+        default="none", description="What the backward pass computes again."
+    )
+    offload: list[Literal[OFFLOADS]] = Field(  # type: ignore[valid-type]
+        default=[], description="What moves to the memory of the host."
+    )
+    placement: Annotated[list[str], choices(AXES), AfterValidator(_once)] = Field(
+        default=list(AXES), description="Axes innermost first: neighbours on the first are nearest."
+    )
+    split: Literal[SPLITS] = Field(  # type: ignore[valid-type]
+        default="even", description="How layers are dealt to stages where `stages` does not say so."
+    )
+    clock: Clock = Field(default=1.0, description="Relative clock; 1 is where the peak rates hold.")
+    stages: list[StageModel] | None = Field(
+        default=None, min_length=1, description="Explicit pipeline stages, first to last."
+    )
 
 
 class PlanFile(_Strict):
     """A plan file."""
 
-    schema_version: Literal[1]
-    job: Request
-    plan: PlanModel
+    schema_version: Literal[1] = Field(description="Version of this format.")
+    job: Request = Field(description="What is trained, on what.")
+    plan: PlanModel = Field(description="How it is split over the chips.")
 
 
-def read_plan_file(path: Path) -> tuple[Request, Plan]:
-    """The job and the plan in a file.
+def read_plan_file(
+    path: Path, changes: Mapping[str, Any] | None = None, *, flags: bool = False
+) -> tuple[Request, Plan, Origin]:
+    """The job and the plan in a file, and where the fields of the job come from.
+
+    Args:
+        path: The file.
+        changes: Fields of the job that replace those of the file; what followed from a replaced
+            field goes with it.
+        flags: Whether the changes are flags of the command line.
 
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
     data = read_yaml(path)
     version = data.get("schema_version")
-    if version != SCHEMA_VERSION:
+    if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
-            f"{path}: schema_version is {version!r}; this planner reads version {SCHEMA_VERSION}"
+            f"{path}: schema_version is {shown(version) if version is not None else 'missing'}; "
+            f"this planner reads version {SCHEMA_VERSION}"
         )
+    changes = changes or {}
+    job = data.get("job")
+    if isinstance(job, dict):
+        stale = {name for changed in changes for name in _FOLLOWS.get(changed, ())}
+        kept = {name: value for name, value in located(job, path).items() if name not in stale}
+        job = {**kept, **changes}
+        data = {**data, "job": job}
+    origin = Origin(file=str(path), section="job.", arguments=frozenset(changes), dashes=flags)
+    file = _validated(data, origin)
+    plan = plan_of(file.plan)
+    if file.job.chips not in (None, plan.chips):
+        raise InputError(
+            f"{origin.label(['chips'])}: {file.job.chips:,} contradicts the mesh of the plan, "
+            f"which uses {plan.chips:,}"
+        )
+    return file.job, plan, origin
+
+
+def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
+    def label(path: Sequence[int | str]) -> str:
+        if path[:1] == ["job"] and len(path) > 1:
+            return origin.label(path[1:])
+        return f"{origin.file}: {'.'.join(map(str, path))}"
+
     try:
-        file = PlanFile.model_validate(data)
+        return PlanFile.model_validate(data)
     except ValidationError as error:
-        known = (*Request.model_fields, *PlanModel.model_fields, *MeshModel.model_fields)
-        raise InputError(mistakes(error, str(path), known)) from error
-    return file.job, plan_of(file.plan)
+        known = (
+            *PlanFile.model_fields,
+            *Request.model_fields,
+            *PlanModel.model_fields,
+            *MeshModel.model_fields,
+            *StageModel.model_fields,
+        )
+        lines = mistakes(error, label, known)
+        if isinstance(data.get("job"), dict):
+            lines += unknown_names(data["job"], origin)
+        raise InputError("\n".join(lines)) from error
 
 
 def plan_of(model: PlanModel) -> Plan:
     """The plan that a file describes; sequence parallelism defaults to on where tp > 1."""
-    sequence_parallel = model.sequence_parallel
-    if sequence_parallel is None:
-        sequence_parallel = model.mesh.tp > 1
+    given = model.sequence_parallel
     return Plan(
         **model.mesh.model_dump(),
         micro_batch=model.micro_batch,
         schedule=model.schedule,
         interleave=model.interleave,
         sharding=model.sharding,
-        sequence_parallel=sequence_parallel,
+        **({} if given is None else {"sequence_parallel": given}),
         cp_mode=model.cp_mode,
         recompute=model.recompute,
         offload=tuple(model.offload),
@@ -162,8 +246,17 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
     return fields
 
 
-def plan_text(resolved: Resolved, plan: Plan, comments: list[str]) -> str:
-    """The YAML of a plan file, every default of the job written out; `comments` head it."""
+def plan_text(
+    resolved: Resolved, plan: Plan, comments: list[str], folder: Path | None = None
+) -> str:
+    """The YAML of a plan file, every default of the job written out.
+
+    Args:
+        resolved: The job.
+        plan: The plan.
+        comments: Lines that head the file.
+        folder: Where the file will lie; paths of the user's own files are seen from there.
+    """
     import yaml  # noqa: PLC0415  (only when a file is written)
 
     request, job = resolved.request, resolved.cost.job
@@ -180,6 +273,10 @@ def plan_text(resolved: Resolved, plan: Plan, comments: list[str]) -> str:
     }
     if not job.trains_all:
         fields["lora_rank"] = job.lora_rank
+    if request.max_memory is not None:
+        fields["max_memory"] = request.max_memory
+    if folder is not None:
+        fields = portable(fields, folder)
     data = {"schema_version": SCHEMA_VERSION, "job": fields, "plan": plan_fields(plan)}
-    head = "".join(f"# {line}\n" for line in comments)
+    head = "".join(f"# {one_line(line)}\n" for line in comments)
     return head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)

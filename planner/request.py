@@ -6,162 +6,231 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
-from hardware_db import Chip, Cluster, HardwareError, load_cluster
-from models_db import Model, ModelError, load_model
-from planner.assumptions import Assumptions, calibrated, overridden
+from planner.assumptions import PRECISIONS
+from planner.checks import problems_of
 from planner.cost.context import CostModel
+from planner.defaults import (
+    Defaults,
+    era_of,
+    framework_of,
+    precision_of,
+    seq_len_of,
+    sequences_of,
+)
 from planner.errors import InputError
-from planner.files import read_yaml
-from planner.frameworks import Framework, default_framework, framework_named
-from planner.job import Job, sequences_in
-from planner.units import parse_bytes, parse_count, parse_seconds, parse_watts, parse_whole
+from planner.fields import (
+    Amount,
+    Bytes,
+    Count,
+    NameOrPath,
+    Seconds,
+    Share,
+    Watts,
+    Whole,
+    choice,
+    choices,
+    refusal,
+)
+from planner.frameworks import ERAS, FRAMEWORKS
+from planner.job import JOB_KINDS, Job
+from planner.messages import Attempts, Origin, mistakes, shown
+from planner.records import PRESETS, assumptions_named, cluster_named, model_named
+from planner.search.options import MESH_AXES, fix_schema, fixed_values
 
+ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
-DEFAULT_BATCH_TOKENS = 4 * 2**20
 OBJECTIVES = ("time", "energy", "edp", "memory")
-PRESETS = ("calibrated",)
+FRONT_OBJECTIVES = ("time", "energy", "memory")
+FRONTS = (("time", "energy"), ("time", "energy", "memory"))
+PLACEMENTS = ("framework", "all")
 
 
-def _parsed(parse: Any, what: str) -> BeforeValidator:
-    """Accepts text with a unit where a number is meant."""
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
+def _fixes(value: Any) -> Any:
+    """Values of `fix` as tuples of text; every one that no plan has is refused."""
+    if not isinstance(value, dict):
+        return value
+    fixes: dict[Any, tuple[str, ...]] = {}
+    problems = []
+    for name, given in value.items():
+        values = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if not values or not all(isinstance(item, str | int | float) for item in values):
+            problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
+            continue
+        fixes[name] = tuple(item if isinstance(item, str) else shown(item) for item in values)
         try:
-            return parse(value, what)
+            fixed_values(name if isinstance(name, str) else shown(name), fixes[name])
         except InputError as error:
-            raise ValueError(str(error).removeprefix(f"{what}: ")) from error
+            problems.append(str(error).removeprefix("fix: "))
+    if problems:
+        raise refusal("\n".join(problems))
+    return fixes
 
-    return BeforeValidator(read)
 
-
-_Positive = Field(gt=0, allow_inf_nan=False)
-Whole = Annotated[int, Field(ge=1), _parsed(parse_whole, "number")]
-Count = Annotated[float, _Positive, _parsed(parse_count, "number")]
-Bytes = Annotated[float, _Positive, _parsed(parse_bytes, "memory")]
-Watts = Annotated[float, _Positive, _parsed(parse_watts, "power")]
-Seconds = Annotated[float, _Positive, _parsed(parse_seconds, "time")]
-Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+def _front(value: tuple[str, ...]) -> tuple[str, ...]:
+    """The objectives of the front, in their order."""
+    if value not in FRONTS:
+        allowed = " or ".join(repr(", ".join(names)) for names in FRONTS)
+        raise refusal(f"{', '.join(value)!r} is not {allowed}")
+    return value
 
 
 class Request(BaseModel):
-    """A question to the planner; field names are those of a job file and, with dashes, of flags.
-
-    Attributes:
-        model, hardware: Names in the databases or paths of YAML files.
-        chips: Chips to plan for; the front also ranges over smaller counts.
-        batch_tokens: Tokens per step; default 4 Mi, rounded to whole sequences.
-        seq_len: Tokens per sequence; default the model's own.
-        precision: Of the matrix multiplications; default the chip's 16-bit format.
-        job: pretrain, finetune or lora; lora_rank: rank of the adapters.
-        framework: Whose memory profile and rules apply; default by chip.
-        era: Software era of the time constants; default the framework's.
-        assumptions: A preset or a YAML file of overrides.
-        objective: What the best plan minimizes: time, energy, edp (energy-delay product), memory.
-        front: Objectives of the front.
-        chips_exact: The front keeps to exactly `chips`.
-        axes: Mesh axes that may exceed 1.
-        fix: Field of a plan to the values it may take, e.g. {"pp": ["8"]}.
-        offload: State and activations may move to the host.
-        placement: "framework" (rank layouts it offers) or "all" orders of the axes.
-        clocks: Clock levels are a decision where the chip has them.
-        max_memory: Bytes per chip; max_power: watts of the job; max_step_time: seconds;
-        min_mfu: fraction.
-        time_limit: Seconds of search.
-        train_tokens: Tokens of the whole training run; price_per_chip_hour: money;
-        carbon_intensity: grams of CO2 per kWh.
-    """
+    """A question to the planner; field names are those of a job file and, with dashes, of flags."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    model: str
-    hardware: str = DEFAULT_HARDWARE
-    chips: Whole | None = None
-    batch_tokens: Count | None = None
-    seq_len: Whole | None = None
-    precision: str | None = None
-    job: str = "pretrain"
-    lora_rank: Whole = 16
-    framework: str | None = None
-    era: str | None = None
-    assumptions: str = "calibrated"
-    objective: str = "time"
-    front: tuple[str, ...] = ("time", "energy")
-    chips_exact: bool = False
-    axes: tuple[str, ...] | None = None
-    fix: dict[str, tuple[str, ...]] = {}
-    offload: bool = False
-    placement: str = "framework"
-    clocks: bool = True
-    max_memory: Bytes | None = None
-    max_power: Watts | None = None
-    max_step_time: Seconds | None = None
-    min_mfu: Share | None = None
-    time_limit: Seconds | None = None
-    train_tokens: Count | None = None
-    price_per_chip_hour: Amount | None = None
-    carbon_intensity: Amount | None = None
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tuples(cls, values: Any) -> Any:
+        """Lists, as YAML and flags give them, as the tuples that strict validation wants."""
+        if not isinstance(values, dict):
+            return values
+        lists = {n: values[n] for n in ("front", "axes") if isinstance(values.get(n), list)}
+        return {**values, **{name: tuple(words) for name, words in lists.items()}}
+
+    model: NameOrPath = Field(description="Model of the database, or path of a YAML file.")
+    hardware: NameOrPath = Field(
+        default=DEFAULT_HARDWARE,
+        description="Cluster or chip of the database, or path of a YAML file.",
+    )
+    chips: Whole | None = Field(
+        default=None, description="Chips to plan for; the front also ranges over smaller counts."
+    )
+    batch_tokens: Count | None = Field(
+        default=None, description="Tokens per step; default 4 Mi, rounded to whole sequences."
+    )
+    seq_len: Whole | None = Field(
+        default=None, description="Tokens per sequence; default what the model was trained with."
+    )
+    precision: Annotated[str, choice(PRECISIONS)] | None = Field(
+        default=None, description="Of the matrix multiplications; default the chip's 16-bit format."
+    )
+    job: Annotated[str, choice(JOB_KINDS)] = Field(
+        default="pretrain",
+        description="Train all parameters (pretrain, finetune) or adapters (lora).",
+    )
+    lora_rank: Whole = Field(default=16, description="Rank of the adapters of a lora job.")
+    framework: Annotated[str, choice(sorted(FRAMEWORKS))] | None = Field(
+        default=None,
+        description="Whose memory profile, schedules, layer splits and rank layouts apply; "
+        "default by chip.",
+    )
+    era: Annotated[str, choice(sorted(ERAS))] | None = Field(
+        default=None, description="Software era of the time constants; default the framework's."
+    )
+    assumptions: NameOrPath = Field(
+        default=PRESETS[0],
+        description=f"{', '.join(PRESETS)}, or path of a YAML file of overrides.",
+    )
+    objective: Annotated[str, choice(OBJECTIVES)] = Field(
+        default="time",
+        description="What the best plan minimizes: step time, energy per step, their product "
+        "(edp), or memory per chip.",
+    )
+    front: Annotated[tuple[str, ...], choices(FRONT_OBJECTIVES), AfterValidator(_front)] = Field(
+        default=("time", "energy"),
+        description="Objectives of the Pareto front: time, energy, and memory if wanted.",
+    )
+    chips_exact: bool = Field(default=False, description="The front keeps to exactly `chips`.")
+    axes: Annotated[tuple[str, ...], choices(MESH_AXES)] | None = Field(
+        default=None, description="Mesh axes that may exceed 1; default all."
+    )
+    fix: Annotated[
+        dict[str, tuple[str, ...]], BeforeValidator(_fixes), WithJsonSchema(fix_schema())
+    ] = Field(
+        default={}, description="Fields of the plan and the values that each may take, e.g. pp: 8."
+    )
+    offload: bool = Field(default=False, description="State and activations may move to the host.")
+    placement: Annotated[str, choice(PLACEMENTS)] = Field(
+        default="framework",
+        description="Orders of the axes: the rank layouts of the framework, or all.",
+    )
+    clocks: bool = Field(
+        default=True, description="Clock levels are a decision where the chip has them."
+    )
+    max_memory: Bytes | None = Field(
+        default=None,
+        description="Bytes per chip that a plan may fill; default the framework's share.",
+    )
+    max_power: Watts | None = Field(
+        default=None, description="Mean power of the whole job, in watts."
+    )
+    max_step_time: Seconds | None = Field(default=None, description="Longest step, in seconds.")
+    min_mfu: Share | None = Field(default=None, description="Least MFU, as a fraction.")
+    time_limit: Seconds | None = Field(
+        default=None, description="Seconds of search; default no limit."
+    )
+    train_tokens: Count | None = Field(
+        default=None,
+        description="Tokens of the whole training run; adds days and energy to the answer.",
+    )
+    price_per_chip_hour: Amount | None = Field(
+        default=None, description="Money per chip and hour; adds the price of the run."
+    )
+    carbon_intensity: Amount | None = Field(
+        default=None, description="Grams of CO2 per kWh; adds the CO2 of the run."
+    )
 
 
-def request_from(values: dict[str, Any], origin: str = "") -> Request:
+def request_from(
+    values: dict[str, Any], origin: Origin = ARGUMENTS, needed: tuple[str, ...] = ()
+) -> Request:
     """A validated request.
 
     Args:
         values: Fields of `Request`.
-        origin: File they come from, for messages.
+        origin: Where they come from, for messages.
+        needed: Optional fields that this question cannot do without.
 
     Raises:
-        InputError: One line per mistake, with its path.
+        InputError: One line per mistake, names that are in no database included.
     """
+    problems = []
     try:
-        return Request.model_validate(_tuples(values))
+        request = Request.model_validate(values)
     except ValidationError as error:
-        raise InputError(mistakes(error, origin, tuple(Request.model_fields))) from error
+        problems = mistakes(error, origin.label, Request.model_fields)
+    problems += [
+        f"{origin.label([name])}: is missing" for name in needed if values.get(name) is None
+    ]
+    if problems:
+        lines = problems + unknown_names(values, origin)
+        raise InputError("\n".join(_with_examples(lines, origin)))
+    return request
 
 
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """Lists as YAML and flags give them, as the tuples that strict validation wants."""
-    result = dict(values)
-    for name in ("front", "axes"):
-        if isinstance(result.get(name), list):
-            result[name] = tuple(result[name])
-    if isinstance(result.get("fix"), dict):
-        result["fix"] = {
-            key: tuple(map(_text, value)) if isinstance(value, list | tuple) else (_text(value),)
-            for key, value in result["fix"].items()
-        }
-    return result
+def unknown_names(values: Mapping[str, Any], origin: Origin) -> list[str]:
+    """What is wrong with the records that a faulty question names, one line per mistake."""
+    tried = Attempts(origin, Request.model_fields)
+    for name, load in (("model", model_named), ("hardware", cluster_named)):
+        if isinstance(given := values.get(name), str):
+            tried.attempt(load, given)
+    return tried.problems
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def mistakes(error: ValidationError, origin: str, known: tuple[str, ...]) -> str:
-    """One line per validation error: where, what is wrong, what is near."""
-    import difflib  # noqa: PLC0415  (only when something is wrong)
-
-    lines = []
-    for item in error.errors():
-        path = ".".join(str(part) for part in item["loc"])
-        text = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(path, known, n=1)
-            text = "unknown field" + (f"; did you mean {near[0]!r}?" if near else "")
-        elif item["type"] == "missing":
-            text = "is missing"
-        elif repr(item["input"]) not in text:
-            text = f"{item['input']!r}: {text}"
-        lines.append(f"{origin + ': ' if origin else ''}{path}: {text}")
-    return "\n".join(lines)
+def _with_examples(lines: list[str], origin: Origin) -> list[str]:
+    """Lines about what is missing on a command line, with an example."""
+    examples = {
+        "model": "; name one, e.g. --model llama2-13b (planner models list)",
+        "chips": "; say how many chips to plan for, e.g. --chips 4096",
+    }
+    endings = {f"{origin.label([name])}: is missing": text for name, text in examples.items()}
+    return [line + endings.get(line, "") for line in lines] if origin.dashes else lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,95 +248,41 @@ class Resolved:
     defaults: tuple[tuple[str, str, str], ...]
 
 
-def resolve(request: Request) -> Resolved:
+def resolve(request: Request, origin: Origin = ARGUMENTS) -> Resolved:
     """Loads records, applies defaults, checks what can be checked before any plan.
 
     Raises:
-        InputError: Anything that cannot be used; one clear line.
+        InputError: What cannot be used, one line per mistake.
     """
-    model, cluster = _loaded(request)
-    defaults: list[tuple[str, str, str]] = []
-    if request.hardware == DEFAULT_HARDWARE and "hardware" not in request.model_fields_set:
+    tried = Attempts(origin, Request.model_fields)
+    model = tried.attempt(model_named, request.model)
+    cluster = tried.attempt(cluster_named, request.hardware)
+    if model is None or cluster is None:
+        raise tried.error()
+    chip, defaults = cluster.chip, Defaults()
+    if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
-    framework = _framework(request, cluster, defaults)
-    seq_len = request.seq_len or model.seq_len
-    if request.seq_len is None:
-        defaults.append(("seq-len", f"{seq_len:,}", f"what {model.name} was trained with"))
-    job = Job(
+    framework = framework_of(request.framework, chip, defaults)
+    seq_len = seq_len_of(request.seq_len, model, defaults)
+    sequences = tried.attempt(sequences_of, request.batch_tokens, seq_len, defaults)
+    precision = precision_of(request.precision, chip, defaults)
+    era = era_of(request.era, framework, chip, defaults)
+    assumptions = tried.attempt(assumptions_named, request.assumptions, chip, era, precision)
+    job = tried.attempt(
+        Job,
         model=model,
         seq_len=seq_len,
-        global_batch=_sequences(request, seq_len, defaults),
-        precision=_precision(request, cluster.chip, defaults),
+        global_batch=sequences or 1,
+        precision=precision,
         kind=request.job,
         lora_rank=request.lora_rank,
         framework=framework,
-        era=request.era or ("neuron" if cluster.chip.vendor == "AWS" else framework.era),
+        era=era,
     )
-    if request.era is None:
-        defaults.append(("era", job.era, f"software era of {framework.name}"))
-    _check_choices(request)
-    cost = CostModel.build(job, cluster, _assumptions(request, cluster.chip, job))
+    if job is None or assumptions is None or tried.problems:
+        raise tried.error()
+    cost = CostModel.build(job, cluster, assumptions)
+    tried.add(problems_of(cost, request.fix, request.max_memory))
+    if tried.problems:
+        raise tried.error()
     return Resolved(request=request, cost=cost, defaults=tuple(defaults))
-
-
-def _loaded(request: Request) -> tuple[Model, Cluster]:
-    try:
-        return load_model(request.model), load_cluster(request.hardware)
-    except (ModelError, HardwareError) as error:
-        raise InputError(str(error)) from error
-
-
-def _framework(
-    request: Request, cluster: Cluster, defaults: list[tuple[str, str, str]]
-) -> Framework:
-    if request.framework is not None:
-        return framework_named(request.framework)
-    framework = default_framework(cluster.chip.vendor)
-    defaults.append(("framework", framework.name, f"usual on {cluster.chip.vendor} chips"))
-    return framework
-
-
-def _sequences(request: Request, seq_len: int, defaults: list[tuple[str, str, str]]) -> int:
-    if request.batch_tokens is not None:
-        return sequences_in(request.batch_tokens, seq_len)
-    sequences = max(1, round(DEFAULT_BATCH_TOKENS / seq_len))
-    text = f"{sequences * seq_len:,} tokens = {sequences:,} sequences"
-    defaults.append(("batch-tokens", text, "4 Mi tokens in whole sequences"))
-    return sequences
-
-
-def _precision(request: Request, chip: Chip, defaults: list[tuple[str, str, str]]) -> str:
-    if request.precision is not None:
-        return request.precision
-    precision = next(
-        (dtype for dtype in ("bf16", "fp16", "fp32", "int8") if dtype in chip.peak_flop_per_s),
-        "bf16",
-    )
-    defaults.append(("precision", precision, f"widest matrix format of {chip.name}"))
-    return precision
-
-
-def _assumptions(request: Request, chip: Chip, job: Job) -> Assumptions:
-    base = calibrated(chip, job.era, job.precision)
-    if request.assumptions in PRESETS:
-        return base
-    if not request.assumptions.endswith((".yaml", ".yml")):
-        raise InputError(
-            f"assumptions: {request.assumptions!r} is not one of {', '.join(PRESETS)} nor a "
-            "YAML file of overrides"
-        )
-    changes = read_yaml(Path(request.assumptions))
-    return replace(overridden(base, changes), name=request.assumptions)
-
-
-def _check_choices(request: Request) -> None:
-    """Named choices that pydantic does not know."""
-    allowed = {"objective": OBJECTIVES, "placement": ("framework", "all")}
-    for name, names in allowed.items():
-        if getattr(request, name) not in names:
-            raise InputError(f"{name}: {getattr(request, name)!r} is not one of {', '.join(names)}")
-    fronts = ("time", "energy", "memory")
-    if unknown := [name for name in request.front if name not in fronts]:
-        raise InputError(f"front: {unknown[0]!r} is not one of {', '.join(fronts)}")
-    if request.front[:2] != ("time", "energy"):
-        raise InputError("front: starts with time, energy; memory may follow")

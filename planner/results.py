@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +11,36 @@ import numpy as np
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.traffic import MFU_CONVENTION
+from planner.errors import InfeasibleError, TimeLimitError
+from planner.frozen import freeze, thawed
 from planner.network.placement import Mesh, segments
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
+from planner.version import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
+# What passes a stage of `SolveResult.counts`; with what was dropped and left it adds up to
+# "considered".
+PASSED = ("kept", "searched", "opened", "evaluated")
+
+
+class Shown:
+    """Prints as the command line does, and as HTML in notebooks."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from planner.report.shown import as_text  # noqa: PLC0415  (only to print)
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from planner.report.shown import as_html  # noqa: PLC0415  (only in notebooks)
+
+        return as_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanResult:
+class PlanResult(Shown):
     """One plan and what it costs; SI units in the names.
 
     Attributes:
@@ -36,7 +58,7 @@ class PlanResult:
     """
 
     plan: Plan
-    levels: dict[str, tuple[str, ...]]
+    levels: Mapping[str, tuple[str, ...]]
     step_time_s: float
     energy_per_step_j: float
     energy_low_j: float
@@ -49,9 +71,12 @@ class PlanResult:
     hfu: float
     tokens_per_s: float
     micro_batches: int
-    time_s: dict[str, float]
-    energy_j: dict[str, float]
-    memory_bytes: dict[str, float]
+    time_s: Mapping[str, float] = field(repr=False)
+    energy_j: Mapping[str, float] = field(repr=False)
+    memory_bytes: Mapping[str, float] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "levels", "time_s", "energy_j", "memory_bytes")
 
     @property
     def chips(self) -> int:
@@ -81,9 +106,9 @@ class PlanResult:
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
             "breakdown": {
-                "time_s": self.time_s,
-                "energy_j": self.energy_j,
-                "memory_bytes": self.memory_bytes,
+                "time_s": thawed(self.time_s),
+                "energy_j": thawed(self.energy_j),
+                "memory_bytes": thawed(self.memory_bytes),
             },
         }
 
@@ -225,7 +250,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SolveResult:
+class SolveResult(Shown):
     """The answer of `planner.solve`.
 
     Attributes:
@@ -234,6 +259,8 @@ class SolveResult:
         objective, bound, gap: Its value, a proved lower bound, and their relative distance.
         best: The best plan on exactly the chips asked for, or None.
         front: Non-dominated plans, ascending in time.
+        front_objectives: What they are compared by: time, energy and, if asked, memory.
+        front_complete: Whether the front is proved to be all of it; False after a time limit.
         front_note: What the front ranges over and, for a single point, why it is one.
         why: Sentences on what binds the best plan.
         neighbors: Real evaluations of plans one step away.
@@ -241,8 +268,9 @@ class SolveResult:
         diagnosis: Why no plan fits, if none does.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
-        counts: Candidates considered and dropped on exactly the chips asked for, by kind and
-            reason; front_counts: the same for the smaller chip counts of the front.
+        counts: What was considered, dropped for each reason, left when time ran out, and passed,
+            at each stage of the search that proved `best`, on exactly the chips asked for; see
+            `planner.search.engine.Found`. front_counts: the same for the rest of the front.
         seconds: Wall time of the search.
         job: Resolved job, for display and JSON.
         versions: planner, schema, and the hashes of the databases.
@@ -254,20 +282,38 @@ class SolveResult:
     bound: float | None
     gap: float | None
     best: PlanResult | None
-    front: tuple[PlanResult, ...]
+    front: tuple[PlanResult, ...] = field(repr=False)
+    front_objectives: tuple[str, ...]
+    front_complete: bool
     front_note: str
     why: tuple[str, ...]
-    neighbors: tuple[Neighbor, ...]
+    neighbors: tuple[Neighbor, ...] = field(repr=False)
     run: TrainingRun | None
     diagnosis: Diagnosis | None
     losses: tuple[str, ...]
-    defaults: tuple[tuple[str, str, str], ...]
-    counts: dict[str, dict[str, int]]
+    defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
+    counts: Mapping[str, Mapping[str, int]] = field(repr=False)
     seconds: float
-    job: dict[str, Any]
-    versions: dict[str, str]
-    sources: dict[str, str] = field(default_factory=dict)
-    front_counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    job: Mapping[str, Any]
+    versions: Mapping[str, str] = field(repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "counts", "job", "versions", "sources", "front_counts")
+
+    def require(self) -> PlanResult:
+        """The best plan, for programs that cannot go on without one.
+
+        Raises:
+            InfeasibleError: It is proved that no plan satisfies the constraints.
+            TimeLimitError: The time limit ended the search before it found a plan.
+        """
+        if self.best is not None:
+            return self.best
+        if self.diagnosis is None:
+            raise TimeLimitError("time-limit: it ended the search before any plan was found")
+        raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
@@ -278,10 +324,12 @@ class SolveResult:
             "objective_name": self.objective_name,
             "bound": self.bound,
             "gap": self.gap,
-            "counts": self.counts,
-            "front_counts": self.front_counts,
+            "counts": thawed(self.counts),
+            "front_counts": thawed(self.front_counts),
             "best": self.best.to_dict() if self.best else None,
             "front": [point.to_dict() for point in self.front],
+            "front_objectives": list(self.front_objectives),
+            "front_complete": self.front_complete,
             "front_note": self.front_note,
             "why": list(self.why),
             "neighbors": [neighbor.to_dict() for neighbor in self.neighbors],
@@ -293,20 +341,15 @@ class SolveResult:
                 for name, value, reason in self.defaults
             ],
             "mfu_convention": MFU_CONVENTION,
-            "job": self.job,
+            "job": thawed(self.job),
             "seconds": self.seconds,
-            "versions": self.versions,
-            "sources": self.sources,
+            "versions": thawed(self.versions),
+            "sources": thawed(self.sources),
         }
-
-    def _repr_html_(self) -> str:
-        from planner.report.html import solve_html  # noqa: PLC0415  (only in notebooks)
-
-        return solve_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateResult:
+class EvaluateResult(Shown):
     """The answer of `planner.evaluate`: one plan's cost and whether it fits and can run.
 
     Attributes:
@@ -321,9 +364,12 @@ class EvaluateResult:
     warnings: tuple[str, ...]
     run: TrainingRun | None
     losses: tuple[str, ...]
-    defaults: tuple[tuple[str, str, str], ...]
-    job: dict[str, Any]
-    versions: dict[str, str]
+    defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
+    job: Mapping[str, Any]
+    versions: Mapping[str, str] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "job", "versions")
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
@@ -339,11 +385,6 @@ class EvaluateResult:
                 for name, value, reason in self.defaults
             ],
             "mfu_convention": MFU_CONVENTION,
-            "job": self.job,
-            "versions": self.versions,
+            "job": thawed(self.job),
+            "versions": thawed(self.versions),
         }
-
-    def _repr_html_(self) -> str:
-        from planner.report.html import evaluate_html  # noqa: PLC0415  (only in notebooks)
-
-        return evaluate_html(self)

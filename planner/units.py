@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
 from planner.errors import InputError
+from planner.messages import shown
 
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -20,11 +22,22 @@ _NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:
-        raise InputError(f"{what}: {text!r} is not a number with a unit; write it like {example}")
-    value = float(match.group(1).replace("_", ""))
-    if not math.isfinite(value):
-        raise InputError(f"{what}: {text!r} is not finite; write it like {example}")
-    return value, match.group(2)
+        raise InputError(
+            f"{what}: {shown(text)} is not a number with a unit; write it like {example}"
+        )
+    return float(match.group(1).replace("_", "")), match.group(2)
+
+
+def _scaled_up(value: float, scale: float, text: str, what: str) -> float:
+    """The product of a number and its unit.
+
+    Raises:
+        InputError: It is too large for a floating-point number.
+    """
+    result = value * scale
+    if not math.isfinite(result):
+        raise InputError(f"{what}: {shown(text)} is not a finite number")
+    return result
 
 
 def parse_count(text: str, what: str = "count") -> float:
@@ -33,9 +46,10 @@ def parse_count(text: str, what: str = "count") -> float:
     scale = {**_DECIMAL, **_BINARY}.get(unit)
     if scale is None:
         raise InputError(
-            f"{what}: unknown suffix {unit!r} in {text!r}; allowed: k M G T P Ki Mi Gi Ti Pi"
+            f"{what}: unknown suffix {shown(unit)} in {shown(text)}; "
+            "allowed: k M G T P Ki Mi Gi Ti Pi"
         )
-    return value * scale
+    return _scaled_up(value, scale, text, what)
 
 
 def parse_whole(text: str, what: str = "count") -> int:
@@ -43,7 +57,7 @@ def parse_whole(text: str, what: str = "count") -> int:
     value = parse_count(text, what)
     if value != int(value):
         nearest = max(1, round(value))
-        raise InputError(f"{what}: {text!r} is not a whole number; nearest: {nearest}")
+        raise InputError(f"{what}: {shown(text)} is not a whole number; nearest: {nearest}")
     return int(value)
 
 
@@ -52,16 +66,20 @@ def parse_bytes(text: str, what: str = "memory") -> float:
     value, unit = _split(text, what, "80GB or 74.5GiB")
     scale = {**_DECIMAL, **_BINARY}.get(unit.removesuffix("B"))
     if scale is None or unit.endswith("b"):
-        raise InputError(f"{what}: unknown unit {unit!r} in {text!r}; write 80GB or 74.5GiB")
-    return value * scale
+        raise InputError(
+            f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 80GB or 74.5GiB"
+        )
+    return _scaled_up(value, scale, text, what)
 
 
 def parse_seconds(text: str, what: str = "time") -> float:
     """Seconds: `90`, `90s`, `250ms`, `2h`, `30d`."""
     value, unit = _split(text, what, "90s, 250ms, 2h or 30d")
     if unit not in _SECONDS:
-        raise InputError(f"{what}: unknown unit {unit!r} in {text!r}; allowed: ms s min h d y")
-    return value * _SECONDS[unit]
+        raise InputError(
+            f"{what}: unknown unit {shown(unit)} in {shown(text)}; allowed: ms s min h d y"
+        )
+    return _scaled_up(value, _SECONDS[unit], text, what)
 
 
 def parse_watts(text: str, what: str = "power") -> float:
@@ -69,19 +87,55 @@ def parse_watts(text: str, what: str = "power") -> float:
     value, unit = _split(text, what, "700W or 10MW")
     scale = _DECIMAL.get(unit.removesuffix("W"))
     if scale is None:
-        raise InputError(f"{what}: unknown unit {unit!r} in {text!r}; write 700W or 10MW")
-    return value * scale
+        raise InputError(f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 700W or 10MW")
+    return _scaled_up(value, scale, text, what)
+
+
+_MULTIPLES = [unit for unit in (*_DECIMAL, *_BINARY) if unit]
+_SUFFIXES = {
+    "count": f"({'|'.join(_MULTIPLES)})?",
+    "bytes": f"({'|'.join(_MULTIPLES)})?B?",
+    "seconds": f"({'|'.join(unit for unit in _SECONDS if unit)})?",
+    "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
+}
+
+
+def pattern_of(quantity: str) -> str:
+    """The regular expression, as JSON Schema understands it, of text that is read as a number.
+
+    Args:
+        quantity: count, bytes, seconds or watts; numbers below zero are left out.
+    """
+    number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+    return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"
+
+
+_LARGE = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """`12.3`, `0.0021`, `12,345`: so many digits, never fewer than the whole part has."""
+    if abs(value) >= 10.0**digits - 0.5:
+        return f"{value:,.0f}"
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def _scaled(value: float, unit: str, digits: int) -> str:
     if value == 0:
         return f"0 {unit}"
-    steps = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
-    small = [(1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p")]
-    for scale, prefix in steps + small:
+    for scale, prefix in _LARGE + _SMALL:
         if abs(value) >= scale * (1 - 0.5 * 10.0**-digits):
-            return f"{value / scale:.{digits}g} {prefix}{unit}"
+            return f"{plain(value / scale, digits)} {prefix}{unit}"
     return f"{value:.{digits}g} {unit}"
+
+
+def unit_for(value: float, unit: str) -> tuple[float, str]:
+    """The size and name of the unit that a value is best told in, e.g. (1e6, "MJ")."""
+    for scale, prefix in _LARGE + _SMALL:
+        if abs(value) >= scale:
+            return scale, f"{prefix}{unit}"
+    return 1.0, unit
 
 
 def show_bytes(value: float) -> str:
@@ -90,17 +144,22 @@ def show_bytes(value: float) -> str:
 
 
 def show_seconds(value: float) -> str:
-    """`397 ms`, `1.27 s`, `3.2 h`, `17 d`."""
+    """`397 ms`, `1.27 s`, `3.2 h`, `17 d`, `1,234 d`."""
     if value >= 2 * 86400:
-        return f"{value / 86400:.3g} d"
+        return f"{plain(value / 86400)} d"
     if value >= 2 * 3600:
-        return f"{value / 3600:.3g} h"
-    return _scaled(value, "s", 4) if value < 1000 else f"{value:,.0f} s"
+        return f"{plain(value / 3600)} h"
+    return _scaled(value, "s", 4) if value < 999.95 else f"{value:,.0f} s"
 
 
-def show_joules(value: float) -> str:
+def show_joules(value: float, digits: int = 4) -> str:
     """`2.31 MJ`."""
-    return _scaled(value, "J", 4)
+    return _scaled(value, "J", digits)
+
+
+def show_watt_hours(value: float) -> str:
+    """`64.98 MWh`."""
+    return _scaled(value, "Wh", 4)
 
 
 def show_watts(value: float) -> str:
@@ -109,7 +168,7 @@ def show_watts(value: float) -> str:
 
 
 def show_count(value: float) -> str:
-    """`4,096`, `13.0e9` style counts: thousands separated below a million, else `13 G`."""
+    """`4,096`, `13.02 G`: thousands separated below a million, else a prefix."""
     if value < 1e6 and value == int(value):
         return f"{int(value):,}"
     return _scaled(value, "", 4).strip()
@@ -117,4 +176,9 @@ def show_count(value: float) -> str:
 
 def show_percent(share: float) -> str:
     """A fraction as `43.2 %`."""
-    return f"{100 * share:.3g} %"
+    return f"{plain(100 * share)} %"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 sequence`, `2 sequences`, `1,024 chips`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from planner import InputError
-from planner.files import LARGEST_FILE_BYTES, read_yaml, write_atomically
+from planner.files import (
+    LARGEST_FILE_BYTES,
+    check_writable,
+    read_yaml,
+    write_all,
+    write_atomically,
+)
 
 
 def refused(path: Path) -> str:
@@ -165,3 +171,49 @@ def test_what_is_not_a_regular_file_is_never_replaced(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert written in ("", "text\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_all_files_or_none(tmp_path: Path) -> None:
+    good, bad = tmp_path / "a.txt", tmp_path / "absent" / "b.txt"
+    with pytest.raises(InputError, match="cannot be written"):
+        write_all({good: "a", bad: "b"})
+    assert not list(tmp_path.iterdir())
+    write_all({good: "a", tmp_path / "b.txt": "b"})
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o640)
+    write_atomically(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_what_could_not_be_written_is_found_before(tmp_path: Path) -> None:
+    there = tmp_path / "there.txt"
+    there.write_text("old", encoding="utf-8")
+    check_writable(there, tmp_path / "new.txt")
+    assert there.read_text(encoding="utf-8") == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["there.txt"]
+    with pytest.raises(InputError) as caught:
+        check_writable(there, tmp_path, tmp_path / "absent" / "x", Path("x\0"))
+    assert len(str(caught.value).split("\n")) == 3
+
+
+def test_a_missing_file_suggests_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("a: 1\n", encoding="utf-8")
+    assert refused(tmp_path / "jbo.yaml").endswith("did you mean 'job.yaml'?")
+
+
+@pytest.mark.parametrize("content", ["a: !!bool x\n", "a: !!timestamp x\n", "a: !!int x\n"])
+def test_a_value_that_contradicts_its_tag(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(content, encoding="utf-8")
+    assert "not valid YAML" in refused(path)
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text(f"a: {'[' * 60}{']' * 60}\n", encoding="utf-8")
+    assert "nested deeper than" in refused(path)

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from planner.cli.output import print_json
+from planner.version import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from hardware_db import Chip, Cluster
+    from models_db import Model
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show.")
 hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show.")
 
+_NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
+            "memory GB", "GB/s", "year")  # fmt: skip
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SIXTEEN_BITS = ("bf16", "fp16", "fp32", "fp64")
+_NARROW = ("fp8", "fp4")
 
-def _print_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.table import Table  # noqa: PLC0415  (only for people)
 
-    from planner.report.terminal import console  # noqa: PLC0415
+def _print(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Prints a table with a heading; the first column and numbers are never broken."""
+    from planner.report.tables import print_view, section, table  # noqa: PLC0415
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in header:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
+    view = table(header, rows, right=_NUMBERS, whole=header[:1])
+    print_view(section(title, view), whole_lines=True)
 
 
 def _number(value: object) -> str:
@@ -45,7 +51,8 @@ def _show(
     if as_json:
         fields = ("path", "value", "unit", "kind", "sources", "note")
         numbers = [{field: getattr(row, field) for field in fields} for row in rows]
-        print_json({"name": name, **extra, "numbers": numbers})
+        document = {"schema_version": SCHEMA_VERSION, "name": name}
+        print_json({**document, **extra, "numbers": numbers})
         return
     header: tuple[str, ...] = ("number", "value", "unit", "kind")
     cells: list[tuple[str, ...]] = []
@@ -55,8 +62,12 @@ def _show(
         cells.append((*cell, origin) if sources else cell)
     if sources:
         header = (*header, "source, note")
-    title = f"{name}" + "".join(f"\n{key}: {value}" for key, value in extra.items())
-    _print_table(title, header, cells)
+    shown = {key: value if isinstance(value, str) else ", ".join(value)
+             for key, value in extra.items()}  # fmt: skip
+    title = name + "".join(
+        f"\n{key.replace('_', ' ')}: {words}" for key, words in shown.items() if words
+    )
+    _print(title, header, cells)
 
 
 def _guarded(call: Callable[[], Any]) -> Any:
@@ -78,21 +89,8 @@ def list_models(*, as_json: Json = False) -> None:
 
     loaded = [models_db.load_model(name) for name in models_db.list_models()]
     if as_json:
-        print_json(
-            [
-                {
-                    "name": m.name,
-                    "title": m.title,
-                    "total_parameters": m.total_parameters,
-                    "active_parameters": m.active_parameters,
-                    "layers": m.layers,
-                    "hidden": m.hidden,
-                    "seq_len": m.seq_len,
-                    "aliases": list(m.aliases),
-                }
-                for m in loaded
-            ]
-        )
+        records = [_model_record(model) for model in loaded]
+        print_json({"schema_version": SCHEMA_VERSION, "models": records})
         return
     rows = [
         (
@@ -107,7 +105,13 @@ def list_models(*, as_json: Json = False) -> None:
         for m in loaded
     ]
     header = ("name", "model", "params (1e9)", "active (1e9)", "layers", "hidden", "seq-len")
-    _print_table(f"{len(rows)} models", header, rows)
+    _print(f"{len(rows)} models", header, rows)
+
+
+def _model_record(model: Model) -> dict[str, Any]:
+    fields = ("name", "title", "total_parameters", "active_parameters", "layers", "hidden")
+    record = {field: getattr(model, field) for field in fields}
+    return {**record, "seq_len": model.seq_len, "aliases": list(model.aliases)}
 
 
 @models.command("show")
@@ -126,51 +130,77 @@ def show_model(
 
     model = _guarded(lambda: models_db.load_model(name))
     rows = _guarded(lambda: models_db.describe(name))
-    extra = {"title": model.title, "aliases": ", ".join(model.aliases)}
+    extra = {"title": model.title, "aliases": list(model.aliases)}
     _show(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
 
 @hardware.command("list")
 def list_hardware(*, as_json: Json = False) -> None:
-    """All clusters with their chips and levels."""
+    """All clusters with their levels, and all chips."""
     import hardware_db  # noqa: PLC0415
 
-    loaded = [hardware_db.load_cluster(name) for name in hardware_db.list_clusters()]
+    clusters = [hardware_db.load_cluster(name) for name in hardware_db.list_clusters()]
     if as_json:
-        print_json(
-            {
-                "clusters": [
-                    {
-                        "name": c.name,
-                        "title": c.title,
-                        "chip": c.chip.name,
-                        "node_chips": c.node_chips,
-                        "max_chips": c.max_chips,
-                        "levels": [level.name for level in c.levels],
-                    }
-                    for c in loaded
-                ],
-                "chips": list(hardware_db.list_chips()),
-            }
-        )
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "clusters": [_cluster_record(cluster) for cluster in clusters],
+            "chips": list(hardware_db.list_chips()),
+        }
+        print_json(document)
         return
-    rows = [
-        (
-            c.name,
-            c.chip.name,
-            f"{max(c.chip.peak_flop_per_s.values()) / 1e12:,.4g}",
-            f"{c.chip.memory_bytes / 1e9:,.4g}",
-            ", ".join(
-                f"{level.name} {level.bandwidth_bytes_per_s / 1e9:,.4g}" for level in c.levels
-            ),
-            f"{c.max_chips:,}",
-        )
-        for c in loaded
-    ]
-    header = ("cluster", "chip", "peak TFLOP/s", "memory GB", "levels (GB/s per chip)", "max chips")
-    _print_table(f"{len(rows)} clusters", header, rows)
-    names = ", ".join(hardware_db.list_chips())
-    _print_table(f"Chips (a chip name stands for its default cluster): {names}", (), [])
+    rows = [(c.name, c.chip.name, _levels(c), f"{c.max_chips:,}") for c in clusters]
+    header = ("cluster", "chip", "levels: GB/s per chip and direction", "max chips")
+    _print(f"{len(rows)} clusters", header, rows)
+    chips = [hardware_db.load_chip(name) for name in hardware_db.list_chips()]
+    _print(
+        f"\n{len(chips)} chips; the name of a chip stands for its default cluster",
+        ("chip", "year", "peak TFLOP/s", "memory GB", "GB/s", "default cluster"),
+        [_chip_row(chip) for chip in chips],
+    )
+
+
+def _cluster_record(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "name": cluster.name,
+        "title": cluster.title,
+        "chip": cluster.chip.name,
+        "node_chips": cluster.node_chips,
+        "max_chips": cluster.max_chips,
+        "levels": [level.name for level in cluster.levels],
+        "peak_flop_per_s": dict(cluster.chip.peak_flop_per_s),
+        "memory_bytes": cluster.chip.memory_bytes,
+    }
+
+
+def _levels(cluster: Cluster) -> str:
+    from planner.units import plain  # noqa: PLC0415
+
+    return ", ".join(
+        f"{level.name} {plain(level.bandwidth_bytes_per_s / 1e9, 4)}" for level in cluster.levels
+    )
+
+
+def _chip_row(chip: Chip) -> tuple[str, ...]:
+    from planner.units import plain  # noqa: PLC0415
+
+    return (
+        chip.name,
+        chip.year,
+        _peaks(chip),
+        plain(chip.memory_bytes / 1e9, 4),
+        plain(chip.memory_bandwidth_bytes_per_s / 1e9),
+        chip.default_cluster,
+    )
+
+
+def _peaks(chip: Chip) -> str:
+    """Dense peaks of the widest format that training uses and of the narrow ones, with names."""
+    from planner.units import plain  # noqa: PLC0415
+
+    peaks = chip.peak_flop_per_s
+    widest = [dtype for dtype in _SIXTEEN_BITS if dtype in peaks][:1]
+    names = [*widest, *(dtype for dtype in _NARROW if dtype in peaks)]
+    return ", ".join(f"{dtype} {plain(peaks[dtype] / 1e12)}" for dtype in names)
 
 
 @hardware.command("show")
@@ -188,13 +218,30 @@ def show_hardware(
     import hardware_db  # noqa: PLC0415
 
     rows = _guarded(lambda: hardware_db.describe(name))
-    _show(name, list(rows), sources=sources, as_json=as_json, extra={})
+    _show(name, list(rows), sources=sources, as_json=as_json, extra=_labels_of(name))
 
 
-def schema(
+def _labels_of(name: str) -> dict[str, Any]:
+    """What a record is called; of a cluster and a chip with one name, the cluster."""
+    import hardware_db as db  # noqa: PLC0415
+
+    records: tuple[tuple[tuple[str, ...], Callable[[str], Any]], ...] = (
+        (db.list_clusters(), db.load_cluster),
+        (db.list_chips(), db.load_chip),
+        (db.list_calibrations(), db.load_calibration),
+        (db.list_references(), db.load_reference),
+    )
+    load = next((load for names, load in records if name in names), db.load_cluster)
+    return {"title": load(name).title}
+
+
+def schema(  # the flag is there because every command takes it
     name: Annotated[
-        str | None, typer.Argument(help="chip, cluster, calibration, model, job or plan.")
+        str | None,
+        typer.Argument(help="chip, cluster, calibration, model, job, plan or assumptions."),
     ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Accepted; it is JSON anyway.")] = True,
 ) -> None:
     """JSON Schemas of the YAML files, for editors and checks (always JSON).
 
@@ -203,7 +250,9 @@ def schema(
     """
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
+    from planner.assumptions import changes_schema  # noqa: PLC0415
     from planner.errors import InputError  # noqa: PLC0415
+    from planner.messages import not_one_of  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 
@@ -212,10 +261,12 @@ def schema(
         **models_db.json_schemas(),
         "job": Request.model_json_schema(),
         "plan": PlanFile.model_json_schema(),
+        "assumptions": changes_schema(),
     }
+    schemas = {name: {"$schema": _DIALECT, **schema} for name, schema in schemas.items()}
     if name is None:
         print_json(schemas)
     elif name in schemas:
         print_json(schemas[name])
     else:
-        raise InputError(f"schema: {name!r} is not one of {', '.join(sorted(schemas))}")
+        raise InputError(f"schema: {not_one_of(name, sorted(schemas))}")

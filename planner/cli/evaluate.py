@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from planner.cli.output import print_json
+from planner.cli.output import number, print_json
 
 
 def evaluate(
@@ -17,21 +17,28 @@ def evaluate(
         str | None, typer.Option(help="Another cluster or chip than the file's.")
     ] = None,
     precision: Annotated[str | None, typer.Option(help="Another precision.")] = None,
-    framework: Annotated[str | None, typer.Option(help="Another framework.")] = None,
+    framework: Annotated[
+        str | None, typer.Option(help="Another framework, with its own era.")
+    ] = None,
+    era: Annotated[str | None, typer.Option(help="Another software era.")] = None,
     assumptions: Annotated[
         str | None, typer.Option(help="Preset, or YAML file of overrides.")
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option(help="Bytes per chip a plan may fill, e.g. 72GB.")
+        str | None,
+        typer.Option(
+            help="Bytes per chip a plan may fill, e.g. 72GB (default: the file's, or the "
+            "framework's share of the chip)."
+        ),
     ] = None,
     train_tokens: Annotated[
         str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
     ] = None,
     price_per_chip_hour: Annotated[
-        float | None, typer.Option(help="Adds the price of the run.")
+        str | None, typer.Option(help="Adds the price of the run.")
     ] = None,
     carbon_intensity: Annotated[
-        float | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")
+        str | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -42,23 +49,28 @@ def evaluate(
 
       planner evaluate plan.yaml --hardware h200-sxm5-141 --json
     """
-    from planner.api import evaluate as evaluate_file  # noqa: PLC0415  (numpy; not for --help)
+    from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.planfile import read_plan_file  # noqa: PLC0415
+    from planner.request import resolve  # noqa: PLC0415
 
     flags = {
         "hardware": hardware,
         "precision": precision,
         "framework": framework,
+        "era": era,
         "assumptions": assumptions,
         "max_memory": max_memory,
         "train_tokens": train_tokens,
-        "price_per_chip_hour": price_per_chip_hour,
-        "carbon_intensity": carbon_intensity,
+        "price_per_chip_hour": number(price_per_chip_hour),
+        "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    result = evaluate_file(plan_file, **asked)
+    request, plan, origin = read_plan_file(plan_file, asked, flags=True)
+    result = evaluate_plan(resolve(request, origin), plan)
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.terminal import console, evaluate_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.terminal import evaluate_view  # noqa: PLC0415
 
-    console().print(evaluate_view(result))
+    print_view(evaluate_view(result))

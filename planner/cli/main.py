@@ -6,15 +6,22 @@ Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan,
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from planner.cli import databases, doctor, evaluate, solve
-from planner.errors import PlannerError
+from planner.errors import InputError, PlannerError
+from planner.messages import printable
 from planner.version import __version__
+
+# Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
+_UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="planner",
@@ -64,22 +71,84 @@ def _root(
 
 
 def main() -> None:
-    """Runs the command line and turns errors into one line and an exit code."""
+    """Runs the command line and turns errors into one line each and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the character gets "?"
+    sys.exit(_guarded(sys.argv[1:]))
+
+
+def _guarded(arguments: list[str]) -> int:
+    """The exit code of a command; whatever it raises on purpose is said on standard error."""
     try:
-        app()
+        code = _run(arguments)
+        sys.stdout.flush()
     except PlannerError as error:
-        for line in str(error).splitlines():
-            print(f"error: {line}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        code = error.exit_code
+        _say(*(f"error: {printable(line)}" for line in str(error).split("\n")))
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        code = 130
+        _say("interrupted")
+    except BrokenPipeError:  # `planner ... | head`: the reader has seen enough
+        code = 0
+        _drop_output()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        code = InputError.exit_code
+        _drop_output()
+        _say(f"error: standard output: cannot be written ({(error.strerror or '?').lower()})")
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    """Parses and runs a command.
+
+    Typer's own way of running commands hides interruptions and broken pipes from its caller; only
+    the completion of words in shells needs it.
+
+    Raises:
+        InputError: The command line cannot be parsed.
+    """
+    if "_PLANNER_COMPLETE" in os.environ:
+        app()
+    try:
+        command = get_command(app)
+        with command.make_context("planner", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            return 0
+        raise InputError(_usage(error)) from error
+    except SystemExit as done:  # Rich ends the program when its reader has gone
+        if isinstance(done.__context__, BrokenPipeError):
+            raise done.__context__ from None
+        raise
+    return 0
+
+
+def _usage(error: Any) -> str:
+    """A mistake on the command line in one line, with where to read more."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    path = error.ctx.command_path if error.ctx is not None else "planner"
+    return f"{message} (see {path} --help)"
+
+
+def _say(*lines: str) -> None:
+    with contextlib.suppress(OSError):
+        for line in lines:
+            print(line, file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Lets what is left in the buffer of standard output go nowhere when the program ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,16 @@ Progress = Callable[[str, int, int], None]
 _QUIET_S = 0.7
 
 
+def number(text: str | None) -> float | str | None:
+    """The number in a flag without a unit; text that is none, for the validation to refuse."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def print_json(fields: Any) -> None:
     """One JSON document; NaN and infinity are bugs and raise."""
     print(json.dumps(fields, indent=2, allow_nan=False))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.cli.output import print_json, progress_bar
+from planner.cli.output import number, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from planner.messages import Origin
+    from planner.request import Request
+    from planner.results import PlanResult, SolveResult
 
 _JOB = "Job"
 _SEARCH = "Search"
@@ -64,19 +69,28 @@ def solve(
         str | None, _option("Preset, or YAML file of overrides (default: calibrated).", _JOB)
     ] = None,
     objective: Annotated[
-        str | None, _option("What the best plan minimizes: time, energy, edp or memory.", _SEARCH)
+        str | None,
+        _option(
+            "What the best plan minimizes: time, energy, edp or memory (default: time).", _SEARCH
+        ),
     ] = None,
     front: Annotated[
-        str | None, _option("Objectives of the front: time,energy or time,energy,memory.", _SEARCH)
+        str | None,
+        _option(
+            "Objectives of the front: time,energy or time,energy,memory (default: time,energy).",
+            _SEARCH,
+        ),
     ] = None,
     chips_exact: Annotated[
         bool | None,
-        typer.Option(
-            "--chips-exact", help="No smaller chip counts on the front.", rich_help_panel=_SEARCH
+        _option(
+            "No smaller chip counts on the front (default: they are).",
+            _SEARCH,
+            "--chips-exact/--no-chips-exact",
         ),
     ] = None,
     axes: Annotated[
-        str | None, _option("Mesh axes that may exceed 1, e.g. fsdp,tp.", _SEARCH)
+        str | None, _option("Mesh axes that may exceed 1, e.g. fsdp,tp (default: all).", _SEARCH)
     ] = None,
     fix: Annotated[
         list[str] | None,
@@ -88,20 +102,33 @@ def solve(
     ] = None,
     offload: Annotated[
         bool | None,
-        typer.Option(
-            "--offload", help="State and activations may move to the host.", rich_help_panel=_SEARCH
+        _option(
+            "State and activations may move to the host (default: they stay).",
+            _SEARCH,
+            "--offload/--no-offload",
         ),
     ] = None,
     placement: Annotated[
         str | None,
-        _option("Orders of the axes: framework (its rank layouts) or all.", _SEARCH),
+        _option(
+            "Orders of the axes: framework (its rank layouts) or all (default: framework).", _SEARCH
+        ),
     ] = None,
-    no_clocks: Annotated[
-        bool | None, typer.Option("--no-clocks", help="Full clock only.", rich_help_panel=_SEARCH)
+    clocks: Annotated[
+        bool | None,
+        _option(
+            "Clock levels are a decision where the chip has them, or full clock only (default: "
+            "they are).",
+            _SEARCH,
+            "--clocks/--no-clocks",
+        ),
     ] = None,
     time_limit: Annotated[
         str | None,
-        _option("Stop the search after this long, e.g. 10s; the bound stays valid.", _SEARCH),
+        _option(
+            "Stop the search after this long, e.g. 10s; the bound stays valid (default: no limit).",
+            _SEARCH,
+        ),
     ] = None,
     max_memory: Annotated[
         str | None,
@@ -113,15 +140,13 @@ def solve(
         str | None, _option("Mean power of the whole job, e.g. 10MW.", _LIMITS)
     ] = None,
     max_step_time: Annotated[str | None, _option("Longest step, e.g. 2s.", _LIMITS)] = None,
-    min_mfu: Annotated[float | None, _option("Least MFU as a fraction, e.g. 0.4.", _LIMITS)] = None,
+    min_mfu: Annotated[str | None, _option("Least MFU as a fraction, e.g. 0.4.", _LIMITS)] = None,
     train_tokens: Annotated[
         str | None, _option("Tokens of the whole run: adds days and MWh, e.g. 2e12.", _RUN)
     ] = None,
-    price_per_chip_hour: Annotated[
-        float | None, _option("Adds the price of the run.", _RUN)
-    ] = None,
+    price_per_chip_hour: Annotated[str | None, _option("Adds the price of the run.", _RUN)] = None,
     carbon_intensity: Annotated[
-        float | None, _option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
+        str | None, _option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
     ] = None,
     output: Annotated[
         Path | None, _option("Write the best plan as a YAML file.", _OUTPUT, "-o", "--output")
@@ -164,15 +189,15 @@ def solve(
         "fix": _fixes(fix),
         "offload": offload,
         "placement": placement,
-        "clocks": None if no_clocks is None else not no_clocks,
+        "clocks": clocks,
         "time_limit": time_limit,
         "max_memory": max_memory,
         "max_power": max_power,
         "max_step_time": max_step_time,
-        "min_mfu": min_mfu,
+        "min_mfu": number(min_mfu),
         "train_tokens": train_tokens,
-        "price_per_chip_hour": price_per_chip_hour,
-        "carbon_intensity": carbon_intensity,
+        "price_per_chip_hour": number(price_per_chip_hour),
+        "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _run(job_file, asked, output, pareto, as_json=as_json)
@@ -185,15 +210,19 @@ def _names(text: str | None) -> list[str] | None:
 def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
     """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
     from planner.errors import InputError  # noqa: PLC0415
+    from planner.messages import shown  # noqa: PLC0415
 
     if not texts:
         return None
-    fixes = {}
+    fixes: dict[str, list[str]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
-        if not equals or not values:
-            raise InputError(f"fix: {text!r} is not of the form FIELD=VALUES, e.g. pp=8")
-        fixes[name.strip().replace("-", "_")] = [value.strip() for value in values.split(",")]
+        field = name.strip().replace("-", "_")
+        if not field or not equals or not values:
+            raise InputError(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
+        if field in fixes:
+            raise InputError(f"fix: {field} is given twice; write all values at once: {field}=1,2")
+        fixes[field] = [value.strip() for value in values.split(",")]
     return fixes
 
 
@@ -205,39 +234,74 @@ def _run(
     *,
     as_json: bool,
 ) -> None:
+    """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
     from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
-    from planner.files import read_yaml  # noqa: PLC0415
-    from planner.report.front_file import write_front, writer_for  # noqa: PLC0415
-    from planner.request import request_from  # noqa: PLC0415
 
-    fields = read_yaml(job_file) if job_file is not None else {}
-    request = request_from({**fields, **asked}, str(job_file) if job_file else "")
-    if pareto is not None:
-        writer_for(pareto)
+    request, origin = _question(job_file, asked)
+    _check_outputs(output, pareto)
     with progress_bar(wanted=not as_json) as on_progress:
-        result = solve_request(request, on_progress)
+        result = solve_request(request, on_progress, origin)
+    _write(request, result, output, pareto)
     if as_json:
         print_json(result.to_dict())
     else:
-        from planner.report.terminal import console, solve_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.terminal import solve_view  # noqa: PLC0415
 
-        console().print(solve_view(result))
-    if result.best is not None and output is not None:
-        _write_plan(request, result, output)
-    if result.front and pareto is not None:
-        write_front(pareto, result)
+        print_view(solve_view(result))
     if result.best is None:
         raise typer.Exit(3 if result.status == "infeasible" else 4)
 
 
-def _write_plan(request: Any, result: Any, output: Path) -> None:
-    from planner.files import write_atomically  # noqa: PLC0415
+def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
+    """The request of a job file and flags, and which of them its fields come from."""
+    from planner.files import read_yaml  # noqa: PLC0415
+    from planner.messages import Origin  # noqa: PLC0415
+    from planner.records import located  # noqa: PLC0415
+    from planner.request import request_from  # noqa: PLC0415
+
+    fields = {} if job_file is None else located(read_yaml(job_file), job_file)
+    origin = Origin(
+        file="" if job_file is None else str(job_file), arguments=frozenset(asked), dashes=True
+    )
+    return request_from({**fields, **asked}, origin, needed=("chips",)), origin
+
+
+def _check_outputs(output: Path | None, pareto: Path | None) -> None:
+    """Finds out before the search whether its answer can be written."""
+    from planner.errors import InputError  # noqa: PLC0415
+    from planner.files import check_writable  # noqa: PLC0415
+
+    if pareto is not None:
+        from planner.report.front_file import writer_for  # noqa: PLC0415
+
+        writer_for(pareto)
+    wanted = [path for path in (output, pareto) if path is not None]
+    check_writable(*wanted)
+    if len({path.resolve() for path in wanted}) < len(wanted):
+        raise InputError(f"pareto: {pareto} is the file of --output too; name another")
+
+
+def _write(request: Request, result: SolveResult, output: Path | None, pareto: Path | None) -> None:
+    """Writes the files that were asked for: all of them or none."""
+    from planner.files import write_all  # noqa: PLC0415
+
+    texts = {}
+    if result.best is not None and output is not None:
+        texts[output] = _plan_text(request, result, result.best, output)
+    if result.front and pareto is not None:
+        from planner.report.front_file import writer_for  # noqa: PLC0415
+
+        texts[pareto] = writer_for(pareto)(result)
+    write_all(texts)
+
+
+def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import mesh_words  # noqa: PLC0415
     from planner.request import resolve  # noqa: PLC0415
     from planner.units import show_bytes, show_joules, show_percent, show_seconds  # noqa: PLC0415
 
-    best = result.best
     comments = [
         f"{result.job['model']} on {best.chips:,} x {result.job['chip']}: {mesh_words(best.plan)}",
         f"{result.status}: {show_seconds(best.step_time_s)} per step, "
@@ -245,4 +309,4 @@ def _write_plan(request: Any, result: Any, output: Path) -> None:
         f"{show_joules(best.energy_per_step_j)} per step",
         f"evaluate again with: planner evaluate {output.name}",
     ]
-    write_atomically(output, plan_text(resolve(request), best.plan, comments))
+    return plan_text(resolve(request), best.plan, comments, output.parent)

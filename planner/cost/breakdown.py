@@ -6,21 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.energy import Energy, split_energy
-from planner.cost.layout import StageClasses
 from planner.cost.memory import MEMORY_PARTS, Memory
-from planner.cost.parameters import LocalParameters
-from planner.cost.step import LayerCost, StepCost, StepInputs
+from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, slowest_class
 from planner.cost.terms import LayerTerms
 from planner.cost.traffic import (
     Traffic,
-    forward_flop_per_token,
     model_flop_per_token,
+    repeated_flop_per_token,
     traffic,
 )
-from planner.network.collectives import GroupCosts
-from planner.plan import FULL, FloatArray, PlanTable
+from planner.plan import FloatArray
 
 TIME_PARTS = (
     "compute",
@@ -91,14 +89,11 @@ class Breakdown:
 class Evaluated:
     """The intermediate results that a breakdown is made from; see `planner.cost.evaluate`."""
 
-    plans: PlanTable
-    stages: StageClasses
-    local: LocalParameters
-    nets: dict[str, GroupCosts]
-    m: FloatArray
+    columns: Columns
     memory: Memory
     layers: LayerTerms
     costs: tuple[LayerCost | None, LayerCost | None]
+    stages: list[StageCost]
     inputs: StepInputs
     step: StepCost
 
@@ -107,23 +102,16 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
     """The parts of n evaluated plans."""
     time = x.step.time[:, 0]
     chips = x.inputs.chips[:, 0]
-    flat = LocalParameters(**{name: getattr(x.local, name)[:, 0] for name in x.local.__slots__})
-    moved = traffic(
-        model,
-        x.plans,
-        flat,
-        {name: net.flat() for name, net in x.nets.items()},
-        x.m[:, 0],
-    )
+    moved = traffic(model, x.columns)
     network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
     total = x.step.energy[:, 0]
     energy = split_energy(model, chips, network_w, time, x.step.busy[:, 0], total, moved)
     tokens = model.job.batch_tokens / time
     needed = tokens * model_flop_per_token(model.job, model.shapes)
     peak = chips * peak_flop_per_s(model)
-    again = np.where(x.plans.recompute == FULL, forward_flop_per_token(model.job, model.shapes), 0)
+    again = tokens * repeated_flop_per_token(model, x.columns)
     binding = x.memory.binding_stage
-    rows = np.arange(len(x.plans))
+    rows = np.arange(len(time))
     return Breakdown(
         step_time_s=time,
         time_parts=_time_parts(model, x),
@@ -135,10 +123,10 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
         host_memory_bytes=x.memory.host_peak,
         tokens_per_s=tokens,
         mfu=needed / peak,
-        hfu=(needed + model.job.batch_tokens / time * again) / peak,
+        hfu=(needed + again) / peak,
         flop=moved.flop,
         wire_bytes=_by_level(model, moved),
-        micro_batches=x.m[:, 0],
+        micro_batches=x.inputs.m[:, 0],
     )
 
 
@@ -160,22 +148,23 @@ def peak_flop_per_s(model: CostModel) -> float:
 def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     """Seconds by cause as the slowest stage sees them; see `planner.cost.step`."""
     a, step, inputs = model.assumptions, x.step, x.inputs
-    rows = np.arange(len(x.plans))
-    which = step.slowest_class[:, 0]
+    layout = x.columns.stages
+    rows = np.arange(len(step.time))
+    which = slowest_class(x.stages, inputs)[:, 0]
 
     def here(table: FloatArray) -> FloatArray:
         return np.asarray(table[rows, which if table.shape[1] > 1 else 0])
 
-    parts = {name: np.zeros(len(x.plans)) for name in TIME_PARTS}
+    parts = {name: np.zeros(len(rows)) for name in TIME_PARTS}
     kinds = (
-        (x.stages.dense, x.layers.dense, x.costs[0]),
-        (x.stages.moe, x.layers.moe, x.costs[1]),
+        (layout.dense, x.layers.dense, x.costs[0]),
+        (layout.moe, x.layers.moe, x.costs[1]),
     )
     for counts, times, cost in kinds:
         if times is None or cost is None:
             continue
         layers = here(counts)
-        plain = np.zeros(len(x.plans))
+        plain = np.zeros(len(rows))
         for cause, part in times.parts.items():
             parts[_CAUSES[cause]] = parts[_CAUSES[cause]] + layers * here(part)
             plain = plain + here(part)
@@ -183,8 +172,8 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
         parts["memory_bound"] = parts["memory_bound"] + layers * accumulate
         exposed = here(cost.total) - plain - accumulate
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
-    parts["memory_bound"] += here(x.stages.first) * inputs.ends.embedding[:, 0]
-    parts["compute"] += here(x.stages.last) * inputs.ends.head[:, 0]
+    parts["memory_bound"] += here(layout.first) * inputs.ends.embedding[:, 0]
+    parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
     m = inputs.m[:, 0]
     parts = {name: m * part for name, part in parts.items()}
     parts["host"] += m * a.micro_batch_s + a.step_s

@@ -90,6 +90,24 @@ def sharded_layer_s(a: Assumptions, layer: FloatArray, collective: FloatArray) -
     return smooth_max(layer + (1 - a.zero3_overlap) * collective, collective, 6)
 
 
+def idle_backward_s(
+    layer: FloatArray, collective: FloatArray, sharded: FloatArray, backward: FloatArray
+) -> FloatArray:
+    """Seconds of a layer's backward pass in which its own collectives leave the network idle.
+
+    Backward less the t + c - T seconds of collectives that hide behind the layer. Since only this
+    hides the reduction of the step, T minus what it hides never falls when kernels, collectives or
+    the network get slower.
+
+    Args:
+        layer: t, both passes with gradient accumulation.
+        collective: c.
+        sharded: T, from `sharded_layer_s`.
+        backward: The part of t.
+    """
+    return np.maximum(backward - ((layer + collective) - sharded), 0.0)
+
+
 def step_collective_s(
     a: Assumptions, nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray
 ) -> FloatArray:
@@ -125,6 +143,30 @@ def _reduction_s(
     return np.where(sharding == ZERO3, across + across_hops / shard.size, once)
 
 
+def owned_parameters(
+    nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray
+) -> FloatArray:
+    """Parameters whose optimizer state a chip keeps and updates.
+
+    Args:
+        nets: Groups; their sizes are the shards.
+        sharding: Codes.
+        dense, experts: Parameters of the stage on the chip before data-parallel sharding.
+    """
+
+    def shards(shard: GroupCosts, data: GroupCosts) -> FloatArray:
+        whole = np.where(sharding == DDP, 1.0, data.size)
+        return np.where(sharding == ZERO3, shard.size, whole)
+
+    owned: FloatArray = dense / shards(nets.shard, nets.data)
+    if not np.any(experts):
+        return owned
+    return owned + experts / shards(nets.expert_shard, nets.expert_data)
+
+
 def exposed_s(a: Assumptions, collective: FloatArray, backward: FloatArray) -> FloatArray:
-    """What the backward pass of the last micro-batch does not hide: c - ov min(c, 0.9 t_b)."""
+    """What the backward pass of the last micro-batch does not hide: c - ov min(c, 0.9 t_b).
+
+    `backward` is its part without collectives of its own (`idle_backward_s`).
+    """
     return collective - a.dp_overlap * np.minimum(collective, a.dp_window * backward)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown
-from planner.cost.context import CostModel, mesh_of, networks
-from planner.cost.data_parallel import DataNets
+from planner.cost.columns import (
+    Columns,
+    columns_of,
+    micro_batches,
+    parameters_on_chip,
+    stage_choices,
+)
+from planner.cost.context import CostModel
 from planner.cost.energy import extra_w, standing_w
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import (
@@ -17,15 +22,14 @@ from planner.cost.memory import (
     activation_bytes,
     memory,
     saved_bytes,
-    shards,
     stage_parameters,
-    trained_share,
 )
-from planner.cost.parameters import LocalParameters, local_parameters
+from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.step import LayerCost, StageCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
     LayerTerms,
+    data_nets,
     end_terms,
     layer_cost,
     layer_terms,
@@ -33,33 +37,7 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
-from planner.network.collectives import GroupCosts
-from planner.plan import ZERO_BUBBLE, BoolArray, FloatArray, IntArray, PlanTable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """A plan table with what is derived from it before any cost.
-
-    Attributes:
-        plans: n plans.
-        stages: Their stage classes, (n, s).
-        local: Parameters per chip before data-parallel sharding, (n, 1) each.
-        parameters: The same for every stage class, (n, s): dense, experts.
-        nets: Costs of the groups, (n, 1) each.
-        m: (n, 1) micro-batches per step.
-        recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages.
-    """
-
-    plans: PlanTable
-    stages: StageClasses
-    local: LocalParameters
-    parameters: tuple[FloatArray, FloatArray]
-    nets: dict[str, GroupCosts]
-    m: FloatArray
-    recompute: IntArray
-    sharding: IntArray
-    clock: FloatArray
+from planner.plan import GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +47,6 @@ class Totals:
     step_time_s: FloatArray
     energy_j: FloatArray
     memory_bytes: FloatArray
-
-
-def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:
-    """(n,) micro-batches per step: global batch / (dp * fsdp * micro_batch)."""
-    return model.job.global_batch / (plans.data_ranks * plans.micro_batch)
 
 
 def evaluate_table(model: CostModel, plans: PlanTable) -> Breakdown:
@@ -99,79 +72,17 @@ def _evaluated(model: CostModel, plans: PlanTable) -> Evaluated:
     x = columns_of(model, plans)
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
+    stages = _stage_costs(model, x, costs)
     inputs = _step_inputs(model, x)
     return Evaluated(
-        plans=plans,
-        stages=x.stages,
-        local=x.local,
-        nets=x.nets,
-        m=x.m,
+        columns=x,
         memory=_memory(model, plans, x.stages, x.local, x.parameters),
         layers=layers,
         costs=costs,
-        inputs=inputs,
-        step=step_cost(model.assumptions, _stage_costs(model, x, costs), inputs),
-    )
-
-
-def columns_of(model: CostModel, plans: PlanTable) -> Columns:
-    """Everything that precedes the costs of a plan table."""
-    stages = stage_classes(plans, model.job.model)
-    recompute, sharding, clock = _stage_choices(plans, stages)
-    local = _local(model, plans)
-    return Columns(
-        plans=plans,
         stages=stages,
-        local=local,
-        parameters=stage_parameters(model.job, plans, stages, local),
-        nets={
-            name: costs.take(np.arange(len(plans))[:, None])
-            for name, costs in networks(model, mesh_of(plans)).items()
-        },
-        m=micro_batches(model, plans)[:, None],
-        recompute=recompute,
-        sharding=sharding,
-        clock=clock,
+        inputs=inputs,
+        step=step_cost(model.assumptions, stages, inputs),
     )
-
-
-def _stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, IntArray, FloatArray]:
-    """Recompute, sharding and clock: (n, 1), or (n, s) where stages may differ."""
-    columns = (plans.recompute[:, None], plans.sharding[:, None], plans.clock[:, None])
-    if plans.stages is None:
-        return columns
-    explicit = plans.stages.layers >= 0
-    width = stages.count.shape[1] - explicit.shape[1]
-    listed = (plans.stages.recompute, plans.stages.sharding, plans.stages.clock)
-
-    def merged(column: Any, table: Any) -> FloatArray:
-        wide = np.pad(np.where(explicit, table, column), ((0, 0), (0, max(width, 0))))
-        tail = np.arange(wide.shape[1])[None, :] >= explicit.shape[1]
-        return np.where(tail, column, wide)[:, : stages.count.shape[1]]
-
-    recompute, sharding, clock = (
-        merged(column, table) for column, table in zip(columns, listed, strict=True)
-    )
-    return recompute.astype(np.int64), sharding.astype(np.int64), clock
-
-
-def memory_table(model: CostModel, plans: PlanTable, stages: StageClasses | None = None) -> Memory:
-    """Bytes per chip of every stage class of every plan; needs no network.
-
-    Args:
-        model: Job and framework.
-        plans: n plans.
-        stages: Other stage classes than the plans' own.
-    """
-    stages = stages or stage_classes(plans, model.job.model)
-    local = _local(model, plans)
-    parameters = stage_parameters(model.job, plans, stages, local)
-    return _memory(model, plans, stages, local, parameters)
-
-
-def _local(model: CostModel, plans: PlanTable) -> LocalParameters:
-    tp, ep = plans.tp[:, None], plans.ep[:, None]
-    return local_parameters(model.job.model, tp, ep, model.vocab_multiple)
 
 
 def _memory(
@@ -181,7 +92,7 @@ def _memory(
     local: LocalParameters,
     parameters: tuple[FloatArray, FloatArray],
 ) -> Memory:
-    recompute, sharding, _ = _stage_choices(plans, stages)
+    recompute, sharding, _ = stage_choices(plans, stages)
     return memory(
         model.job,
         model.shapes,
@@ -194,6 +105,20 @@ def _memory(
         sharding=sharding,
         fused=model.assumptions.fused_attention,
     )
+
+
+def memory_table(model: CostModel, plans: PlanTable, stages: StageClasses | None = None) -> Memory:
+    """Bytes per chip of every stage class of every plan; needs no network.
+
+    Args:
+        model: Job and framework.
+        plans: n plans.
+        stages: Other stage classes than the plans' own.
+    """
+    stages = stages or stage_classes(plans, model.job.model)
+    local = parameters_on_chip(model, plans)
+    parameters = stage_parameters(model.job, plans, stages, local)
+    return _memory(model, plans, stages, local, parameters)
 
 
 def _layer_terms(model: CostModel, x: Columns) -> LayerTerms:
@@ -228,18 +153,6 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(**columns, saved_bytes=(saved[0], saved[1]))  # type: ignore[arg-type]
-
-
-def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
-    """The groups that data parallelism uses."""
-    return DataNets(
-        shard=nets["shard"],
-        replica=nets["replica"],
-        data=nets["data"],
-        expert_shard=nets["expert_shard"],
-        expert_replica=nets["expert_replica"],
-        expert_data=nets["expert_data"],
-    )
 
 
 def _layer_costs(
@@ -281,6 +194,7 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         pp=plans.pp[:, None],
         v=plans.interleave[:, None],
         zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
+        gpipe=(plans.schedule == GPIPE)[:, None],
         chips=chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
@@ -300,40 +214,36 @@ def _stage_costs(
         x.plans.offload[:, None],
         dense,
         experts,
-        shards(x.plans, x.sharding),
         trained_share(model.job),
     )
     power = extra_w(model.chip, x.clock)
-
-    def at(table: FloatArray, index: int) -> FloatArray:
-        return table[:, index : index + 1] if table.shape[1] > 1 else table
-
-    def layer_at(cost: LayerCost | None, index: int) -> LayerCost | None:
-        if cost is None:
-            return None
-        return LayerCost(
-            total=at(cost.total, index),
-            backward=at(cost.backward, index),
-            weight_grad=at(cost.weight_grad, index),
-            kernels=at(cost.kernels, index),
-        )
-
     return [
         StageCost(
-            count=at(x.stages.count, index),
-            first=at(x.stages.first, index),
-            last=at(x.stages.last, index),
-            dense_layers=at(x.stages.dense, index),
-            moe_layers=at(x.stages.moe, index),
-            dense=layer_at(costs[0], index),
-            moe=layer_at(costs[1], index),
-            collective=at(state.collective, index),
-            optimizer=at(state.optimizer, index),
-            optimizer_kernels=at(state.optimizer_kernels, index),
-            extra_w=at(power, index),
+            count=_at(x.stages.count, index),
+            first=_at(x.stages.first, index),
+            last=_at(x.stages.last, index),
+            dense_layers=_at(x.stages.dense, index),
+            moe_layers=_at(x.stages.moe, index),
+            dense=_layer_at(costs[0], index),
+            moe=_layer_at(costs[1], index),
+            collective=_at(state.collective, index),
+            optimizer=_at(state.optimizer, index),
+            optimizer_kernels=_at(state.optimizer_kernels, index),
+            extra_w=_at(power, index),
         )
         for index in range(x.stages.count.shape[1])
     ]
+
+
+def _at(table: FloatArray, index: int) -> FloatArray:
+    """(n, 1) of a stage class; tables of one column hold for all classes."""
+    return table[:, index : index + 1] if table.shape[1] > 1 else table
+
+
+def _layer_at(cost: LayerCost | None, index: int) -> LayerCost | None:
+    if cost is None:
+        return None
+    return LayerCost(**{f.name: _at(getattr(cost, f.name), index) for f in fields(LayerCost)})
 
 
 __all__ = ["Breakdown", "Totals", "evaluate_table", "evaluate_totals", "memory_table"]

@@ -9,7 +9,8 @@ chunks and chunk s on stage s mod pp:
     front          ceil or floor; the first chunks take the remainder (DeepSpeed uniform)
     front-counted  the same with embedding and head counted (torchtitan's default)
     by-cost        chunks close when the cumulative cost, head included, passes their share
-                   (nanotron); the boundary layer goes to the earlier stage
+                   (nanotron, models/base.py build_model); the boundary layer goes to the earlier
+                   stage, and the last chunks may hold no layer
 
 Stages with the same layers and ends form a class, so that a plan with 64 stages costs as much to
 evaluate as one with 4. A plan with explicit stages has one class per stage.
@@ -65,6 +66,12 @@ class StageClasses:
             **{f.name: np.take(getattr(self, f.name), index, axis=0) for f in fields(self)}
         )
 
+    def by_columns(self) -> StageClasses:
+        """The same, stored so that one class of many plans is contiguous."""
+        return StageClasses(
+            **{f.name: np.asfortranarray(getattr(self, f.name)) for f in fields(self)}
+        )
+
 
 def head_cost_in_layers(model: Model) -> float:
     """Cost of the output head in layers, by parameters that multiply activations."""
@@ -87,7 +94,7 @@ def chunk_layers(layers: int, chunks: int, split: int, head_cost: float) -> tupl
     if chunks == 1:
         return (layers,)
     if split == BY_COST:
-        return _by_cost(layers, chunks, head_cost)
+        return _by_cost(layers, chunks, head_cost) if chunks <= layers + 1 else None
     counted = split in (EVEN_COUNTED, FRONT_COUNTED)
     each, left = divmod(layers + 2 * counted, chunks)
     if left and split in (EVEN, EVEN_COUNTED):
@@ -98,7 +105,8 @@ def chunk_layers(layers: int, chunks: int, split: int, head_cost: float) -> tupl
     return tuple(sizes) if min(sizes) >= 0 and sum(sizes) == layers and each else None
 
 
-def _by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...] | None:
+def _by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...]:
+    """Layers and head have a cost: more chunks than those could only be empty."""
     total = layers + head_cost
     sizes = [0] * chunks
     chunk = 0
@@ -106,7 +114,7 @@ def _by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...] | No
         sizes[chunk] += 1
         if chunk < chunks - 1 and done > total * (chunk + 1) / chunks:
             chunk += 1
-    return tuple(sizes) if min(sizes[:-1]) > 0 else None
+    return tuple(sizes)
 
 
 def stage_layers(model: Model, pp: int, interleave: int, split: int) -> tuple[int, ...] | None:

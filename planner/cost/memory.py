@@ -12,15 +12,18 @@ against published peak-memory figures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from planner.cost.context import mesh_of
 from planner.cost.layout import StageClasses
-from planner.cost.parameters import LocalParameters
+from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.shapes import Shapes
+from planner.distinct import distinct
 from planner.frameworks import Framework
 from planner.job import Job
+from planner.network.placement import segments
 from planner.plan import (
     FULL,
     GPIPE,
@@ -96,13 +99,32 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
     """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
 
     Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
-    tp times that, over ep (each expert already sits on one rank of ep).
+    what the groups of ep leave of tp and of the same axes. These are the sizes of the groups
+    "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
     """
     full = (plans.cp * plans.dp * plans.fsdp)[:, None]
     inner = (plans.cp * plans.fsdp)[:, None]
     dense = np.where(sharding == ZERO3, inner, full)
-    experts = np.maximum(dense * plans.tp[:, None] / plans.ep[:, None], 1.0)
-    return dense.astype(np.float64), experts
+    copies = full * plans.tp[:, None] // plans.ep[:, None]
+    experts = np.where(sharding == ZERO3, _expert_shards(plans)[:, None], copies)
+    return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
+
+
+def _expert_shards(plans: PlanTable) -> IntArray:
+    """(n,) ranks that hold shards of the same experts under zero3.
+
+    With replicas beside the shards this depends on the order of the axes: ep takes ranks from the
+    inner ones first.
+    """
+    inner = plans.tp * plans.cp * plans.fsdp // plans.ep
+    if not np.any((plans.dp > 1) & (plans.ep > 1)):
+        return inner
+    mesh = mesh_of(plans)
+    first, which = distinct([getattr(mesh, f.name) for f in fields(mesh)])
+    left = np.ones(len(first), dtype=np.int64)
+    for size, _ in segments(mesh.take(first))["expert_shard"]:
+        left = left * size
+    return left[which]
 
 
 def activation_bytes(
@@ -198,7 +220,7 @@ def memory(
     state = _state_bytes(job, plans, dense, experts, sharding)
     activations = _activations(job, shapes, plans, stages, m=m, recompute=recompute, fused=fused)
     logits = _logits(job, plans, stages, m)
-    buffers = _buffers(framework, plans, stages, local, dense + experts, sharding)
+    buffers = _buffers(job, plans, stages, local, dense + experts, sharding)
     weights, gradients, optimizer, host = _offloaded(plans, state, local)
     stays, streams = activations
     if plans.offload.any():
@@ -227,36 +249,21 @@ def memory(
 def stage_parameters(
     job: Job, plans: PlanTable, stages: StageClasses, local: LocalParameters
 ) -> tuple[FloatArray, FloatArray]:
-    """(n, s) dense and expert parameters of one chip; a tied table counts once on one stage."""
-    alone = (plans.pp == 1)[:, None] & job.model.tied_embeddings
-    head = np.where(alone, 0.0, stages.last * local.head)
-    dense = (
-        stages.dense * local.dense_layer
-        + stages.moe * local.moe_layer
-        + stages.first * local.embedding
-        + head
-    )
-    return dense, stages.moe * local.experts
+    """(n, s) dense and expert parameters of one chip before data-parallel sharding."""
+    layers = stages.dense * local.dense_layer + stages.moe * local.moe_layer
+    return layers + end_parameters(job, plans, stages, local), stages.moe * local.experts
 
 
-def trained_share(job: Job) -> float:
-    """Share of the parameters that get gradients and optimizer state: 1, or the adapters'."""
-    if job.trains_all:
-        return 1.0
-    return adapter_parameters(job) * job.model.layers / job.model.total_parameters
+def end_parameters(
+    job: Job, plans: PlanTable, stages: StageClasses, local: LocalParameters
+) -> FloatArray:
+    """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
 
-
-def adapter_parameters(job: Job) -> float:
-    """LoRA parameters per layer: rank times (inputs + outputs) of every matrix of the layer.
-
-    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (adapters on all linear layers).
+    On one stage the tied head adds the final norm only; on two each holds the table.
     """
-    model = job.model
-    query, key = model.heads * model.head_dim, model.kv_heads * model.head_dim
-    attention = 2 * (model.hidden + query) + 2 * (model.hidden + key)
-    width = model.mlp.hidden or (model.moe.expert_hidden if model.moe else 0)
-    mlp = (2 + int(model.mlp.gated)) * (model.hidden + width)
-    return float(job.lora_rank * (attention + mlp))
+    alone = (plans.pp == 1)[:, None] & job.model.tied_embeddings
+    head = np.where(alone, job.model.final_norm_parameters, local.head)
+    return stages.first * local.embedding + stages.last * head
 
 
 def _state_bytes(
@@ -331,25 +338,30 @@ def _logits(job: Job, plans: PlanTable, stages: StageClasses, m: FloatArray) -> 
 
 
 def _buffers(
-    framework: Framework,
+    job: Job,
     plans: PlanTable,
     stages: StageClasses,
     local: LocalParameters,
     stage: FloatArray,
     sharding: IntArray,
 ) -> FloatArray:
-    """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues."""
-    layer = np.maximum(
-        np.where(stages.dense > 0, local.dense_layer, 0.0),
-        np.where(stages.moe > 0, (local.moe_layer + local.experts), 0.0),
-    )
-    ends = stages.first * local.embedding + stages.last * local.head
+    """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues.
+
+    Dummy weight gradients are those of the layer in which backward begins, when memory is fullest
+    (dense layers come before others). They exist once per weight shape: one for all experts.
+    """
+    framework = job.framework
+    dense = np.where(stages.dense > 0, local.dense_layer, 0.0)
+    layer = np.maximum(dense, np.where(stages.moe > 0, local.moe_layer + local.experts, 0.0))
+    one_expert = float(job.model.expert_parameters)
+    shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
+    ends = end_parameters(job, plans, stages, local)
     gathered = 2 * (2.0 + 4.0) * layer + 2.0 * ends
     if framework.gather == "model":
         gathered = 2.0 * stage
     if framework.gather_all_under_pp:
         gathered = np.where(plans.pp[:, None] > 1, 6.0 * stage, gathered)
-    kept = framework.weight_gradient_buffer * layer
+    kept = framework.weight_gradient_buffer * shapes
     kept = kept + framework.gradient_residue * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
     return np.where(sharding == ZERO3, gathered, 0.0) + kept

@@ -1,4 +1,4 @@
-"""How many parameters one chip holds, before data-parallel sharding.
+"""How many parameters one chip holds, before data-parallel sharding, and how many are trained.
 
 Column- and row-parallel matrices are divided by tp; norms, routers, biases and the down
 projections of latent attention (MLA) are replicated over tp; key and value heads are replicated
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models_db import Model
+from planner.job import Job
 from planner.plan import FloatArray, IntArray
 
 
@@ -83,3 +84,23 @@ def local_parameters(
         embedding=vocabulary + model.position_parameters + model.embedding_norm_parameters + zero,
         head=vocabulary + model.final_norm_parameters + zero,
     )
+
+
+def trained_share(job: Job) -> float:
+    """Share of the parameters that get gradients and optimizer state: 1, or the adapters'."""
+    if job.trains_all:
+        return 1.0
+    return adapter_parameters(job) * job.model.layers / job.model.total_parameters
+
+
+def adapter_parameters(job: Job) -> float:
+    """LoRA parameters per layer: rank times (inputs + outputs) of every matrix of the layer.
+
+    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (adapters on all linear layers).
+    """
+    model = job.model
+    query, key = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    attention = 2 * (model.hidden + query) + 2 * (model.hidden + key)
+    width = model.mlp.hidden or (model.moe.expert_hidden if model.moe else 0)
+    mlp = (2 + int(model.mlp.gated)) * (model.hidden + width)
+    return float(job.lora_rank * (attention + mlp))

@@ -57,13 +57,18 @@ class Shapes:
 def mean_context(model: Model, seq_len: int) -> float:
     """Keys per token, averaged over layers, before causality halves them.
 
-    A global layer sees `seq_len`. A window of w tokens sees on average w - w^2 / (2 s) keys of s;
-    twice that is returned, since the causal half is taken later.
+    A global layer sees `seq_len`. A sliding window of w tokens sees on average w - w^2 / (2 s) keys
+    of s; a chunk of w tokens w / 2 (what is left after whole chunks: half of itself). Twice that is
+    returned, since the causal half is taken later.
     """
+    chunked = model.window is not None and model.window.kind == "chunked"
     total = 0.0
     for window in model.attention_windows:
         if window is None or window >= seq_len:
             total += seq_len
+        elif chunked:
+            rest = seq_len % window
+            total += ((seq_len - rest) * window + rest * rest) / seq_len
         else:
             total += min(seq_len, 2.0 * window - window * window / seq_len)
     return total / model.layers

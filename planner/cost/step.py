@@ -4,8 +4,13 @@
     bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
 
 t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave. Zero-bubble
-schedules fill part of the bubble with weight gradients. For equal stages T equals an event-driven
-simulation of the schedule; for unequal stages it is an upper estimate. Sources: Narayanan et al.,
+schedules fill part of the bubble with weight gradients. GPipe runs all forward passes before all
+backward passes, so its steady state goes at the pace of the slowest of each:
+
+    bubble += (m - 1) (f_max + b_max - t_max)
+
+For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
+GPipe, and with the others it is an upper estimate. Sources: Narayanan et al.,
 arXiv:2104.04473, section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al.,
 arXiv:2401.10241, table 2 (ZB-H1).
 
@@ -22,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.assumptions import Assumptions
-from planner.cost.data_parallel import exposed_s
+from planner.cost.data_parallel import exposed_s, sharded_layer_s
 from planner.plan import BoolArray, FloatArray, IntArray
 
 
@@ -32,13 +37,19 @@ class LayerCost:
 
     Attributes:
         total: Both passes, everything exposed.
-        backward: The backward pass (it hides the reduction of the last micro-batch).
+        alone: Both passes without the collectives of data parallelism.
+        collective: Those collectives, before overlap.
+        backward: The backward pass, without them.
+        hides: The part of it behind which the reduction of the last micro-batch hides.
         weight_grad: The part of it that waits for nobody.
         kernels: Seconds in which kernels run.
     """
 
     total: FloatArray
+    alone: FloatArray
+    collective: FloatArray
     backward: FloatArray
+    hides: FloatArray
     weight_grad: FloatArray
     kernels: FloatArray
 
@@ -55,7 +66,7 @@ class EndCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCost:
-    """One class of equal stages.
+    """One class of equal stages; one with count 0 has no layers, no ends and no parameters.
 
     Attributes:
         count, first, last: (n, 1) stages in the class; 1.0 with the embedding, the head.
@@ -78,12 +89,14 @@ class StageCost:
     optimizer_kernels: FloatArray
     extra_w: FloatArray
 
-    def sum_layers(self, field: str) -> FloatArray:
-        """Layers times `field` of `LayerCost`, over both kinds."""
-        total: FloatArray = np.zeros_like(self.count)
-        for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe)):
-            if cost is not None:
-                total = total + layers * getattr(cost, field)
+    def sum_layers(self, field: str, rows: IntArray | slice = slice(None)) -> FloatArray:
+        """Layers times `field` of `LayerCost`, over both kinds; of some of the n plans."""
+        parts = [
+            layers[rows] * getattr(cost, field)[rows]
+            for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe))
+            if cost is not None
+        ]
+        total: FloatArray = parts[0] if len(parts) == 1 else parts[0] + parts[1]
         return total
 
 
@@ -94,6 +107,7 @@ class StepInputs:
     Attributes:
         m, pp, v: Micro-batches, stages, interleave.
         zero_bubble: Whether the schedule fills bubbles with weight gradients.
+        gpipe: Whether all forward passes come before all backward passes.
         chips: Chips used.
         ends: Embedding and head.
         p2p: Seconds of the two sends of a micro-batch between chunks.
@@ -104,6 +118,7 @@ class StepInputs:
     pp: FloatArray | IntArray
     v: FloatArray | IntArray
     zero_bubble: BoolArray
+    gpipe: BoolArray
     chips: FloatArray
     ends: EndCost
     p2p: FloatArray
@@ -118,7 +133,6 @@ class StepCost:
         time: Step time.
         energy: Joules of all chips with host and network.
         slowest: Seconds of the slowest stage for one micro-batch.
-        slowest_class: Index of its class (the first of equals).
         bubble: Seconds in which the slowest stage waits to start or to finish.
         exposed: Seconds of reductions that nothing hides.
         optimizer: Seconds of the optimizer step.
@@ -129,7 +143,6 @@ class StepCost:
     time: FloatArray
     energy: FloatArray
     slowest: FloatArray
-    slowest_class: IntArray
     bubble: FloatArray
     exposed: FloatArray
     optimizer: FloatArray
@@ -139,24 +152,28 @@ class StepCost:
 
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
-    zero = np.zeros_like(x.p2p)
-    slowest, total, slowest_fill, fills = zero, zero, zero, zero
-    exposed, optimizer, busy, extra_j = zero, zero, zero, zero
-    slowest_class = np.zeros(zero.shape, dtype=np.int64)
-    for index, stage in enumerate(stages):
-        time, back, fill, run = _stage_seconds(a, stage, x)
-        longer = (stage.count > 0) & (time > slowest)
-        slowest_class = np.where(longer, index, slowest_class)
-        slowest_fill = np.where(longer, fill, slowest_fill)
-        slowest = np.where(longer, time, slowest)
+    slowest = total = exposed = optimizer = busy = extra_j = np.zeros_like(x.p2p)
+    filled, slowest_filled = total, total
+    fills = bool(np.any(x.zero_bubble))
+    for stage in stages:
+        ends = stage.first * x.ends.embedding + stage.last * x.ends.head
+        time = stage.sum_layers("total") + ends
+        if fills:
+            fill = _filled_s(a, stage, x, time)
+            filled = filled + stage.count * fill
+            slowest_filled = np.where(time > slowest, fill, slowest_filled)
+        slowest = np.maximum(slowest, time)
         total = total + stage.count * time
-        fills = fills + stage.count * fill
-        visible = np.where(stage.count > 0, exposed_s(a, stage.collective, back), 0.0)
-        exposed = np.maximum(exposed, visible)
-        optimizer = np.maximum(optimizer, np.where(stage.count > 0, stage.optimizer, 0.0))
-        busy = busy + stage.count * run
-        extra_j = extra_j + stage.count * run * stage.extra_w
-    bubble = _bubble_s(a, x, total - slowest, fills - slowest_fill)
+        hides = stage.sum_layers("hides") + stage.last * x.ends.head_backward
+        visible = exposed_s(a, stage.collective, hides)
+        exposed = np.maximum(exposed, np.where(stage.count > 0, visible, 0.0))
+        optimizer = np.maximum(optimizer, stage.optimizer)
+        kernels = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
+        run = stage.count * kernels
+        busy = busy + run
+        extra_j = extra_j + run * stage.extra_w
+    bubble = _bubble_s(a, x, total - slowest, filled - slowest_filled)
+    bubble = bubble + _gpipe_wait_s(a, stages, x, slowest)
     steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
@@ -165,7 +182,6 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         time=time,
         energy=energy,
         slowest=slowest,
-        slowest_class=slowest_class,
         bubble=bubble,
         exposed=exposed,
         optimizer=optimizer,
@@ -174,25 +190,64 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     )
 
 
-def _stage_seconds(
-    a: Assumptions, stage: StageCost, x: StepInputs
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Of one micro-batch: both passes, backward, what fills bubbles; of the step: kernels.
+def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
+    """(n, k) index of the class of the slowest stage, the first of equals."""
+    slowest = np.zeros_like(x.p2p)
+    found: IntArray = np.zeros(slowest.shape, dtype=np.int64)
+    for index, stage in enumerate(stages):
+        ends = stage.first * x.ends.embedding + stage.last * x.ends.head
+        time = stage.sum_layers("total") + ends
+        found = np.where(time > slowest, index, found)
+        slowest = np.maximum(slowest, time)
+    return found
 
-    A zero-bubble schedule fills the bubble behind a stage with its weight gradients W as far as
-    both other passes are longer: W + min(F, B, W) (min over all micro-batches in flight).
+
+def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
+    """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
+
+    The weight gradients W, and more as far as both other passes are longer: W + min(F, B, W) (min
+    over all micro-batches in flight).
     """
-    ends = stage.first * x.ends.embedding + stage.last * x.ends.head
-    time = stage.sum_layers("total") + ends
     back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
-    run = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
-    if not np.any(x.zero_bubble):
-        return time, back, np.zeros_like(time), run
     grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
     send = (x.p2p + a.micro_batch_s) / 2
     shortest = np.minimum(np.minimum(time - back + send, back - grad + send), grad)
     ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
-    return time, back, grad + ramped * shortest, run
+    return grad + ramped * shortest
+
+
+def _gpipe_wait_s(
+    a: Assumptions, stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray
+) -> FloatArray:
+    """(n, k) (m - 1) (f_max + b_max - t_max) under GPipe: the slowest passes are of two stages."""
+    wait = np.zeros_like(slowest)
+    rows = np.flatnonzero(x.gpipe & (x.m > 1) & (x.pp > 1))
+    if not len(rows):
+        return wait
+    forward = backward = np.zeros_like(slowest[rows])
+    for stage in stages:
+        first, last = stage.first[rows], stage.last[rows]
+        ends = first * x.ends.embedding[rows] + last * x.ends.head[rows]
+        ahead = ends - last * x.ends.head_backward[rows]
+        for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
+            if cost is not None:
+                ahead = ahead + layers[rows] * forward_pass_s(a, cost, rows)
+        behind = stage.sum_layers("total", rows) + ends - ahead
+        forward, backward = np.maximum(forward, ahead), np.maximum(backward, behind)
+    wait[rows] = (x.m[rows] - 1) * np.maximum(forward + backward - slowest[rows], 0.0)
+    return wait
+
+
+def forward_pass_s(
+    a: Assumptions, cost: LayerCost, rows: IntArray | slice = slice(None)
+) -> FloatArray:
+    """Seconds of the forward pass of a layer with half of its collectives; of some of the plans.
+
+    Both passes then take longer when anything gets slower: a backward pass that hides collectives
+    does not shorten the forward pass.
+    """
+    alone = cost.alone[rows] - cost.backward[rows]
+    return sharded_layer_s(a, alone, 0.5 * cost.collective[rows])
 
 
 def _bubble_s(a: Assumptions, x: StepInputs, others: FloatArray, filled: FloatArray) -> FloatArray:

@@ -15,7 +15,9 @@ from planner.cost.compute import linear_s
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import (
     DataNets,
+    idle_backward_s,
     layer_collective_s,
+    owned_parameters,
     sharded_layer_s,
     step_collective_s,
 )
@@ -27,7 +29,6 @@ from planner.plan import (
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
-    ZERO1,
     ZERO3,
     BoolArray,
     FloatArray,
@@ -137,6 +138,18 @@ def _streamed(
     )
 
 
+def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
+    """The groups that data parallelism uses."""
+    return DataNets(
+        shard=nets["shard"],
+        replica=nets["replica"],
+        data=nets["data"],
+        expert_shard=nets["expert_shard"],
+        expert_replica=nets["expert_replica"],
+        expert_data=nets["expert_data"],
+    )
+
+
 def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
     """Embedding and head of one micro-batch; logits are always computed at 16 bits.
 
@@ -243,9 +256,14 @@ def layer_cost(
         total, backward, weight_grad, kernels: Of `LayerTimes`.
         collective, accumulate: Of `ShardTerms`, for the layer's kind.
     """
+    layer = total + accumulate
+    sharded = sharded_layer_s(model.assumptions, layer, collective)
     return LayerCost(
-        total=sharded_layer_s(model.assumptions, total + accumulate, collective),
+        total=sharded,
+        alone=layer,
+        collective=collective,
         backward=backward,
+        hides=idle_backward_s(layer, collective, sharded, backward),
         weight_grad=weight_grad,
         kernels=kernels + accumulate,
     )
@@ -267,7 +285,6 @@ def state_terms(
     offload: IntArray,
     dense: FloatArray,
     experts: FloatArray,
-    shards: tuple[FloatArray, FloatArray],
     trained_share: float,
 ) -> StateTerms:
     """Collectives and optimizer of a stage.
@@ -281,14 +298,10 @@ def state_terms(
         nets: Data-parallel groups.
         sharding, offload: Codes and masks.
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
-        shards: Ranks that share the optimizer of each.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     a = model.assumptions
-    sharded = sharding >= ZERO1
-    owned = trained_share * (
-        dense / np.where(sharded, shards[0], 1.0) + experts / np.where(sharded, shards[1], 1.0)
-    )
+    owned = trained_share * owned_parameters(nets, sharding, dense, experts)
     traffic = a.optimizer_traffic_bytes * owned
     here = traffic / a.memory_bytes_per_s
     moved = (a.gradient_wire_bytes + 2.0) * owned

@@ -1,7 +1,8 @@
 """What a step executes and moves: FLOP, bytes of memory, bytes over each network level.
 
-These totals feed the component split of the energy and the model-FLOP utilisation. They count
-each byte once, whatever hides behind what. Arrays have shape (n,).
+These totals feed the component split of the energy and the hardware-FLOP utilisation. They count
+each byte once, whatever hides behind what, stage by stage with what each stage recomputes and
+shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column per stage class.
 """
 
 from __future__ import annotations
@@ -11,23 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from models_db import Model
+from models_db.model import LayerKind
+from planner.cost.columns import Columns
 from planner.cost.context import CostModel
-from planner.cost.data_parallel import WEIGHT_BYTES
+from planner.cost.data_parallel import WEIGHT_BYTES, owned_parameters
 from planner.cost.layer import ACTIVATION_BYTES
-from planner.cost.memory import trained_share
-from planner.cost.parameters import LocalParameters
+from planner.cost.parameters import trained_share
 from planner.cost.shapes import Shapes
+from planner.cost.terms import data_nets
 from planner.job import Job
-from planner.network.collectives import GroupCosts
-from planner.plan import (
-    ALL_TO_ALL,
-    DDP,
-    FULL,
-    ZERO2,
-    ZERO3,
-    FloatArray,
-    PlanTable,
-)
+from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, FloatArray, PlanTable
 
 MFU_CONVENTION = (
     "model FLOP per token = 6 x (active parameters without the input embedding) + "
@@ -73,78 +67,125 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     return linear + 3.0 * attention_flop_per_token(job.model, shapes)
 
 
-def forward_flop_per_token(job: Job, shapes: Shapes) -> float:
-    """FLOP of one forward pass per token, in the convention of `model_flop_per_token`."""
-    return 2.0 * matmul_parameters(job.model) + attention_flop_per_token(job.model, shapes)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """Share of a forward pass over the layers that recomputation does again, (n, 1) or (n, s).
+
+    Attributes:
+        linear: Of the matrix multiplications.
+        attention: Of scores and values.
+        elementwise: Of the element-wise work.
+        exchanges: Of the communication.
+    """
+
+    linear: FloatArray
+    attention: FloatArray
+    elementwise: FloatArray
+    exchanges: FloatArray
 
 
-def traffic(
-    model: CostModel,
-    plans: PlanTable,
-    local: LocalParameters,
-    nets: dict[str, GroupCosts],
-    m: FloatArray,
-) -> Traffic:
-    """The totals of every plan; `m` are its micro-batches, (n,)."""
-    return Traffic(
-        flop=_executed_flop(model, plans),
-        memory_bytes=_memory_bytes(model, plans, local, m),
-        wire_bytes=_wire_bytes(model, plans, local, nets, m),
+def repeats(model: CostModel, x: Columns) -> Repeats:
+    """What every stage class does again; see `planner.cost.layer`."""
+    full = np.where(x.recompute == FULL, 1.0, 0.0)
+    some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
+    halves = float(model.framework.selective == "half-matmuls")
+    scores = float(not halves and not model.assumptions.fused_attention)
+    return Repeats(
+        linear=full + 0.5 * halves * some,
+        attention=full + scores * some,
+        elementwise=full + halves * some,
+        exchanges=full,
     )
 
 
-def _executed_flop(model: CostModel, plans: PlanTable) -> FloatArray:
+def active_layer_parameters(model: Model, kind: LayerKind) -> float:
+    """Parameters of one layer that multiply each token."""
+    if kind not in model.layer_kinds:
+        return 0.0
+    parameters = model.layer_parameters(kind)
+    if kind == "moe" and model.moe is not None:
+        parameters -= (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
+    return float(parameters)
+
+
+def repeated_flop_per_token(
+    model: CostModel, x: Columns, *, causal_share: float = 1.0
+) -> FloatArray:
+    """FLOP that recomputation adds per token: of layers only, the head is not recomputed.
+
+    Source: Korthikanti et al., arXiv:2205.05198, appendix A (hardware FLOP).
+
+    Args:
+        model: Job and framework.
+        x: The plans.
+        causal_share: Share of the scores that the kernels compute.
+    """
+    again = repeats(model, x)
+    dense, moe = (active_layer_parameters(model.job.model, kind) for kind in ("dense", "moe"))
+    linear = 2.0 * (x.stages.dense * dense + x.stages.moe * moe) * again.linear
+    scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
+    attention = causal_share * scores * x.stages.layers * again.attention
+    return x.over_stages(linear + attention)
+
+
+def traffic(model: CostModel, x: Columns) -> Traffic:
+    """The totals of every plan."""
+    return Traffic(
+        flop=_executed_flop(model, x),
+        memory_bytes=_memory_bytes(model, x),
+        wire_bytes=_wire_bytes(model, x),
+    )
+
+
+def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
     """Model FLOP (causal half of attention where the kernels skip it) plus recomputation."""
     job, shapes, a = model.job, model.shapes, model.assumptions
-    linear = 2.0 * matmul_parameters(job.model)
-    attention = attention_flop_per_token(job.model, shapes)
-    attention *= a.causal_share if a.fused_attention else 1.0
+    share = a.causal_share if a.fused_attention else 1.0
+    attention = share * attention_flop_per_token(job.model, shapes)
     passes = 3.0 if job.trains_all else 2.0
     backward = 2.5 if a.fused_attention else 2.0
-    again = np.where(plans.recompute == FULL, 1.0, 0.0)
-    per_token = linear * (passes + again) + attention * (1 + backward + again)
-    return job.batch_tokens * per_token
+    once = 2.0 * matmul_parameters(job.model) * passes + attention * (1 + backward)
+    return job.batch_tokens * (once + repeated_flop_per_token(model, x, causal_share=share))
 
 
-def _memory_bytes(
-    model: CostModel, plans: PlanTable, local: LocalParameters, m: FloatArray
-) -> FloatArray:
+def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Weights read by three passes per micro-batch, element-wise traffic, optimizer state."""
-    a, shapes, job = model.assumptions, model.shapes, model.job
-    kinds = job.model.layer_kinds
-    dense, moe = kinds.count("dense"), kinds.count("moe")
-    weights = dense * local.dense_layer + moe * (local.moe_layer + local.experts)
-    passes = 3.0 + np.where(plans.recompute == FULL, 1.0, 0.0)
-    replicas = plans.dp * plans.fsdp * plans.cp
-    reads = passes * a.operand_bytes * weights * m * plans.tp * replicas
-    rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
-    per_token = np.zeros(len(plans))
-    for count, width in ((dense, shapes.dense_width), (moe, shapes.active_width)):
-        row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
-        per_token = per_token + count * 2 * a.elementwise * (
-            row + a.ffn_bytes * (1 + shapes.gated) * width
-        )
-    elementwise = (1 + a.elementwise_backward) * job.batch_tokens * per_token
-    copies = np.where(plans.sharding == DDP, replicas, 1)
-    state = a.optimizer_traffic_bytes * trained_share(job) * job.model.total_parameters * copies
+    a, job, plans, again = model.assumptions, model.job, x.plans, repeats(model, x)
+    chips = plans.chips / plans.pp
+    weights = x.stages.dense * x.local.dense_layer
+    weights = weights + x.stages.moe * (x.local.moe_layer + x.local.experts)
+    reads = a.operand_bytes * x.m[:, 0] * chips * x.over_stages((3.0 + again.linear) * weights)
+    dense, moe = _elementwise_bytes(model, plans)
+    layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
+    passes = 1 + a.elementwise_backward + again.elementwise
+    elementwise = job.batch_tokens * x.over_stages(passes * layers)
+    owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
+    state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     return reads + elementwise + state
 
 
-def _wire_bytes(
-    model: CostModel,
-    plans: PlanTable,
-    local: LocalParameters,
-    nets: dict[str, GroupCosts],
-    m: FloatArray,
-) -> tuple[FloatArray, ...]:
+def _elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
+    """Bytes per token of the element-wise work of a dense and of a mixture-of-experts layer."""
+    a, shapes = model.assumptions, model.shapes
+    rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
+    row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
+    dense, moe = (
+        2 * a.elementwise * (row + a.ffn_bytes * (1 + shapes.gated) * width)
+        for width in (shapes.dense_width, shapes.active_width)
+    )
+    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.hidden
+
+
+def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
     """Bytes received over each level by all chips in one step."""
-    volumes = _gather_volumes(model, plans, local, m)
-    swaps = _exchange_volumes(model, plans, m)
-    sends = _send_volume(model, plans, m)
+    gathers = {**_layer_gathers(model, x), **_state_gathers(model, x)}
+    swaps = _exchange_volumes(model, x)
+    sends = _send_volume(model, x)
+    nets = {name: net.flat() for name, net in x.nets.items()}
     result = []
     for level in range(len(model.cluster.levels)):
         total = sends * nets["pp"].send_crossing(level)
-        for group, volume in volumes.items():
+        for group, volume in gathers.items():
             total = total + volume * nets[group].crossing(level)
         for group, volume in swaps.items():
             total = total + volume * nets[group].exchange_crossing(level)
@@ -152,71 +193,72 @@ def _wire_bytes(
     return tuple(result)
 
 
-def _gather_volumes(
-    model: CostModel, plans: PlanTable, local: LocalParameters, m: FloatArray
-) -> dict[str, FloatArray]:
-    """Full-buffer bytes of all all-gathers and reduce-scatters of a step, summed over chips."""
-    shapes, job = model.shapes, model.job
-    kinds = job.model.layer_kinds
-    dense, moe = kinds.count("dense"), kinds.count("moe")
-    chips = plans.chips.astype(np.float64)
-    tokens = plans.micro_batch * job.seq_len / plans.cp
-    passes = 2.0 + np.where(plans.recompute == FULL, 1.0, 0.0)
-    per_layer = shapes.tp_exchanges * ACTIVATION_BYTES * tokens * shapes.hidden
-    exchanged = (dense + 0.5 * moe) * per_layer * passes * m * chips / plans.pp
-    kv_heads = shapes.heads / plans.tp if shapes.latent else -(-shapes.kv_heads // plans.tp)
-    kv_bytes = ACTIVATION_BYTES * tokens * kv_heads * (shapes.head_dim + shapes.value_dim)
+def _tokens(model: CostModel, x: Columns) -> FloatArray:
+    """(n,) tokens of all micro-batches of a step on all chips of one stage."""
+    plans = x.plans
+    tokens = plans.micro_batch * model.job.seq_len / plans.cp
+    return tokens * x.m[:, 0] * (plans.chips / plans.pp)
+
+
+def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
+    shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    again = repeats(model, x).exchanges
+    per_layer = x.stages.dense * shapes.tp_exchanges + x.stages.moe * min(shapes.tp_exchanges, 2)
+    exchanged = x.over_stages(per_layer * (2.0 + again))
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
-    rings = ring * (dense + moe) * kv_bytes * plans.cp * (passes + 1) * m * chips / plans.pp
-    shared = (dense * local.dense_layer + moe * local.moe_layer) * chips / plans.pp
-    shared = shared + (local.embedding + local.head) * chips / plans.pp
-    routed = moe * local.experts * chips / plans.pp
-    volumes = {"tp": exchanged, "cp": rings}
-    for prefix, parameters in (("", shared), ("expert_", routed)):
-        for group, volume in _state_volumes(model, plans, parameters, m).items():
-            volumes[prefix + group] = volume
+    rings = ring * plans.cp * x.over_stages(x.stages.layers * (3.0 + again))
+    return {
+        "tp": ACTIVATION_BYTES * tokens * shapes.hidden * exchanged,
+        "cp": ACTIVATION_BYTES * tokens * _key_value_width(shapes, plans) * rings,
+    }
+
+
+def _key_value_width(shapes: Shapes, plans: PlanTable) -> FloatArray:
+    """(n,) elements of keys and values per token on a chip."""
+    heads = shapes.heads / plans.tp if shapes.latent else -(-shapes.kv_heads // plans.tp)
+    return np.asarray(heads * (shapes.head_dim + shapes.value_dim), dtype=np.float64)
+
+
+def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
+    volumes = {}
+    chips = x.plans.chips / x.plans.pp
+    share = trained_share(model.job)
+    zero3 = x.sharding == ZERO3
+    scatters = np.where(x.sharding == ZERO2, x.m, 1.0)
+    for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
+        gradients = model.assumptions.gradient_wire_bytes * share * parameters
+        weights = WEIGHT_BYTES * parameters
+        once = np.where(x.sharding == DDP, 2 * gradients, scatters * gradients + share * weights)
+        across = 2 * gradients / x.nets[f"{prefix}shard"].size
+        for group, table in (
+            ("data", np.where(zero3, 0.0, once)),
+            ("shard", np.where(zero3, x.m * (2 * weights + gradients), 0.0)),
+            ("replica", np.where(zero3, across, 0.0)),
+        ):
+            volumes[prefix + group] = chips * x.over_stages(table)
     return volumes
 
 
-def _state_volumes(
-    model: CostModel, plans: PlanTable, parameters: FloatArray, m: FloatArray
-) -> dict[str, FloatArray]:
-    """Gather volumes of weights and gradients by group (an all-reduce counts twice)."""
-    share = trained_share(model.job)
-    gradients = model.assumptions.gradient_wire_bytes * share * parameters
-    weights = WEIGHT_BYTES * parameters
-    zero3 = plans.sharding == ZERO3
-    scatters = np.where(plans.sharding == ZERO2, m, 1.0)
-    once = np.where(plans.sharding == DDP, 2 * gradients, scatters * gradients + share * weights)
-    return {
-        "data": np.where(zero3, 0.0, once),
-        "shard": np.where(zero3, m * (2 * weights + gradients), 0.0),
-        "replica": np.where(zero3, 2 * gradients / (plans.cp * plans.fsdp), 0.0),
-    }
-
-
-def _exchange_volumes(model: CostModel, plans: PlanTable, m: FloatArray) -> dict[str, FloatArray]:
+def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
-    shapes, job = model.shapes, model.job
-    moe = job.model.layer_kinds.count("moe")
-    chips_per_stage = plans.chips / plans.pp
-    tokens = plans.micro_batch * job.seq_len / plans.cp
-    passes = 2.0 + np.where(plans.recompute == FULL, 1.0, 0.0)
+    shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    passes = 2.0 + repeats(model, x).exchanges
     routed = ACTIVATION_BYTES * tokens / plans.tp * shapes.experts_per_token * shapes.hidden
-    experts = 2 * passes * moe * routed * m * chips_per_stage
-    kv_heads = shapes.heads / plans.tp if shapes.latent else -(-shapes.kv_heads // plans.tp)
-    width = (shapes.heads / plans.tp + kv_heads) * (shapes.head_dim + shapes.value_dim)
+    queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
+    width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
     return {
-        "ep": experts,
-        "cp": swap * passes * job.model.layers * m * chips_per_stage,
+        "ep": 2 * routed * x.over_stages(x.stages.moe * passes),
+        "cp": swap * x.over_stages(x.stages.layers * passes),
     }
 
 
-def _send_volume(model: CostModel, plans: PlanTable, m: FloatArray) -> FloatArray:
+def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks."""
-    tokens = plans.micro_batch * model.job.seq_len / plans.cp
+    plans = x.plans
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
-    size = ACTIVATION_BYTES * tokens * model.shapes.hidden / np.where(divided, plans.tp, 1)
+    size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    return np.where(plans.pp > 1, 2 * size * borders * m, 0.0) * plans.chips / plans.pp
+    return np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner.errors import InputError
 from planner.files import write_atomically
 from planner.results import SolveResult
+from planner.version import SCHEMA_VERSION
 
 
 def front_csv(result: SolveResult) -> str:
@@ -39,8 +40,11 @@ def _flat(fields: dict[str, object], prefix: str = "") -> dict[str, object]:
 def front_json(result: SolveResult) -> str:
     """The job, the versions and the full plans."""
     fields = {
-        "job": result.job,
-        "versions": result.versions,
+        "schema_version": SCHEMA_VERSION,
+        "job": dict(result.job),
+        "versions": dict(result.versions),
+        "objectives": list(result.front_objectives),
+        "complete": result.front_complete,
         "note": result.front_note,
         "front": [point.to_dict() for point in result.front],
     }

@@ -6,76 +6,132 @@ from collections.abc import Sequence
 from html import escape
 
 from planner.report.svg import front_svg
-from planner.report.terminal import cost_rows
-from planner.report.words import mesh_words, plan_rows, schedule_words
+from planner.report.terminal import cost_rows, run_rows
+from planner.report.words import (
+    BOUNDARY,
+    choice_words,
+    front_title,
+    is_best,
+    job_words,
+    mesh_words,
+    plan_rows,
+)
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import show_bytes, show_joules, show_percent, show_seconds
 
 _STYLE = (
-    "body{font-family:Helvetica,Arial,sans-serif;max-width:60em;margin:2em auto;color:#222}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;text-align:left;"
-    "border-bottom:1px solid #ddd}"
+    "body{font-family:Helvetica,Arial,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;"
+    "color:#222;line-height:1.4}svg{max-width:100%;height:auto}table{border-collapse:collapse;"
+    "margin:1em 0}td,th{padding:.25em .8em;text-align:left;vertical-align:top;"
+    "border-bottom:1px solid #ddd}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}"
 )
+_FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+def _table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: int = 0,
+    bold: Sequence[int] = (),
+) -> str:
+    """A table; the first `right` columns are numbers, rows of `bold` stand out."""
+    head = "".join(f"<th{_side(i, right)}>{escape(cell)}</th>" for i, cell in enumerate(header))
+    body = ""
+    for number, row in enumerate(rows):
+        weight = ' style="font-weight:bold"' if number in bold else ""
+        cells = "".join(f"<td{_side(i, right)}>{escape(cell)}</td>" for i, cell in enumerate(row))
+        body += f"<tr{weight}>{cells}</tr>"
     top = f"<thead><tr>{head}</tr></thead>" if header else ""
     return f"<table>{top}<tbody>{body}</tbody></table>"
 
 
+def _side(column: int, right: int) -> str:
+    return ' style="text-align:right"' if column < right else ""
+
+
+def _paragraph(words: str) -> str:
+    return f"<p>{escape(words)}</p>" if words else ""
+
+
 def _plan(result: PlanResult) -> str:
-    return _table((), [*plan_rows(result), *cost_rows(result)])
+    return _table((), [*plan_rows(result), *cost_rows(result)]) + _paragraph(BOUNDARY)
 
 
 def _front(result: SolveResult) -> str:
     rows = [
         (
+            f"{number}",
             f"{point.chips:,}",
             show_seconds(point.step_time_s),
             show_joules(point.energy_per_step_j),
             show_percent(point.mfu),
             show_bytes(point.memory_per_chip_bytes),
             mesh_words(point.plan),
-            f"{point.plan.sharding}, {schedule_words(point.plan)}",
+            choice_words(point.plan),
         )
-        for point in result.front
+        for number, point in enumerate(result.front, start=1)
     ]
-    names = ("chips", "step time", "energy/step", "MFU", "memory", "mesh", "sharding, schedule")
-    return _table(names, rows)
+    best = [row for row, point in enumerate(result.front) if is_best(point, result)]
+    header = (*_FIGURES, "mesh", "other choices")
+    return _table(header, rows, right=len(_FIGURES), bold=best)
 
 
-def _head(result: SolveResult | EvaluateResult) -> str:
-    job = result.job
-    return f"{job['model']} on {job['chip']} ({job['hardware']})"
+def _proof(result: SolveResult) -> str:
+    gap = "" if result.gap is None else f", gap {show_percent(result.gap)}"
+    return f"status {result.status}{gap}"
+
+
+def _defaults(result: SolveResult | EvaluateResult) -> str:
+    if not result.defaults:
+        return ""
+    return f"<p><b>Assumed</b></p>{_table(('what', 'value', 'why'), result.defaults)}"
+
+
+def plan_html(result: PlanResult) -> str:
+    """A fragment for a notebook: one plan and its costs."""
+    return _plan(result)
 
 
 def solve_html(result: SolveResult) -> str:
     """A fragment for a notebook: best plan, proof, front."""
+    head = f"<p><b>{escape(job_words(result))}</b>: {escape(_proof(result))}</p>"
     if result.best is None:
-        words = result.diagnosis.explanation if result.diagnosis else "time limit"
-        return f"<p><b>{escape(_head(result))}</b>: no plan ({escape(words)})</p>"
-    proof = f"status {result.status}, gap {show_percent(result.gap or 0.0)}"
+        return head + _no_plan(result) + _defaults(result)
+    run = [] if result.run is None else run_rows(result.run)
+    whole = f"<p><b>Whole training run</b></p>{_table((), run)}" if run else ""
     return (
-        f"<p><b>{escape(_head(result))}</b>: {escape(proof)}</p>{_plan(result.best)}"
-        f"{_front(result)}<p>{escape(result.front_note)}</p>"
+        f"{head}{_plan(result.best)}{whole}<p><b>{escape(front_title(result))}</b></p>"
+        f"{_front(result)}{_paragraph(result.front_note)}{_defaults(result)}"
     )
+
+
+def _no_plan(result: SolveResult) -> str:
+    if result.diagnosis is None:
+        return _paragraph("No plan was found before the time limit; none is excluded either.")
+    remedies = "".join(f"<li>{escape(remedy)}</li>" for remedy in result.diagnosis.remedies)
+    frees = f"<p>Any one of these frees it:</p><ul>{remedies}</ul>" if remedies else ""
+    return _paragraph(f"No plan fits (proved). {result.diagnosis.explanation}.") + frees
 
 
 def evaluate_html(result: EvaluateResult) -> str:
     """A fragment for a notebook: the plan and its costs."""
-    warnings = "".join(f"<p>Warning: {escape(line)}</p>" for line in result.warnings)
-    return f"<p><b>{escape(_head(result))}</b></p>{warnings}{_plan(result.result)}"
+    fits = "fits in memory" if result.fits else "does not fit in memory"
+    warnings = "".join(_paragraph(f"Warning: {line}") for line in result.warnings)
+    run = "" if result.run is None else _table((), run_rows(result.run))
+    head = f"<p><b>{escape(job_words(result))}</b>: {fits}</p>"
+    return f"{head}{warnings}{_plan(result.result)}{run}{_defaults(result)}"
 
 
 def front_page(result: SolveResult) -> str:
     """A page that works offline: the picture and the plans of the front."""
-    title = f"Pareto front: {_head(result)}"
+    title = f"{front_title(result)}: {job_words(result)}"
+    best = "" if result.best is None else f"<h2>Best plan</h2>{_plan(result.best)}"
+    made = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{front_svg(result)}"
-        f"{solve_html(result)}</body></html>\n"
+        f"<h2>Plans of the front</h2>{_front(result)}{best}{_defaults(result)}"
+        f"<p><small>{escape(f'{_proof(result)}; versions: {made}')}</small></p></body></html>\n"
     )

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.plan import Plan
-from planner.results import PlanResult
+from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.units import plural
+
+OBJECTIVES = {
+    "time": "step time",
+    "energy": "energy per step",
+    "edp": "energy-delay product",
+    "memory": "memory per chip",
+}
+BOUNDARY = (
+    "Energy and power: node and network, IT side (PUE 1); ± is one standard deviation of the "
+    "power of chip and host."
+)
 
 
 def mesh_words(plan: Plan) -> str:
@@ -17,6 +31,20 @@ def schedule_words(plan: Plan) -> str:
     if plan.pp == 1:
         return "no pipeline"
     return f"interleaved {plan.interleave}" if plan.interleave > 1 else plan.schedule
+
+
+def choice_words(plan: Plan) -> str:
+    """`zero1, micro-batch 2, 1f1b, recompute full, clock 0.9`: what there is beside the mesh."""
+    words = [plan.sharding, f"micro-batch {plan.micro_batch}"]
+    if plan.pp > 1:
+        words.append(schedule_words(plan))
+    if plan.recompute != "none":
+        words.append(f"recompute {plan.recompute}")
+    if plan.offload:
+        words.append(f"offload {' and '.join(plan.offload)}")
+    if plan.clock != 1.0:
+        words.append(f"clock {plan.clock:g}")
+    return ", ".join(words)
 
 
 def placement_words(result: PlanResult) -> str:
@@ -33,7 +61,8 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         ("sharding", plan.sharding),
-        ("micro-batch", f"{plan.micro_batch} sequences, {result.micro_batches} per step"),
+        ("micro-batch", plural(plan.micro_batch, "sequence")),
+        ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
         ("recompute", plan.recompute),
     ]
@@ -48,3 +77,33 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
     if plan.clock != 1.0:
         rows.append(("clock", f"{plan.clock:g} of nominal"))
     return rows
+
+
+def listed(names: Sequence[str]) -> str:
+    """`time, energy and memory`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def job_words(result: SolveResult | EvaluateResult) -> str:
+    """`llama2-13b on 4,096 x tpu-v5p (tpu-v5p)`."""
+    job = result.job
+    chips = result.result.chips if isinstance(result, EvaluateResult) else job["chips"]
+    return f"{job['model']} on {chips:,} x {job['chip']} ({job['hardware']})"
+
+
+def front_title(result: SolveResult) -> str:
+    """`Exact Pareto front of time and energy`, or that it is not complete."""
+    front = f"Pareto front of {listed(result.front_objectives)}"
+    return f"Exact {front}" if result.front_complete else f"{front}, incomplete (search stopped)"
+
+
+def best_apart(result: SolveResult) -> list[PlanResult]:
+    """The best plan where it minimizes something else and is not on the front."""
+    if result.best is None or any(is_best(point, result) for point in result.front):
+        return []
+    return [result.best]
+
+
+def is_best(point: PlanResult, result: SolveResult) -> bool:
+    """Whether a point of the front is the best plan."""
+    return result.best is not None and point.plan == result.best.plan

@@ -21,7 +21,6 @@ from models_db import (
     Norm,
     Positions,
     Published,
-    Window,
     load_model,
 )
 from planner.errors import InputError
@@ -267,19 +266,7 @@ def _dense_model(
     experts: tuple[int, ...],
 ) -> Model:
     """A decoder with the printed dimensions: no biases, RMS norms, rotary positions, no ties."""
-    count, top, expert_width = experts
-    moe = Moe(
-        experts=count,
-        experts_per_token=top,
-        expert_hidden=expert_width,
-        shared_experts=0,
-        shared_expert_hidden=0,
-        shared_expert_gate=False,
-        first_dense_layers=0,
-        layer_period=1,
-        router_bias=False,
-    )
-    window: Window | None = None
+    moe = _routed(*experts) if experts[0] else None
     return Model(
         name=title,
         title=title,
@@ -293,22 +280,12 @@ def _dense_model(
         seq_len=seq_len,
         tied_embeddings=False,
         parallel_block=False,
-        attention=Attention(
-            kind="mha" if kv_heads == heads else "gqa",
-            v_head_dim=hidden // heads,
-            q_lora_rank=None,
-            kv_lora_rank=None,
-            qk_nope_head_dim=None,
-            qk_rope_head_dim=None,
-            bias=(),
-            qk_norm="none",
-            sinks=False,
-        ),
-        window=window,
-        mlp=Mlp(hidden=None if count else width, gated=gated, bias=False),
+        attention=_plain_attention(hidden // heads, grouped=kv_heads != heads),
+        window=None,
+        mlp=Mlp(hidden=None if moe else width, gated=gated, bias=False),
         norm=Norm(kind="rmsnorm", bias=False, per_layer=2, final=True, embedding=False),
         positions=Positions(kind="rope", max_positions=None),
-        moe=moe if count else None,
+        moe=moe,
         mtp_modules=0,
         published=Published(
             total_parameters=None,
@@ -318,4 +295,34 @@ def _dense_model(
         ),
         quantities=FrozenMap({}),
         sources=FrozenMap({}),
+    )
+
+
+def _plain_attention(head_dim: int, *, grouped: bool) -> Attention:
+    """Attention without biases, norms, latents or sinks."""
+    return Attention(
+        kind="gqa" if grouped else "mha",
+        v_head_dim=head_dim,
+        q_lora_rank=None,
+        kv_lora_rank=None,
+        qk_nope_head_dim=None,
+        qk_rope_head_dim=None,
+        bias=(),
+        qk_norm="none",
+        sinks=False,
+    )
+
+
+def _routed(experts: int, per_token: int, hidden: int) -> Moe:
+    """Routed experts on every layer, none shared."""
+    return Moe(
+        experts=experts,
+        experts_per_token=per_token,
+        expert_hidden=hidden,
+        shared_experts=0,
+        shared_expert_hidden=0,
+        shared_expert_gate=False,
+        first_dense_layers=0,
+        layer_period=1,
+        router_bias=False,
     )

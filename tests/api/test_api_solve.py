@@ -180,6 +180,16 @@ def test_infeasible_is_an_answer_not_an_exception() -> None:
     assert "memory" in found._repr_html_()
 
 
+def test_a_plan_can_be_demanded() -> None:
+    found = planner.solve(**ASKED, chips_exact=True)
+    assert found.require() is found.best
+    with pytest.raises(planner.InfeasibleError, match="no plan fits: memory"):
+        planner.solve(model="gpt3-175b", hardware="h100-sxm5-80", chips=8).require()
+    late = dataclasses.replace(found, best=None, front=(), status="time_limit")
+    with pytest.raises(planner.TimeLimitError, match="time-limit"):
+        late.require()
+
+
 def everything(**fields: Any) -> np.ndarray:
     """(c, 3) the whole front of time, energy and memory without any bound."""
     resolved = resolve(request_from({**ASKED, **fields}))

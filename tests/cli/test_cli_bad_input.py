@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from cli.command import planner, refused, solve
 
 SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80")

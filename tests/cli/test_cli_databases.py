@@ -12,8 +12,10 @@ import yaml
 import hardware_db
 import models_db
 from cli.command import planner
+from planner import InputError
+from planner.api import options_of
 from planner.planfile import PlanFile, read_plan_file
-from planner.request import Request
+from planner.request import Request, request_from, resolve
 
 
 def document(*arguments: object) -> Any:
@@ -31,7 +33,7 @@ def table(*arguments: object) -> str:
 
 
 def test_models_list() -> None:
-    rows = document("models", "list", "--json")
+    rows = document("models", "list", "--json")["models"]
     assert [row["name"] for row in rows] == list(models_db.list_models())
     assert len(rows) >= 45
     by_name = {row["name"]: row for row in rows}
@@ -125,8 +127,10 @@ def test_schemas() -> None:
 
 def _valid(schema: Any, value: Any, root: Any) -> bool:
     """A small JSON Schema check: types, required and unknown fields, enums, references."""
-    if "$ref" in schema:
+    if schema.get("$ref", "").startswith("#/$defs/"):
         return _valid(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], value, root)
+    if "$ref" in schema:
+        return _valid(root["properties"][schema["$ref"].rsplit("/", 1)[1]], value, root)
     if "anyOf" in schema:
         return any(_valid(option, value, root) for option in schema["anyOf"])
     kinds: dict[str, Any] = {
@@ -134,7 +138,9 @@ def _valid(schema: Any, value: Any, root: Any) -> bool:
         "number": (int, float), "null": type(None),
     }  # fmt: skip
     kind = schema.get("type")
-    if kind and not isinstance(value, kinds[kind]):
+    if kind and (not isinstance(value, kinds[kind]) or (kind != "boolean" and value is True)):
+        return False
+    if not _in_bounds(schema, value):
         return False
     if "enum" in schema and value not in schema["enum"]:
         return False
@@ -151,6 +157,23 @@ def _valid(schema: Any, value: Any, root: Any) -> bool:
             _valid(part, value[name], root)
             for name, part in schema["properties"].items()
             if name in value
+        )
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return all(_valid(schema["additionalProperties"], part, root) for part in value.values())
+    if kind == "array":
+        return all(_valid(schema.get("items", {}), part, root) for part in value)
+    return True
+
+
+def _in_bounds(schema: Any, value: Any) -> bool:
+    """Bounds of numbers and patterns of text."""
+    if isinstance(value, str):
+        return "pattern" not in schema or re.search(schema["pattern"], value) is not None
+    if isinstance(value, int | float):
+        return (
+            value >= schema.get("minimum", value)
+            and value <= schema.get("maximum", value)
+            and ("exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"])
         )
     return True
 
@@ -188,6 +211,58 @@ def test_every_field_of_the_files_is_described() -> None:
     for model in (Request, PlanFile):
         undescribed = [name for name, field in model.model_fields.items() if not field.description]
         assert not undescribed, (model.__name__, undescribed)
+
+
+def test_every_field_of_every_schema_is_described() -> None:
+    """A reference to a record that says the same counts as described."""
+    for name, schema in document("schema").items():
+        parts = {"": schema, **schema.get("$defs", {})}
+        for part, record in parts.items():
+            for field, value in record.get("properties", {}).items():
+                inner = parts.get(value.get("$ref", "/").rsplit("/", 1)[1], {})
+                assert value.get("description") or inner.get("description"), (name, part, field)
+
+
+@pytest.mark.parametrize(("package", "folder", "kind"), [
+    ("hardware_db", "chips", "chip"), ("hardware_db", "clusters", "cluster"),
+    ("hardware_db", "calibration", "calibration"), ("hardware_db", "reference", "reference"),
+    ("models_db", "", "model"), ("hardware_db", "examples", "cluster"),
+    ("models_db", "examples", "model"),
+])  # fmt: skip
+def test_shipped_files_obey_the_published_schemas(package: str, folder: str, kind: str) -> None:
+    schema = document("schema", kind)
+    files = sorted(Path(str(resources.files(package))).joinpath("data", folder).glob("*.yaml"))
+    assert files
+    for path in files:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert _valid(schema, data, schema), path.name
+        assert not _valid(schema, {**data, "invented": 1}, schema)
+
+
+@pytest.mark.parametrize(("field", "good", "bad"), [
+    ("chips", [8, "8", "4Ki", "1e3"], [0, -8, 1.5, "eight", "8GB", "-8"]),
+    ("max_memory", [72e9, "80GB", "74.5 GiB", "80G"], [0, "80W", "80Gb", "GB"]),
+    ("max_power", [1e7, "10MW", "700"], [-1, "10MB", "3s"]),
+    ("time_limit", [10, "10s", "2h", "250ms"], [0, "2 hours", "3W"]),
+    ("train_tokens", [2e12, "2T", "4Mi"], [0, "2TB"]),
+    ("min_mfu", [0.4, 1], [0, 1.5, -0.1]),
+    ("objective", ["time", "edp"], ["speed", 1]),
+    ("front", [["time", "energy"]], [["speed"], "time"]),
+    ("axes", [["tp", "ep"]], [["tq"]]),
+    ("fix", [{"pp": 8}, {"tp": [1, "2"], "sharding": "zero1"}, {"sequence_parallel": True}],
+     [{"pq": 8}, {"pp": 0}, {"sharding": "zero9"}, {"schedule": ["x"]}]),
+    ("job", ["lora"], ["train"]), ("placement", ["all"], ["best"]),
+    ("precision", ["bf16"], ["float"]), ("framework", ["jax"], ["keras"]),
+])  # fmt: skip
+def test_the_job_schema_and_the_loader_agree(field: str, good: list[Any], bad: list[Any]) -> None:
+    schema = document("schema", "job")
+    for value in good:
+        assert _valid(schema, {"model": "m", field: value}, schema), value
+        request_from({"model": "m", field: value})
+    for value in bad:
+        assert not _valid(schema, {"model": "m", field: value}, schema), value
+        with pytest.raises(InputError):
+            options_of(resolve(request_from({"model": "gpt3-125m", "chips": 8, field: value})))
 
 
 def test_doctor() -> None:

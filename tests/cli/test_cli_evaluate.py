@@ -132,6 +132,42 @@ def test_a_user_file_is_found_from_another_folder(
     assert evaluate(tmp_path / "plan.yaml")["step_time_s"] == answer["best"]["step_time_s"]
 
 
+def test_a_plan_elsewhere_still_finds_the_files_of_its_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = resources.files("models_db") / "data" / "examples" / "my-model.yaml"
+    (tmp_path / "my-model.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
+    (tmp_path / "plans").mkdir()
+    monkeypatch.chdir(tmp_path)
+    flags = ("--model", "my-model.yaml", *H100, "--chips", "8", "--assumptions", "slow.yaml")
+    answer = solve(*flags, "-o", "plan.yaml", "--chips-exact")
+    job = yaml.safe_load((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
+    assert (job["model"], job["assumptions"]) == ("my-model.yaml", "slow.yaml")
+    solve(*flags, "-o", "plans/plan.yaml", "--chips-exact")
+    monkeypatch.chdir(tmp_path.parent)
+    for path in (tmp_path / "plan.yaml", tmp_path / "plans" / "plan.yaml"):
+        assert evaluate(path)["step_time_s"] == answer["best"]["step_time_s"]
+
+
+def test_what_follows_from_a_field_goes_with_it(tmp_path: Path) -> None:
+    """A limit on the memory of one chip says nothing about another one."""
+    path = tmp_path / "plan.yaml"
+    solve(*SMALL, "-o", path, "--max-memory", "80GB")
+    assert evaluate(path, "--hardware", "a100-sxm4-40")["job"]["chip"] == "a100-sxm4-40"
+    assert evaluate(path, "--framework", "jax", "--era", "nanotron")["job"]["era"] == "nanotron"
+    lines = refused("evaluate", path, "--max-memory", "90GB")
+    assert lines == ["max-memory: 90 GB is more than the 85.5 GB of each h100-sxm5-80"]
+
+
+def test_mistakes_of_flags_and_of_the_file_at_once(written: Path) -> None:
+    path = edited(written, lambda data: data["job"].update(precision="bf17"))
+    lines = refused("evaluate", path, "--max-memory", "80Gb", "--hardware", "nohardware")
+    assert sorted(line.split(": ")[0] for line in lines) == [
+        str(path), "hardware", "max-memory",
+    ]  # fmt: skip
+
+
 def test_flags_override_the_file(written: Path) -> None:
     base = evaluate(written)
     assert evaluate(written, "--hardware", "h200-sxm5-141")["job"]["chip"] == "h200-sxm5-141"

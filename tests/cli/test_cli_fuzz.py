@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from cli.command import planner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from cli.command import planner
 
 JOB = {
     "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 1048576,

@@ -1,5 +1,6 @@
 """`planner solve job.yaml`: every field, flags over file, and every way a file can be wrong."""
 
+import dataclasses
 import functools
 import re
 from pathlib import Path
@@ -8,7 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
+import hardware_db
 from cli.command import planner, refused, solve
+from planner import InputError
+from planner.assumptions import calibrated, overridden
+from planner.defaults import precision_of
+from planner.frameworks import ERAS
 from planner.request import Request
 
 BASE: dict[str, Any] = {
@@ -133,7 +139,7 @@ def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
     ({"chips": -1}, "chips: -1"),
     ({"chips": 1.5}, "chips: 1.5"),
     ({"chips": float("nan")}, "chips: nan"),
-    ({"chips": True}, "chips: True"),
+    ({"chips": True}, "chips: true"),
     ({"chips": None}, "chips: "),
     ({"chips": "many"}, "chips: 'many'"),
     ({"chips": 10**12}, "1000000000000"),
@@ -145,7 +151,7 @@ def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
     ({"seq_len": 2048.5}, "seq_len: 2048.5"),
     ({"seq_len": [2048]}, "seq_len: [2048]"),
     ({"model": 13}, "model: 13"),
-    ({"model": None}, "model: None"),
+    ({"model": None}, "model: null"),
     ({"model": ["gpt3-125m"]}, "model: ['gpt3-125m']"),
     ({"fix": "tp=8"}, "fix: 'tp=8'"),
     ({"fix": {"tp": None}}, "fix"),
@@ -332,3 +338,38 @@ def test_all_wrong_assumptions_at_once(tmp_path: Path) -> None:
     changes.write_text("tp_overlp: 0.5\nstep_s: soon\ncp_overlap: .inf\n", encoding="utf-8")
     lines = refused("solve", *BASE_FLAGS, "--assumptions", changes)
     assert len(lines) == 3
+
+
+def test_paths_in_a_job_file_are_seen_from_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump({**BASE, "assumptions": "slow.yaml"}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path.parent)
+    assert solve(path)["job"]["assumptions"] == str(tmp_path / "slow.yaml")
+
+
+def test_a_similar_path_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
+    for flag in ("--assumptions", "--model", "--hardware"):
+        lines = refused("solve", *BASE_FLAGS, flag, tmp_path / "slw.yaml")
+        assert len(lines) == 1
+        assert lines[0].endswith("did you mean 'slow.yaml'?")
+
+
+def test_the_shipped_assumptions_are_in_range() -> None:
+    """The ranges of a file of changes hold for every value that the calibration gives."""
+    for name in hardware_db.list_clusters():
+        chip = hardware_db.load_cluster(name).chip
+        for era in ERAS:
+            base = calibrated(chip, era, precision_of(None, chip, []))
+            values = dataclasses.asdict(base)
+            values.pop("name")
+            assert overridden(base, values) == base
+
+
+def test_a_tile_needs_both_sides() -> None:
+    base = calibrated(hardware_db.load_cluster("tpu-v5p").chip, "jax")
+    with pytest.raises(InputError, match="tile_n"):
+        overridden(base, {"tile_m": 128})

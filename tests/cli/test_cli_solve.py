@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.command import planner, solve
+from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
 
 PLAN_KEYS = {
@@ -160,6 +160,8 @@ FIXES = [
 @pytest.mark.parametrize("fixes", FIXES, ids=" ".join)
 def test_fix(fixes: tuple[str, ...]) -> None:
     flags = [word for fix in fixes for word in ("--fix", fix)]
+    if "schedule=gpipe" in fixes:  # Megatron, the default here, has no such schedule
+        flags += ["--framework", "torchtitan"]
     answer = solve(*SMALL, *flags)
     for row in [answer["best"], *answer["front"]]:
         fields = {**row, **row["mesh"]}
@@ -167,6 +169,22 @@ def test_fix(fixes: tuple[str, ...]) -> None:
             name, values = fix.split("=")
             name = name.replace("-", "_")
             assert str(fields[name]).lower() in values.split(","), (name, fields[name])
+
+
+@pytest.mark.parametrize(("fix", "words"), [
+    ("schedule=gpipe", "megatron has no schedule 'gpipe'; it has 1f1b, interleaved"),
+    ("split=front", "megatron does not split layers by 'front'; it has even"),
+    ("tp=5,7", "tp 5 does not divide the 12 attention heads of gpt3-125m; nearest: 4 or 6"),
+    ("ep=2", "gpt3-125m has no experts"),
+])  # fmt: skip
+def test_a_fix_that_the_job_rules_out_says_what_is_allowed(fix: str, words: str) -> None:
+    lines = refused("solve", *SMALL, "--fix", fix)
+    assert words in lines[0]
+    assert all(line.startswith("fix: ") for line in lines)
+
+
+def test_a_fix_with_one_possible_value_is_answered() -> None:
+    assert solve(*SMALL, "--fix", "tp=2,5")["best"]["mesh"]["tp"] == 2
 
 
 def test_fix_of_experts() -> None:

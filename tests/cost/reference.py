@@ -40,6 +40,8 @@ class StageTimes:
     spec: StageSpec
     forward: float = 0.0
     backward: float = 0.0
+    hides: float = 0.0
+    ahead: float = 0.0
     accumulate: float = 0.0
     exposed: float = 0.0
     weight_grad: float = 0.0
@@ -115,7 +117,7 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     memory = [stage_memory(job, plan, spec, fused=a.fused_attention) for spec in specs]
     sums = [sum(part for name, part in one.items() if name != "host") for one in memory]
     fullest = memory[sums.index(max(sums))]
-    mfu, hfu = _utilization(job, cluster.chip, plan, time)
+    mfu, hfu = _utilization(job, cluster.chip, plan, time, fused=a.fused_attention)
     return Reference(
         time=time,
         time_parts={cause: part * factor for cause, part in parts.items()},
@@ -197,6 +199,12 @@ def _stage(
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
+        # Where the layer's own collectives hide, the network is not free for the reduction.
+        stage.hides += count * max(one.backward - (alone + collective - whole), 0.0)
+        # The forward pass by itself, with half of the collectives (GPipe).
+        half = collective / 2
+        ahead = one.forward + again + (1 - a.zero3_overlap) * half
+        stage.ahead += count * p_norm(ahead, half, 6)
         stage.accumulate += count * again
         stage.exposed += count * (whole - alone)
         stage.weight_grad += count * one.weight_grad
@@ -250,6 +258,7 @@ def _ends(
     if spec.first:
         lookup = 12 * tokens * model.hidden / a.memory_bytes_per_s
         stage.forward += lookup
+        stage.ahead += lookup
         stage.kernels += lookup
         stage.parts["memory_bound"] += lookup
     if spec.last:
@@ -260,7 +269,9 @@ def _ends(
         head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=rate)
         grad = head.weight_grad if job.kind != "lora" else 0.0
         stage.forward += head.forward
+        stage.ahead += head.forward
         stage.backward += head.input_grad + grad
+        stage.hides += head.input_grad + grad
         stage.weight_grad += grad
         stage.kernels += head.forward + head.input_grad + grad
         stage.parts["compute"] += head.forward + head.input_grad + grad
@@ -333,7 +344,7 @@ def _reduction(
 
 
 def exposed_s(a: Assumptions, stage: StageTimes) -> float:
-    hidden = min(stage.reduction, a.dp_window * stage.backward)
+    hidden = min(stage.reduction, a.dp_window * stage.hides)
     return stage.reduction - a.dp_overlap * hidden
 
 
@@ -345,11 +356,18 @@ def _bubble(
     m: float,
     p2p: float,
 ) -> float:
-    """Ramp up and down of the other stages; zero-bubble fills it with weight gradients."""
+    """Ramp up and down of the other stages; zero-bubble fills it with weight gradients.
+
+    GPipe goes at the pace of the slowest forward and the slowest backward pass.
+    """
     others = [stage for stage in stages if stage is not slow]
     v = plan.interleave
     idle = sum(stage.total for stage in others) / v
     idle += (plan.pp - 1) * (p2p + a.micro_batch_s / v)
+    if plan.schedule == "gpipe":
+        passes = max(stage.ahead for stage in stages)
+        passes += max(stage.total - stage.ahead for stage in stages)
+        return idle + (m - 1) * (passes - slow.total)
     if plan.schedule != "zero-bubble":
         return idle
     send = (p2p + a.micro_batch_s) / 2
@@ -410,10 +428,35 @@ def peak_flop_per_s(job: Job, chip: Chip) -> float:
     raise AssertionError(chip.name)
 
 
-def _utilization(job: Job, chip: Chip, plan: Plan, time: float) -> tuple[float, float]:
+def _utilization(
+    job: Job, chip: Chip, plan: Plan, time: float, *, fused: bool
+) -> tuple[float, float]:
     linear, attention = forward_flop_per_token(job)
     needed = linear * (3 if job.kind != "lora" else 2) + 3 * attention
     tokens = job.global_batch * job.seq_len
     peak = peak_flop_per_s(job, chip) * plan.chips * time
-    again = linear + attention if plan.recompute == "full" else 0.0
+    again = sum(repeated_flop_per_token(job, plan, fused=fused))
     return tokens * needed / peak, tokens * (needed + again) / peak
+
+
+def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float, float]:
+    """FLOP that recomputation adds: matrices of the layers (not the head), attention."""
+    model = job.model
+    _, attention = forward_flop_per_token(job)
+    active = dict.fromkeys(("dense", "moe"), 0.0)
+    for kind in set(model.layer_kinds):
+        active[kind] = model.layer_parameters(kind)
+    if model.moe is not None:
+        idle = model.moe.experts - model.moe.experts_per_token
+        active["moe"] -= idle * model.expert_parameters
+    linear = repeated = 0.0
+    for spec in stages_of(plan, model):
+        matrices = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]
+        scores = matrices
+        if spec.recompute == "selective" and job.framework.selective == "half-matmuls":
+            matrices = 0.5
+        elif spec.recompute == "selective" and not fused:
+            scores = 1.0
+        linear += matrices * 2 * (spec.dense * active["dense"] + spec.moe * active["moe"])
+        repeated += scores * attention * (spec.dense + spec.moe) / model.layers
+    return linear, repeated

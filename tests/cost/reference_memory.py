@@ -135,13 +135,17 @@ def stages_of(plan: Plan, model: Model) -> list[StageSpec]:
 def stage_parameters(job: Job, plan: Plan, stage: StageSpec, local: Local) -> tuple[float, float]:
     """Dense and expert parameters of a stage; a tied table is stored once on a single stage."""
     dense = stage.dense * local.dense + stage.moe * local.moe
-    if stage.first:
-        dense += local.embedding
+    return dense + _ends(job, plan, stage, local), stage.moe * local.experts
+
+
+def _ends(job: Job, plan: Plan, stage: StageSpec, local: Local) -> float:
+    """Embedding and head; tied and on the same stage they are one table."""
+    held = local.embedding if stage.first else 0.0
     if stage.last:
-        dense += local.head
+        held += local.head
         if job.model.tied_embeddings and plan.pp == 1:
-            dense -= local.head - job.model.final_norm_parameters
-    return dense, stage.moe * local.experts
+            held -= local.head - job.model.final_norm_parameters
+    return held
 
 
 def trained_share(job: Job) -> float:
@@ -298,7 +302,12 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     framework = job.framework
     held = [local.dense] * bool(stage.dense) + [local.moe + local.experts] * bool(stage.moe)
     layer = max(held, default=0.0)
-    kept = framework.weight_gradient_buffer * layer + framework.gradient_residue * parameters
+    # Dummy weight gradients: of the last layer (experts follow dense layers), once per shape.
+    shapes = local.dense if stage.dense else 0.0
+    if stage.moe:
+        shapes = local.moe + job.model.expert_parameters
+    kept = framework.weight_gradient_buffer * shapes
+    kept += framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
     if stage.sharding != "zero3":
         return kept
@@ -306,5 +315,4 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
         return kept + 6 * parameters
     if framework.gather == "model":
         return kept + 2 * parameters
-    ends = (local.embedding if stage.first else 0.0) + (local.head if stage.last else 0.0)
-    return kept + 2 * (2 + 4) * layer + 2 * ends
+    return kept + 2 * (2 + 4) * layer + 2 * _ends(job, plan, stage, local)

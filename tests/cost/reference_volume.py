@@ -1,6 +1,6 @@
 """Bytes on the wire and FLOP of one step, collective by collective, in plain floats."""
 
-from cost.reference import forward_flop_per_token, groups
+from cost.reference import forward_flop_per_token, groups, repeated_flop_per_token
 from cost.reference_layer import kv_heads_on_chip
 from cost.reference_memory import (
     StageSpec,
@@ -115,13 +115,10 @@ def _states(
 def executed_flop(job: Job, a: Assumptions, plan: Plan) -> float:
     """FLOP of one step with recomputation; fused kernels skip masked scores, redo them backward."""
     linear, attention = forward_flop_per_token(job)
-    if a.fused_attention:
-        attention *= a.causal_share
-    repeated = sum(
-        (spec.dense + spec.moe) * (spec.recompute == "full") for spec in stages_of(plan, job.model)
-    )
-    again = repeated / job.model.layers
+    matrices, scores = repeated_flop_per_token(job, plan, fused=a.fused_attention)
+    share = a.causal_share if a.fused_attention else 1.0
     passes = 3 if job.kind != "lora" else 2
     backward = 2.5 if a.fused_attention else 2.0
     tokens = job.global_batch * job.seq_len
-    return tokens * (linear * (passes + again) + attention * (1 + backward + again))
+    computed = linear * passes + matrices + share * (attention * (1 + backward) + scores)
+    return tokens * computed

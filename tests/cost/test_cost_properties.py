@@ -120,14 +120,11 @@ def faster_level(factor: float) -> Callable[[Level], Level]:
 
 
 def plainly_monotone(plan: Plan) -> bool:
-    """Plans outside two known exceptions, each with a test of its own below.
+    """Plans outside one known exception, with a test of its own below.
 
-    The fill of a zero-bubble schedule changes where another stage becomes the slowest; and where
-    collectives of weights set the time of a layer, the window behind which the last reduction
-    hides still grows with the kernels.
+    The fill of a zero-bubble schedule changes where another stage becomes the slowest.
     """
-    reduces_once = plan.sharding in ("ddp", "zero1") or (plan.sharding == "zero3" and plan.dp == 1)
-    return plan.schedule != "zero-bubble" and reduces_once and plan.stages is None
+    return plan.schedule != "zero-bubble" and plan.stages is None
 
 
 MACHINES = ("dgx-h100-ndr", "gb200-nvl72", "tpu-v5e", "mi300x-8way")

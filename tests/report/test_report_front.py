@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import planner
 from planner import InputError
+from planner.report.frame import Axis, log_ticks, ticks
 from planner.report.front_file import write_front, writer_for
-from planner.report.svg import front_svg, ticks
+from planner.report.labels import Box, placed
+from planner.report.svg import front_svg
+from planner.report.words import mesh_words
 from planner.results import SolveResult
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -133,6 +138,71 @@ def test_svg_labels_do_not_cover_each_other(answer: SolveResult) -> None:
                 one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
             )
             assert apart, (one[4], other[4])
+
+
+def test_svg_positions_on_a_logarithmic_axis() -> None:
+    """Values that range over a factor of 12 or more: equal ratios are equal distances."""
+    axis = Axis.of([1.0, 10.0, 100.0], 0.0, 300.0)
+    assert axis.logarithmic
+    assert axis.at(10.0) - axis.at(1.0) == pytest.approx(axis.at(100.0) - axis.at(10.0))
+    assert not Axis.of([1.0, 11.0], 0.0, 300.0).logarithmic
+    assert not Axis.of([0.0, 100.0], 0.0, 300.0).logarithmic
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.97, 67.5), (1.0, 20.0), (3e-4, 8e3)])
+def test_logarithmic_ticks_are_round_inside_and_few(low: float, high: float) -> None:
+    found = log_ticks(low, high)
+    assert 3 <= len(found) <= 10
+    assert found == sorted(set(found))
+    assert all(low <= value <= high for value in found)
+    assert {f"{value:e}"[0] for value in found} <= {"1", "2", "5"}
+
+
+def test_the_best_plan_stands_out_in_the_svg(answer: SolveResult) -> None:
+    root = ElementTree.fromstring(front_svg(answer))
+    bold = [t for t in root.findall(f".//{SVG}text") if t.attrib.get("font-weight") == "bold"]
+    assert answer.best is not None
+    assert mesh_words(answer.best.plan) in " ".join(t.text or "" for t in bold)
+    assert "best plan: least step time" in "".join(root.itertext())
+
+
+def test_a_best_plan_that_is_not_on_the_front_is_drawn_beside_it() -> None:
+    found = planner.solve(**QUESTIONS["several points"], objective="memory")
+    assert found.best is not None
+    assert all(point.plan != found.best.plan for point in found.front)
+    root = ElementTree.fromstring(front_svg(found))
+    assert len(root.findall(f".//{SVG}circle")) == len(found.front)
+    assert "best plan: least memory per chip" in "".join(root.itertext())
+    assert mesh_words(found.best.plan) in "".join(root.itertext())
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_titles_name_the_objectives(suffix: str, answer: SolveResult) -> None:
+    text = writer_for(Path(f"front{suffix}"))(answer)
+    title = re.search("<title>(.*?)</title>", text)
+    assert title
+    three = "memory" in answer.front_objectives
+    names = "time, energy and memory" if three else "time and energy"
+    assert title[1].startswith(f"Exact Pareto front of {names}: "), title[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    points=st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=30),
+    words=st.text("dp x0123456789", max_size=30),
+)
+def test_labels_never_overlap(points: list[tuple[float, float]], words: str) -> None:
+    area = Box(left=0, top=0, right=300, bottom=200)
+    labels = placed(points, [words] * len(points), range(len(points)), area, 11)
+    for one, other in itertools.combinations(labels, 2):
+        assert not one.box.overlaps(other.box)
+    for label in labels:
+        assert label.box.inside(area)
+        if words:
+            assert not any(
+                label.box.left < x < label.box.right and label.box.top < y < label.box.bottom
+                for x, y in points
+            )
 
 
 class Page(HTMLParser):

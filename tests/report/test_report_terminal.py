@@ -1,5 +1,6 @@
 """What people read in a terminal: every figure with its unit, and the same figures as the JSON."""
 
+import dataclasses
 import io
 import re
 from typing import Any
@@ -157,6 +158,41 @@ def test_no_plan_in_time() -> None:
 @pytest.mark.parametrize("width", [60, 80, 110, 200])
 def test_any_width(width: int, answer: SolveResult) -> None:
     assert max(len(line) for line in printed(solve_view(answer), width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_figures_and_names_are_never_broken(width: int, answer: SolveResult) -> None:
+    """A narrow terminal gets tables below each other, not tables of fragments."""
+    text = printed(solve_view(answer), width)
+    assert "…" not in text
+    assert answer.best is not None
+    for name in answer.best.time_s:
+        if answer.best.time_s[name] > 0:
+            assert re.search(rf"^ *{name.replace('_', ' ')} .*%", text, re.M), name
+    for point in (answer.front[0], answer.front[-1]):
+        row = f"{show_seconds(point.step_time_s)} +{show_joules(point.energy_per_step_j)}"
+        assert re.search(row, text)
+
+
+@pytest.mark.parametrize("text", ["[red]x", "a [/bold] b", ":smile:", "[[x]]", "\\[x]"])
+def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
+    """File names end up among the defaults, losses and warnings."""
+    odd = dataclasses.replace(
+        answer, job={**answer.job, "model": text}, losses=(text,), defaults=((text, text, text),),
+        why=(text,), front_note=text,
+    )  # fmt: skip
+    assert printed(solve_view(odd)).count(text) >= 7
+    assert str(odd).count(text) >= 7
+
+
+def test_results_print_as_the_command_does(answer: SolveResult) -> None:
+    assert "Best plan" in str(answer)
+    assert "Exact Pareto front" in str(answer)
+    assert len(repr(answer)) < 3000, "a notebook shows it where HTML is not possible"
+    assert answer.best is not None
+    assert show_seconds(answer.best.step_time_s) in str(answer.best)
+    again = planner.evaluate(answer.best.plan, **QUESTION)
+    assert "The plan fits" in str(again)
 
 
 def test_words() -> None:

@@ -1,0 +1,81 @@
+"""What a question asks of the plans, held against the model, the framework and the chip.
+
+A search would prove that such a question has no answer; these checks say at once which word of it
+is wrong and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planner.cost.context import CostModel
+from planner.plan import Plan, PlanTable
+from planner.rules import Rule, applicable
+from planner.search.options import fixed_values
+from planner.units import show_bytes
+
+# Rules that the value of one field breaks whatever the rest of the plan is, and what that field
+# needs beside it to mean anything.
+_RULES_OF: dict[str, tuple[str, ...]] = {
+    "tp": ("heads", "kv-heads", "mlp-width", "torchtitan-kv-heads", "nanotron-kv-heads"),
+    "schedule": ("schedule-offered",),
+    "sharding": ("sharding-offered",),
+    "split": ("split-offered",),
+}
+_BESIDE: dict[str, dict[str, int]] = {"schedule": {"pp": 2}, "split": {"pp": 2}}
+
+
+def problems_of(
+    model: CostModel, fix: Mapping[str, tuple[str, ...]], max_memory: float | None
+) -> list[str]:
+    """One line per wish that no plan can grant.
+
+    Args:
+        model: Job, cluster and framework.
+        fix: Fields of the plan and the values that each may take; one possible value is enough.
+        max_memory: Bytes per chip that a plan may fill, if limited.
+    """
+    found = [line for name, texts in fix.items() for line in _of_field(model, name, texts)]
+    capacity = model.chip.memory_bytes
+    if max_memory is not None and max_memory > capacity:
+        found.append(
+            f"max-memory: {show_bytes(max_memory)} is more than the {show_bytes(capacity)} "
+            f"of each {model.chip.name}"
+        )
+    return found
+
+
+def _of_field(model: CostModel, name: str, texts: tuple[str, ...]) -> Iterator[str]:
+    """The rule that every value of a field breaks, if there is one."""
+    fixed_values(name, texts)
+    broken = [_broken(model, name, text) for text in texts]
+    if all(broken):
+        yield from dict.fromkeys(f"fix: {line}" for line in broken if line)
+
+
+def _broken(model: CostModel, name: str, text: str) -> str | None:
+    """Why a value of a field is impossible."""
+    if name == "ep":
+        return _experts(model, int(text))
+    beside: dict[str, Any] = {**_BESIDE.get(name, {}), name: int(text) if name == "tp" else text}
+    plan = Plan(**beside)
+    table = PlanTable.from_plans([plan])
+    for rule in _rules(model, name):
+        if not rule.holds(model, table)[0]:
+            return rule.explain(model, plan)
+    return None
+
+
+def _rules(model: CostModel, name: str) -> list[Rule]:
+    wanted = _RULES_OF.get(name, ())
+    return [rule for rule in applicable(model.framework.name) if rule.name in wanted]
+
+
+def _experts(model: CostModel, ep: int) -> str | None:
+    experts = model.shapes.experts
+    if experts == 0:
+        return f"ep {ep}: {model.job.model.name} has no experts; allowed: 1" if ep > 1 else None
+    if experts % ep == 0:
+        return None
+    return f"ep {ep} does not divide the {experts} experts of {model.job.model.name}"

@@ -1,0 +1,100 @@
+"""A plan table with what is derived from it before any cost: stages, parameters, networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner.cost.context import CostModel, mesh_of, networks
+from planner.cost.layout import StageClasses, stage_classes
+from planner.cost.memory import stage_parameters
+from planner.cost.parameters import LocalParameters, local_parameters
+from planner.network.collectives import GroupCosts
+from planner.plan import FloatArray, IntArray, PlanTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """A plan table with what is derived from it before any cost.
+
+    Attributes:
+        plans: n plans.
+        stages: Their stage classes, (n, s).
+        local: Parameters per chip before data-parallel sharding, (n, 1) each.
+        parameters: The same for every stage class, (n, s): dense, experts.
+        nets: Costs of the groups, (n, 1) each.
+        m: (n, 1) micro-batches per step.
+        recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages.
+    """
+
+    plans: PlanTable
+    stages: StageClasses
+    local: LocalParameters
+    parameters: tuple[FloatArray, FloatArray]
+    nets: dict[str, GroupCosts]
+    m: FloatArray
+    recompute: IntArray
+    sharding: IntArray
+    clock: FloatArray
+
+    def over_stages(self, table: FloatArray) -> FloatArray:
+        """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""
+        total = np.zeros(len(self.plans))
+        for index in range(self.stages.count.shape[1]):
+            column = table[:, index if table.shape[1] > 1 else 0]
+            total = total + self.stages.count[:, index] * column
+        return total
+
+
+def columns_of(model: CostModel, plans: PlanTable) -> Columns:
+    """Everything that precedes the costs of a plan table."""
+    stages = stage_classes(plans, model.job.model)
+    recompute, sharding, clock = stage_choices(plans, stages)
+    local = parameters_on_chip(model, plans)
+    return Columns(
+        plans=plans,
+        stages=stages,
+        local=local,
+        parameters=stage_parameters(model.job, plans, stages, local),
+        nets={
+            name: costs.take(np.arange(len(plans))[:, None])
+            for name, costs in networks(model, mesh_of(plans)).items()
+        },
+        m=micro_batches(model, plans)[:, None],
+        recompute=recompute,
+        sharding=sharding,
+        clock=clock,
+    )
+
+
+def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) micro-batches per step: global batch / (dp * fsdp * micro_batch)."""
+    return model.job.global_batch / (plans.data_ranks * plans.micro_batch)
+
+
+def parameters_on_chip(model: CostModel, plans: PlanTable) -> LocalParameters:
+    """Parameters per chip before data-parallel sharding, (n, 1) each."""
+    tp, ep = plans.tp[:, None], plans.ep[:, None]
+    return local_parameters(model.job.model, tp, ep, model.vocab_multiple)
+
+
+def stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, IntArray, FloatArray]:
+    """Recompute, sharding and clock: (n, 1), or (n, s) where stages may differ."""
+    columns = (plans.recompute[:, None], plans.sharding[:, None], plans.clock[:, None])
+    if plans.stages is None:
+        return columns
+    explicit = plans.stages.layers >= 0
+    width = stages.count.shape[1] - explicit.shape[1]
+    listed = (plans.stages.recompute, plans.stages.sharding, plans.stages.clock)
+
+    def merged(column: Any, table: Any) -> FloatArray:
+        wide = np.pad(np.where(explicit, table, column), ((0, 0), (0, max(width, 0))))
+        tail = np.arange(wide.shape[1])[None, :] >= explicit.shape[1]
+        return np.where(tail, column, wide)[:, : stages.count.shape[1]]
+
+    recompute, sharding, clock = (
+        merged(column, table) for column, table in zip(columns, listed, strict=True)
+    )
+    return recompute.astype(np.int64), sharding.astype(np.int64), clock

@@ -1,0 +1,67 @@
+"""What a question leaves open: the value that is taken, listed with the reason for it."""
+
+from __future__ import annotations
+
+from hardware_db import Chip
+from models_db import Model
+from planner.frameworks import Framework, default_framework, framework_named
+from planner.job import sequences_in
+from planner.units import plural
+
+BATCH_TOKENS = 4 * 2**20
+_FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
+
+Defaults = list[tuple[str, str, str]]  # (name, value, reason)
+
+
+def seq_len_of(asked: int | None, model: Model, defaults: Defaults) -> int:
+    """Tokens per sequence."""
+    if asked is not None:
+        return asked
+    defaults.append(("seq-len", f"{model.seq_len:,}", f"what {model.name} was trained with"))
+    return model.seq_len
+
+
+def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -> int:
+    """Sequences per step.
+
+    Raises:
+        InputError: The batch that was asked for is not a whole number of sequences.
+    """
+    if batch_tokens is not None:
+        return sequences_in(batch_tokens, seq_len)
+    sequences = max(1, round(BATCH_TOKENS / seq_len))
+    text = f"{sequences * seq_len:,} tokens = {plural(sequences, 'sequence')}"
+    defaults.append(("batch-tokens", text, "4 Mi tokens in whole sequences"))
+    return sequences
+
+
+def framework_of(asked: str | None, chip: Chip, defaults: Defaults) -> Framework:
+    """The framework whose memory profile and rules apply.
+
+    Raises:
+        InputError: The name is unknown.
+    """
+    if asked is not None:
+        return framework_named(asked)
+    framework = default_framework(chip.vendor)
+    defaults.append(("framework", framework.name, f"usual on {chip.vendor} chips"))
+    return framework
+
+
+def era_of(asked: str | None, framework: Framework, chip: Chip, defaults: Defaults) -> str:
+    """The software era of the time constants; Trainium has its own compiler."""
+    if asked is not None:
+        return asked
+    era = "neuron" if chip.vendor == "AWS" else framework.era
+    defaults.append(("era", era, f"software era of {framework.name}"))
+    return era
+
+
+def precision_of(asked: str | None, chip: Chip, defaults: Defaults) -> str:
+    """The format of the matrix multiplications."""
+    if asked is not None:
+        return asked
+    precision = next((dtype for dtype in _FORMATS if dtype in chip.peak_flop_per_s), "bf16")
+    defaults.append(("precision", precision, f"widest matrix format of {chip.name}"))
+    return precision

@@ -1,0 +1,141 @@
+"""Types of the fields of job and plan files: what is accepted, and what `planner schema` says.
+
+A number may be text with its unit (`80GB`, `4Mi`, `2h`), and a Python caller may pass a numpy
+number or a `pathlib.Path`; everything else is as strict as pydantic's strict mode.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
+
+from planner.errors import InputError
+from planner.messages import not_one_of
+from planner.units import (
+    parse_bytes,
+    parse_count,
+    parse_seconds,
+    parse_watts,
+    parse_whole,
+    pattern_of,
+)
+
+_MOST = 4  # wrong words of one list that are reported
+_LARGEST_COUNT = 10**15
+_LARGEST = 1e30  # products of a few such figures are still floating-point numbers
+_LARGEST_AMOUNT = 1e12
+
+
+def plain(value: Any) -> Any:
+    """Numbers and paths of other libraries as Python's own; anything else as it is."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _reads(parse: Callable[[str, str], float], what: str) -> BeforeValidator:
+    """Accepts text with a unit where a number is meant."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return plain(value)
+        try:
+            return parse(value, what)
+        except InputError as error:
+            raise ValueError(str(error).removeprefix(f"{what}: ")) from error
+
+    return BeforeValidator(read)
+
+
+def _schema(quantity: str, number: dict[str, Any], *examples: Any) -> WithJsonSchema:
+    """A number, or text that `planner.units` reads as one."""
+    text = {"type": "string", "pattern": pattern_of(quantity)}
+    shown = {"examples": list(examples)} if examples else {}
+    return WithJsonSchema({"anyOf": [number, text], **shown})
+
+
+_WHOLE = {"type": "integer", "minimum": 1}
+_POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+_Positive = Field(gt=0, le=_LARGEST, allow_inf_nan=False)
+
+Whole = Annotated[
+    int,
+    Field(ge=1, le=_LARGEST_COUNT),
+    _reads(parse_whole, "number"),
+    _schema("count", _WHOLE),
+]
+Count = Annotated[
+    float, _Positive, _reads(parse_count, "number"), _schema("count", _POSITIVE, "4Mi", 3e6)
+]
+Bytes = Annotated[
+    float, _Positive, _reads(parse_bytes, "memory"), _schema("bytes", _POSITIVE, "80GB", 72e9)
+]
+Watts = Annotated[
+    float, _Positive, _reads(parse_watts, "power"), _schema("watts", _POSITIVE, "10MW", 1e7)
+]
+Seconds = Annotated[
+    float, _Positive, _reads(parse_seconds, "time"), _schema("seconds", _POSITIVE, "2s", 0.5)
+]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(plain)]
+Amount = Annotated[
+    float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(plain)
+]
+NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
+
+
+def refusal(text: str) -> PydanticCustomError:
+    """What a validator raises: the message says itself what the value was."""
+    return PydanticCustomError("worded", "{text}", {"text": text})
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A closed set of words: checked here, listed in the JSON Schema for editors."""
+
+    names: tuple[str, ...]
+    several: bool
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        word = {"type": "string", "enum": list(self.names)}
+        return {"type": "array", "items": word} if self.several else word
+
+    def _checked(self, value: Any) -> Any:
+        wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
+        if wrong:
+            raise refusal("\n".join(not_one_of(word, self.names) for word in wrong[:_MOST]))
+        if self.several and not value:
+            raise refusal(f"[] names none of {', '.join(self.names)}")
+        return value
+
+
+def choice(names: Iterable[str]) -> Any:
+    """A text field that holds one of some words."""
+    return _Words(tuple(names), several=False)
+
+
+def choices(names: Iterable[str]) -> Any:
+    """A list whose entries are among some words."""
+    return _Words(tuple(names), several=True)

@@ -1,0 +1,97 @@
+"""Records that a question names: model, cluster, assumptions; by name or by path of a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hardware_db import Chip, Cluster, HardwareError, load_cluster
+from models_db import Model, ModelError, load_model
+from planner.assumptions import Assumptions, calibrated, overridden
+from planner.errors import InputError
+from planner.files import read_yaml, similar_file
+from planner.messages import not_one_of
+
+PRESETS = ("calibrated",)
+YAML_SUFFIXES = (".yaml", ".yml")
+FIELDS = ("model", "hardware", "assumptions")
+
+
+def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Fields of a file; the files that it names lie where they are seen from its folder."""
+    if not path.is_file():  # a pipe lies nowhere
+        return values
+    return {
+        name: str(path.parent / value) if name in FIELDS and names_a_file(value) else value
+        for name, value in values.items()
+    }
+
+
+def portable(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Fields for a file in a folder: what lies in it is named from there, the rest absolutely."""
+
+    def seen(name: str) -> str:
+        path, home = Path(name).resolve(), folder.resolve()
+        return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
+
+    return {
+        name: seen(value) if name in FIELDS and names_a_file(value) else value
+        for name, value in values.items()
+    }
+
+
+def names_a_file(value: object) -> bool:
+    """Whether a name is the path of a user's file."""
+    return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
+
+
+def model_named(name: str) -> Model:
+    """A model of the database, or of a user's file.
+
+    Raises:
+        InputError: The name is unknown, or the file is wrong.
+    """
+    try:
+        return load_model(name)
+    except ModelError as error:
+        raise InputError(_of_record("model", name, str(error))) from error
+
+
+def cluster_named(name: str) -> Cluster:
+    """A cluster of the database, the default cluster of a chip, or that of a user's file.
+
+    Raises:
+        InputError: The name is unknown, or the file is wrong.
+    """
+    try:
+        return load_cluster(name)
+    except HardwareError as error:
+        raise InputError(_of_record("hardware", name, str(error))) from error
+
+
+def _of_record(field: str, name: str, message: str) -> str:
+    """The mistakes of a record, one per line: in its file, or in its name."""
+    if not names_a_file(name):
+        return f"{field}: {message.removeprefix(f'{field}: ')}"
+    first, *others = message.split("\n")
+    if others and others[0].startswith("  "):  # a heading, then one line per mistake
+        file = first.rpartition(": ")[0]
+        return "\n".join(f"{file}: {line.strip()}" for line in others)
+    return message + similar_file(Path(name))
+
+
+def assumptions_named(name: str, chip: Chip, era: str, precision: str) -> Assumptions:
+    """The assumptions of a preset, or the calibrated ones with the changes of a user's file.
+
+    Raises:
+        InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
+    """
+    base = calibrated(chip, era, precision)
+    if name in PRESETS:
+        return base
+    if not names_a_file(name):
+        raise InputError(
+            f"assumptions: {not_one_of(name, PRESETS)}, nor the path of a YAML file of overrides"
+        )
+    return replace(overridden(base, read_yaml(Path(name)), name), name=name)

@@ -1,0 +1,93 @@
+"""The Pareto front in a terminal: a table for the width there is, and a small plot."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.report.scatter import WIDTH, scatter
+from planner.report.tables import ByWidth, section, table
+from planner.report.words import best_apart, choice_words, front_title, is_best, mesh_words
+from planner.results import PlanResult, SolveResult
+from planner.units import show_bytes, show_joules, show_percent, show_seconds
+
+_FEW = 12
+_WIDE, _MIDDLE = 104, 78
+_CHOICES = "other choices"
+_FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
+
+
+def front_view(result: SolveResult) -> RenderableType:
+    """Table, plot and what the front ranges over."""
+    parts: list[RenderableType] = [ByWidth(lambda room: _table(result, room))]
+    if len(result.front) > 1:
+        parts.append(ByWidth(lambda room: Text(_plot(result, room), no_wrap=True)))
+    return section(front_title(result), *parts, Text(result.front_note))
+
+
+def _table(result: SolveResult, room: int) -> RenderableType:
+    """One table where there is room for it, else the figures first and the plans below."""
+    points = _few(result.front)
+    figures = [_figures(number, point, result) for number, point in points]
+    plans = [_plan(number, point, result) for number, point in points]
+    if room >= _WIDE:
+        rows = [(*left, *right) for left, right in zip(figures, plans, strict=True)]
+        return table((*_FIGURES, "mesh", _CHOICES), rows, right=_FIGURES)
+    if room >= _MIDDLE:
+        both = ["\n".join(filter(None, right)) for right in plans]
+        rows = [(*left, plan) for left, plan in zip(figures, both, strict=True)]
+        return table((*_FIGURES, "plan"), rows, right=_FIGURES)
+    below = [(left[0], *right) for left, right in zip(figures, plans, strict=True)]
+    return Group(
+        table(_FIGURES, figures, right=_FIGURES),
+        Text(),
+        table(("#", "mesh", _CHOICES), below, right=("#",)),
+    )
+
+
+def _few(front: tuple[PlanResult, ...]) -> list[tuple[int, PlanResult | None]]:
+    """The first and last points of a long front with their numbers, None between them."""
+    points: list[tuple[int, PlanResult | None]] = list(enumerate(front, start=1))
+    if len(front) <= _FEW:
+        return points
+    half = _FEW // 2
+    return [*points[:half], (len(front) - _FEW, None), *points[-half:]]
+
+
+def _figures(number: int, point: PlanResult | None, result: SolveResult) -> tuple[str, ...]:
+    if point is None:
+        return ("...", "", "", "", "", "")
+    return (
+        f"*{number}" if is_best(point, result) else f"{number}",
+        f"{point.chips:,}",
+        show_seconds(point.step_time_s),
+        show_joules(point.energy_per_step_j),
+        show_percent(point.mfu),
+        show_bytes(point.memory_per_chip_bytes),
+    )
+
+
+def _plan(number: int, point: PlanResult | None, result: SolveResult) -> tuple[str, str]:
+    if point is None:
+        return (f"{number} more", "")
+    return mesh_words(point.plan), choice_words(point.plan)
+
+
+def _plot(result: SolveResult, room: int) -> str:
+    """Time against energy; the best plan is drawn last, so that nothing covers it."""
+    shown = [*result.front, *best_apart(result)]
+    points = sorted(shown, key=lambda point: is_best(point, result))
+    times = [point.step_time_s for point in points]
+    energies = [point.energy_per_step_j for point in points]
+    ends = show_joules(min(energies)), show_joules(max(energies))
+    return scatter(
+        times,
+        energies,
+        ["*" if is_best(point, result) else "o" for point in points],
+        x_label="step time",
+        y_label="energy per step",
+        legend="* best, o front",
+        x_ends=(show_seconds(min(times)), show_seconds(max(times))),
+        y_ends=ends,
+        width=max(20, min(WIDTH, room - max(map(len, ends)) - 2)),
+    )

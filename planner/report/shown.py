@@ -1,0 +1,28 @@
+"""How results print themselves: as text in a terminal, as HTML in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.report.html import evaluate_html, plan_html, solve_html
+from planner.report.tables import text_of
+from planner.report.terminal import evaluate_view, plan_view, solve_view
+from planner.results import EvaluateResult, SolveResult
+
+
+def as_text(result: Any) -> str:
+    """What the command line prints for an answer or one of its plans."""
+    if isinstance(result, SolveResult):
+        return text_of(solve_view(result))
+    if isinstance(result, EvaluateResult):
+        return text_of(evaluate_view(result))
+    return text_of(plan_view("Plan", result))
+
+
+def as_html(result: Any) -> str:
+    """A fragment of HTML for an answer or one of its plans."""
+    if isinstance(result, SolveResult):
+        return solve_html(result)
+    if isinstance(result, EvaluateResult):
+        return evaluate_html(result)
+    return plan_html(result)

@@ -1,0 +1,146 @@
+"""Building blocks of what is printed: Rich tables of plain text, and how they share a line.
+
+Text of a user's files is never read as markup: every cell is a `Text`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Sequence
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+PLAIN_WIDTH = 110
+_ANY_WIDTH = 100_000
+
+
+def console() -> Console:
+    """Standard output; where it is not a terminal, always wide enough for our tables."""
+    screen = Console(highlight=False, markup=False, emoji=False)
+    if screen.is_terminal:
+        return screen
+    return Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
+
+
+def _page(width: int) -> Console:
+    return Console(
+        file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False,
+        emoji=False, force_terminal=False, legacy_windows=False,
+    )  # fmt: skip
+
+
+def width_of(view: RenderableType) -> int:
+    """Columns that a view takes where nothing has to be wrapped."""
+    page = _page(_ANY_WIDTH)
+    return Measurement.get(page, page.options, view).maximum
+
+
+def text_of(view: RenderableType, width: int = PLAIN_WIDTH) -> str:
+    """What a view prints, without colours and trailing blanks."""
+    page = _page(width)
+    with page.capture() as printed:
+        page.print(view)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+
+def print_view(view: RenderableType, *, whole_lines: bool = False) -> None:
+    """Prints to standard output.
+
+    Args:
+        view: What to print.
+        whole_lines: Rows of tables are not wrapped where it is no terminal, for `grep` and files.
+    """
+    screen = console()
+    if screen.is_terminal:
+        screen.print(view)
+    else:
+        print(text_of(view, max(screen.width, width_of(view)) if whole_lines else screen.width))
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> Table:
+    """A table without lines.
+
+    Args:
+        header: Names of the columns.
+        rows: Their cells, as many per row.
+        right: Columns of numbers, flush right and never broken.
+        whole: Other columns that are never broken.
+    """
+    result = Table(box=None, pad_edge=False)
+    for name in header:
+        result.add_column(
+            Text(name),
+            justify="right" if name in right else "left",
+            no_wrap=name in right or name in whole,
+            overflow="fold",
+        )
+    for row in rows:
+        result.add_row(*map(Text, row))
+    return result
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    """Names beside their values."""
+    result = Table(box=None, show_header=False, pad_edge=False)
+    result.add_column(style="bold", no_wrap=True)
+    result.add_column(overflow="fold")
+    for name, words in rows:
+        result.add_row(Text(name), Text(words))
+    return result
+
+
+def section(title: str, *body: RenderableType) -> Group:
+    """A heading and what belongs to it."""
+    return Group(Text(title, style="bold"), *body)
+
+
+def indented(lines: Sequence[str], by: int = 2) -> Group:
+    """Lines whose continuations stay indented."""
+    return Group(*(Padding(Text(line), (0, 0, 0, by)) for line in lines))
+
+
+class ByWidth:
+    """A view that is laid out when the width of the line is known.
+
+    Args:
+        draw: From the columns available to a view.
+    """
+
+    def __init__(self, draw: Callable[[int], RenderableType]) -> None:
+        self._draw = draw
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._draw(options.max_width)
+
+
+def side_by_side(parts: Sequence[RenderableType], gap: int = 4) -> ByWidth:
+    """As many views on a line as there is room for, the rest below."""
+    widths = [width_of(part) for part in parts]
+
+    def draw(room: int) -> RenderableType:
+        lines: list[list[RenderableType]] = []
+        used = room
+        for part, width in zip(parts, widths, strict=True):
+            if not lines or used + gap + width > room:
+                lines.append([])
+                used = -gap
+            lines[-1].append(part)
+            used += gap + width
+        shown: list[RenderableType] = []
+        for line in lines:
+            grid = Table.grid(padding=(0, gap, 0, 0), pad_edge=False)
+            grid.add_row(*line)
+            shown += [Text(), grid] if shown else [grid]
+        return Group(*shown)
+
+    return ByWidth(draw)

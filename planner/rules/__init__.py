@@ -1,0 +1,13 @@
+"""Which plans a job and a framework can run: one table of rules, read by search and export.
+
+Each rule is a predicate on a plan table, with the framework it belongs to (`any` for arithmetic
+that no implementation escapes), where that framework enforces it, and a sentence that says what
+is allowed and what is nearest. `violations` names the broken rules of single plans;
+`planner.search` drops candidates by the same predicates and counts them.
+"""
+
+from planner.rules.checking import applicable, violations
+from planner.rules.numbers import divisors, nearest_divisors
+from planner.rules.table import RULES, Rule
+
+__all__ = ["RULES", "Rule", "applicable", "divisors", "nearest_divisors", "violations"]

@@ -1,0 +1,77 @@
+"""Which rules a plan breaks, and in which of its stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.plan import IntArray, PlanTable
+from planner.rules.table import RULES, Rule
+
+STAGE_CHOICES = ("recompute", "sharding", "clock")
+
+
+def applicable(framework: str) -> tuple[Rule, ...]:
+    """The rules that hold for a framework: those of arithmetic and its own."""
+    return tuple(rule for rule in RULES if rule.framework in ("any", "framework", framework))
+
+
+def violations(model: CostModel, plans: PlanTable, *, arithmetic_only: bool = False) -> list[str]:
+    """One line per plan and broken rule, in order; empty when all plans can run.
+
+    What stages choose for themselves is checked stage by stage; such a line names its stage
+    (counted from 1).
+
+    Args:
+        model: Job, cluster and framework.
+        plans: Plans to check.
+        arithmetic_only: Leave out the framework's own rules.
+    """
+    rules = applicable(model.framework.name)
+    if arithmetic_only:
+        rules = tuple(rule for rule in rules if rule.framework == "any")
+    lines = []
+    for rule in rules:
+        if rule.per_stage and plans.stages is not None:
+            lines += _of_stages(rule, model, plans)
+        else:
+            broken = np.flatnonzero(~rule.holds(model, plans))
+            lines += [rule.explain(model, plans.plan(int(row))) for row in broken]
+    return lines
+
+
+def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:
+    """The lines of one rule; stages that inherit the plan's choices share one."""
+    spread, owner, stage = _spread(plans)
+    own = np.zeros(len(owner), dtype=np.bool_)
+    for name in STAGE_CHOICES:
+        own |= getattr(spread, name) != getattr(plans, name)[owner]
+    lines: dict[tuple[int, str], None] = {}
+    for row in np.flatnonzero(~rule.holds(model, spread)):
+        line = rule.explain(model, spread.plan(int(row)))
+        named = f"stage {stage[row] + 1}: {line}" if own[row] else line
+        lines.setdefault((int(owner[row]), named))
+    return [line for _, line in lines]
+
+
+def _spread(plans: PlanTable) -> tuple[PlanTable, IntArray, IntArray]:
+    """A row per explicit stage with its choices as the plan's, or per plan without stages.
+
+    Returns the rows, the plan of each, and the stage (0 for a plan without stages).
+    """
+    assert plans.stages is not None
+    listed = plans.stages.layers >= 0
+    listed[:, 0] = True
+    owner, stage = np.nonzero(listed)
+    explicit = plans.stages.layers[owner, 0] >= 0
+
+    def chosen(name: str) -> Any:
+        table, column = getattr(plans.stages, name), getattr(plans, name)
+        return np.where(explicit, table[owner, stage], column[owner])
+
+    choices = {name: chosen(name) for name in STAGE_CHOICES}
+    spread = replace(plans.take(owner), **choices, stages=None)
+    return spread, owner, stage

@@ -1,0 +1,195 @@
+"""The predicates of the rules: (n,) True where a plan obeys; `planner.rules.table` says why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.layout import stage_layers
+from planner.distinct import distinct
+from planner.plan import (
+    ALL_TO_ALL,
+    AXES,
+    DDP,
+    INTERLEAVED,
+    NO_RECOMPUTE,
+    OFFLOAD_ACTIVATIONS,
+    ORDERS,
+    SCHEDULES,
+    SHARDINGS,
+    SPLITS,
+    ZERO2,
+    ZERO3,
+    ZERO_BUBBLE,
+    BoolArray,
+    PlanTable,
+)
+
+
+def heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Attention heads divide over tp."""
+    return np.asarray(model.shapes.heads % plans.tp == 0)
+
+
+def kv_heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Key-value heads divide over tp, or tp over them; latent attention has none."""
+    if model.shapes.latent:
+        return np.ones(len(plans), dtype=np.bool_)
+    kv = model.shapes.kv_heads
+    return np.asarray((kv % plans.tp == 0) | (plans.tp % kv == 0))
+
+
+def mlp_width_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Widths of the dense MLP and of the shared experts divide over tp."""
+    ok = np.ones(len(plans), dtype=np.bool_)
+    for width in (model.shapes.dense_width, model.shapes.shared_width):
+        ok &= width % plans.tp == 0
+    return ok
+
+
+def sequence_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences divide over 2 cp chunks (balanced causal halves) and over sequence parallelism."""
+    chunks = np.where(plans.cp > 1, 2 * plans.cp, 1)
+    chunks = chunks * np.where(plans.sequence_parallel, plans.tp, 1)
+    return np.asarray(model.job.seq_len % chunks == 0)
+
+
+def batch_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The data ranks and the micro-batch divide the global batch."""
+    return np.asarray(model.job.global_batch % (plans.data_ranks * plans.micro_batch) == 0)
+
+
+def experts_divide(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Experts, and the ranks of a stage, divide over ep."""
+    if model.shapes.experts == 0:
+        return np.asarray(plans.ep == 1)
+    ranks = plans.tp * plans.cp * plans.fsdp * plans.dp
+    return np.asarray((model.shapes.experts % plans.ep == 0) & (ranks % plans.ep == 0))
+
+
+def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The split rule, or the explicit stages, hand out every layer once."""
+    columns = [plans.pp, plans.interleave, plans.split]
+    first, which = distinct(columns)
+    rules = np.stack(columns, axis=1)[first]
+    ok = np.array([_splits(model, *map(int, row)) for row in rules], dtype=np.bool_)
+    result = ok[which]
+    if plans.stages is not None:
+        listed = plans.stages.layers
+        explicit = listed[:, 0] >= 0
+        stages = (listed >= 0).sum(axis=1)
+        layers = np.where(listed >= 0, listed, 0).sum(axis=1)
+        adds_up = (stages == plans.pp) & (layers == model.job.model.layers)
+        result = np.where(explicit, adds_up & (plans.interleave == 1), result)
+    return result
+
+
+def _splits(model: CostModel, pp: int, interleave: int, split: int) -> bool:
+    return stage_layers(model.job.model, pp, interleave, split) is not None
+
+
+def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
+    m = model.job.global_batch // (plans.data_ranks * plans.micro_batch)
+    chunked = plans.interleave > 1
+    named = (plans.schedule == INTERLEAVED) == chunked
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & (m % plans.pp == 0))))
+
+
+def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The framework has the schedule."""
+    allowed = [SCHEDULES.index(name) for name in model.framework.schedules]
+    return np.asarray(np.isin(plans.schedule, allowed) | (plans.pp == 1))
+
+
+def zero_bubble_trains(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Zero-bubble has stages, and weight gradients to fill bubbles with."""
+    return np.asarray((plans.schedule != ZERO_BUBBLE) | ((plans.pp > 1) & model.job.trains_all))
+
+
+def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The framework deals out layers by the rule, where a rule is used."""
+    allowed = [SPLITS.index(name) for name in model.framework.splits]
+    explicit = np.zeros(len(plans), dtype=np.bool_)
+    if plans.stages is not None:
+        explicit = plans.stages.layers[:, 0] >= 0
+    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | explicit)
+
+
+def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Only zero3 has fsdp > 1, and where state is shared there are ranks to share it."""
+    ranks = plans.dp * plans.fsdp * plans.cp
+    split = (plans.fsdp == 1) | (plans.sharding == ZERO3)
+    useful = (plans.sharding == DDP) | (ranks > 1)
+    return np.asarray(split & useful)
+
+
+def sharding_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The framework has the sharding."""
+    allowed = [SHARDINGS.index(name) for name in model.framework.shardings]
+    return np.isin(plans.sharding, allowed)
+
+
+def sequence_parallel_fits(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequence parallelism only with tp > 1."""
+    return ~plans.sequence_parallel | (plans.tp > 1)
+
+
+def expert_tp_fits(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Experts beside tp need sequence parallelism."""
+    if model.shapes.experts == 0:
+        return np.ones(len(plans), dtype=np.bool_)
+    return np.asarray((plans.tp == 1) | plans.sequence_parallel)
+
+
+def all_to_all_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Heads divide over tp x cp where cp exchanges them."""
+    swapped = (plans.cp_mode == ALL_TO_ALL) & (plans.cp > 1)
+    return np.asarray(~swapped | (model.shapes.heads % (plans.tp * plans.cp) == 0))
+
+
+def clock_settable(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chip runs at the clock."""
+    if not model.chip.clock_settable:
+        return np.asarray(plans.clock == 1.0)
+    return (plans.clock >= min(model.chip.clock_levels)) & (plans.clock <= 1.0)
+
+
+def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Activations are offloaded or recomputed, not both."""
+    moves = plans.offload & OFFLOAD_ACTIVATIONS > 0
+    return np.asarray(~moves | (plans.recompute == NO_RECOMPUTE))
+
+
+def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The framework lays out the axes that exceed 1 in this order."""
+    offered = model.framework.orders
+    if not offered:
+        return np.ones(len(plans), dtype=np.bool_)
+    sizes = np.stack([getattr(plans, axis) for axis in AXES], axis=1) > 1
+    patterns = sizes @ (1 << np.arange(len(AXES)))
+    first, which = distinct([plans.order, patterns])
+
+    def runs(order: int, pattern: int) -> bool:
+        active = [axis for bit, axis in enumerate(AXES) if pattern >> bit & 1]
+        wanted = [axis for axis in ORDERS[order] if axis in active]
+        return any([a for a in other if a in active] == wanted for other in offered)
+
+    pairs = zip(plans.order[first], patterns[first], strict=True)
+    ok = np.array([runs(int(order), int(pattern)) for order, pattern in pairs], dtype=np.bool_)
+    return ok[which]
+
+
+def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Key-value heads divide over tp."""
+    return np.asarray(model.shapes.kv_heads % plans.tp == 0)
+
+
+def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
+    """There is a key-value head for every rank of tp."""
+    return model.shapes.kv_heads >= plans.tp
+
+
+def deepspeed_pipeline(model: CostModel, plans: PlanTable) -> BoolArray:
+    """No zero2 or zero3 in a pipeline."""
+    return np.asarray((plans.pp == 1) | (plans.sharding < ZERO2))

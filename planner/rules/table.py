@@ -1,0 +1,263 @@
+"""The table of rules: where each is enforced, and what it tells whoever breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.cost.context import CostModel
+from planner.plan import BoolArray, Plan, PlanTable
+from planner.rules import predicates
+from planner.rules.numbers import nearest_divisors
+
+Predicate = Callable[[CostModel, PlanTable], BoolArray]
+Explanation = Callable[[CostModel, Plan], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        name: Short name, used in counts.
+        framework: "any", "framework" (every one says what it offers), or the one that enforces it.
+        source: Where it is enforced or why it holds.
+        holds: (n,) True where a plan obeys it.
+        explain: One line for a plan that does not: what, what is allowed, what is nearest.
+        per_stage: It is about what explicit stages may choose for themselves (recomputation,
+            sharding, clock), so that every stage must obey it.
+    """
+
+    name: str
+    framework: str
+    source: str
+    holds: Predicate
+    explain: Explanation
+    per_stage: bool = False
+
+
+def _micro_batches(model: CostModel, plan: Plan) -> float:
+    return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="heads",
+        framework="any",
+        source="attention heads are whole on a chip; Megatron-LM core TransformerConfig",
+        holds=predicates.heads_divide,
+        explain=lambda c, p: (
+            f"tp {p.tp} does not divide the {c.shapes.heads} attention heads of "
+            f"{c.job.model.name}; nearest: {nearest_divisors(p.tp, c.shapes.heads)}"
+        ),
+    ),
+    Rule(
+        name="kv-heads",
+        framework="any",
+        source="Megatron-LM core >= 0.16 TransformerConfig: query groups divide tp or tp them",
+        holds=predicates.kv_heads_divide,
+        explain=lambda c, p: (
+            f"tp {p.tp} and the {c.shapes.kv_heads} key-value heads of {c.job.model.name} do not "
+            f"divide one another; nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="mlp-width",
+        framework="any",
+        source="column-parallel MLP",
+        holds=predicates.mlp_width_divides,
+        explain=lambda c, p: (
+            f"tp {p.tp} does not divide the MLP width "
+            f"{c.shapes.dense_width or c.shapes.shared_width} of {c.job.model.name}; nearest: "
+            f"{nearest_divisors(p.tp, c.shapes.dense_width or c.shapes.shared_width)}"
+        ),
+    ),
+    Rule(
+        name="sequence",
+        framework="any",
+        source="Megatron-LM arguments.py validate_args: seq % (2 cp); torchtitan seq_len_divisor",
+        holds=predicates.sequence_divides,
+        explain=lambda c, p: (
+            f"sequences of {c.job.seq_len} tokens do not divide into cp {p.cp} x tp {p.tp} "
+            f"(a multiple of {(2 * p.cp if p.cp > 1 else 1) * (p.tp if p.sequence_parallel else 1)}"
+            " is needed)"
+        ),
+    ),
+    Rule(
+        name="batch",
+        framework="any",
+        source="Megatron-LM num_microbatches_calculator.py: batch % (micro_batch dp)",
+        holds=predicates.batch_divides,
+        explain=lambda c, p: (
+            f"dp {p.dp} x fsdp {p.fsdp} x micro-batch {p.micro_batch} does not divide the global "
+            f"batch of {c.job.global_batch} sequences; nearest products: "
+            f"{nearest_divisors(p.dp * p.fsdp * p.micro_batch, c.job.global_batch)}"
+        ),
+    ),
+    Rule(
+        name="experts",
+        framework="any",
+        source="Megatron-LM validate_args: experts % ep; parallel_state.py: ep folds over tp cp dp",
+        holds=predicates.experts_divide,
+        explain=lambda c, p: (
+            f"ep {p.ep} must divide the {c.shapes.experts} experts of {c.job.model.name} and "
+            f"tp x cp x fsdp x dp = {p.chips // p.pp}"
+            if c.shapes.experts
+            else f"ep {p.ep}: {c.job.model.name} has no experts; allowed: 1"
+        ),
+    ),
+    Rule(
+        name="layers",
+        framework="any",
+        source="planner.cost.layout, the rule named by `split`",
+        holds=predicates.layers_divide,
+        explain=lambda c, p: (
+            f"the {c.job.model.layers} layers of {c.job.model.name} do not divide into pp {p.pp} x "
+            f"interleave {p.interleave} chunks by the rule {p.split!r}; nearest pp: "
+            f"{nearest_divisors(p.pp, c.job.model.layers)}"
+            if p.stages is None
+            else f"stages: {len(p.stages)} stages with {sum(s.layers for s in p.stages)} layers; "
+            f"needed: interleave 1 and {p.pp} stages (pp) with {c.job.model.layers} layers in all"
+        ),
+    ),
+    Rule(
+        name="interleave",
+        framework="any",
+        source="Megatron-LM schedules.py: interleaved needs micro-batches % pp = 0",
+        holds=predicates.interleave_fits,
+        explain=lambda c, p: (
+            f"interleave {p.interleave} with schedule {p.schedule!r}, pp {p.pp} and "
+            f"{_micro_batches(c, p):g} micro-batches: interleave > 1 needs schedule interleaved, "
+            "pp > 1 and micro-batches that are a multiple of pp"
+        ),
+    ),
+    Rule(
+        name="zero-bubble",
+        framework="any",
+        source="arXiv:2401.10241: fills bubbles with weight gradients",
+        holds=predicates.zero_bubble_trains,
+        explain=lambda c, p: "schedule zero-bubble needs pp > 1 and a job that trains all weights",
+    ),
+    Rule(
+        name="sharding",
+        framework="any",
+        source="fsdp shards weights; zero needs ranks to share state",
+        holds=predicates.sharding_shares,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"sharding {p.sharding!r} with fsdp {p.fsdp}, dp {p.dp}, cp {p.cp}: fsdp > 1 needs "
+            "zero3, and zero1, zero2, zero3 need dp x fsdp x cp > 1"
+        ),
+    ),
+    Rule(
+        name="sequence-parallel",
+        framework="any",
+        source="Megatron-LM ModelParallelConfig: sequence parallelism needs tp > 1",
+        holds=predicates.sequence_parallel_fits,
+        explain=lambda c, p: "sequence_parallel needs tp > 1",
+    ),
+    Rule(
+        name="expert-tp",
+        framework="any",
+        source="Megatron-LM moe_layer.py: experts with tp > 1 train only with sequence parallelism",
+        holds=predicates.expert_tp_fits,
+        explain=lambda c, p: f"experts with tp {p.tp} need sequence_parallel",
+    ),
+    Rule(
+        name="all-to-all",
+        framework="any",
+        source="DeepSpeed Ulysses, arXiv:2309.14509: heads are divided by cp",
+        holds=predicates.all_to_all_divides,
+        explain=lambda c, p: (
+            f"cp_mode all-to-all: tp {p.tp} x cp {p.cp} does not divide the {c.shapes.heads} "
+            f"attention heads; nearest product: "
+            f"{nearest_divisors(p.tp * p.cp, c.shapes.heads)}"
+        ),
+    ),
+    Rule(
+        name="clock",
+        framework="any",
+        source="hardware_db: clock_settable and clock levels of the chip",
+        holds=predicates.clock_settable,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"clock {p.clock:g}: {c.chip.name} runs at 1.0 only"
+            if not c.chip.clock_settable
+            else f"clock {p.clock:g} is outside {min(c.chip.clock_levels):g}..1 of {c.chip.name}"
+        ),
+    ),
+    Rule(
+        name="offload-activations",
+        framework="any",
+        source="Megatron-LM validate_args: activation offloading excludes recomputation",
+        holds=predicates.offload_fits,
+        per_stage=True,
+        explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
+    ),
+    Rule(
+        name="schedule-offered",
+        framework="framework",
+        source="planner.frameworks: schedules",
+        holds=predicates.schedule_offered,
+        explain=lambda c, p: (
+            f"{c.framework.name} has no schedule {p.schedule!r}; it has "
+            f"{', '.join(c.framework.schedules)}"
+        ),
+    ),
+    Rule(
+        name="split-offered",
+        framework="framework",
+        source="planner.frameworks: splits",
+        holds=predicates.split_offered,
+        explain=lambda c, p: (
+            f"{c.framework.name} does not split layers by {p.split!r}; it has "
+            f"{', '.join(c.framework.splits)}"
+        ),
+    ),
+    Rule(
+        name="sharding-offered",
+        framework="framework",
+        source="planner.frameworks: shardings",
+        holds=predicates.sharding_offered,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"{c.framework.name} has no sharding {p.sharding!r}; it has "
+            f"{', '.join(c.framework.shardings)}"
+        ),
+    ),
+    Rule(
+        name="placement-offered",
+        framework="framework",
+        source="planner.frameworks: orders; Megatron-LM --use-tp-pp-dp-mapping",
+        holds=predicates.order_offered,
+        explain=lambda c, p: (
+            f"{c.framework.name} cannot lay out ranks as {' '.join(p.order)} (innermost first); "
+            f"it can: {'; '.join(' '.join(order) for order in c.framework.orders)}"
+        ),
+    ),
+    Rule(
+        name="torchtitan-kv-heads",
+        framework="torchtitan",
+        source="torchtitan models/common/decoder.py: key-value heads % tp = 0",
+        holds=predicates.torchtitan_kv_heads,
+        explain=lambda c, p: (
+            f"torchtitan needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
+            f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="nanotron-kv-heads",
+        framework="nanotron",
+        source="nanotron config/config.py: key-value heads >= tp",
+        holds=predicates.nanotron_kv_heads,
+        explain=lambda c, p: f"nanotron needs tp {p.tp} <= the {c.shapes.kv_heads} key-value heads",
+    ),
+    Rule(
+        name="deepspeed-pipeline",
+        framework="deepspeed",
+        source="DeepSpeed runtime/pipe/engine.py: ZeRO-2 and 3 exclude pipelines",
+        holds=predicates.deepspeed_pipeline,
+        per_stage=True,
+        explain=lambda c, p: f"deepspeed has no pipeline (pp {p.pp}) with {p.sharding}; use zero1",
+    ),
+)

@@ -1,0 +1,175 @@
+"""Every benchmark runs at its smallest size; what is timed is never compared."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = sorted(
+    path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")
+)
+
+# A stand-in for calculon: a small space of one tensor, pipeline and data parallelism, counted by
+# a formula of its own; a data parallelism of 8 accepts micro-batches of 1 only.
+STAND_IN = """
+__version__ = "stand-in"
+
+
+class System:
+    def __init__(self, record):
+        self.num_networks = record["networks"]
+        self.mem2 = type("Memory", (), {"capacity": 1})
+"""
+STAND_IN_LLM = """
+class Execution:
+    from_json = staticmethod(dict)
+
+
+class Llm:
+    Error = type("Error", (Exception,), {})
+    Execution = Execution
+
+    class Application:
+        def __init__(self, record):
+            self.__dict__.update(record)
+
+    def __init__(self, app, log):
+        self.app = app
+
+    def compile(self, system, execution):
+        if execution["microbatch_size"] > 1:
+            raise self.Error("does not fit")
+
+    def run(self, system):
+        pass
+
+    def get_stats_json(self, include_layers):
+        return {}
+
+    get_all_tensor_parallelisms = staticmethod(lambda procs, hidden, heads: [8])
+    get_all_pipeline_parallelisms = staticmethod(lambda procs, tp, blocks: [35])
+    get_data_parallelism = staticmethod(lambda procs, tp, pp: procs // tp // pp)
+    get_valid_pipeline_interleavings = staticmethod(lambda blocks, pp: [1, 3])
+    get_valid_microbatch_sizes = staticmethod(lambda seq, tp, dp, batch, pp: [1, 2, 4])
+    can_redo_ag = staticmethod(lambda kind, recompute: kind == "rs_ag" and recompute == "full")
+"""
+STAND_IN_SEARCH = """
+class OptimalExecution:
+    @staticmethod
+    def search(debug, top, layers, procs, batch, datatype, app, system, tp, pp, dp, interleave,
+               size, recompute, sharding, kind, fused, stop, tp_overlap, dp_overlap):
+        redo = 2 if kind == "rs_ag" and recompute == "full" else 1
+        offloads = 4 if recompute == "full" else 8
+        count = redo * 2 * 3 * offloads * 3 * system.num_networks ** 3 + EXTRA
+        return [], count, 0, 0, tp, pp
+"""
+
+
+def ran(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / name), *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+def stand_in(folder: Path, extra: int = 0) -> Path:
+    """A checkout of the stand-in; `extra` executions are counted but not in its space."""
+    files = {
+        "calculon/__init__.py": STAND_IN,
+        "calculon/llm/__init__.py": "from calculon.llm.llm import Llm as Llm\n",
+        "calculon/llm/llm.py": STAND_IN_LLM,
+        "calculon/llm/optimal_execution.py": STAND_IN_SEARCH.replace("EXTRA", str(extra)),
+        "models/turing-530B.json": '{"hidden": 20480, "attn_heads": 128, "num_blocks": 105, '
+        '"seq_size": 2048}',
+        "systems/a100_80g.json": '{"networks": 2}',
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def checked(outcome: subprocess.CompletedProcess[str]) -> None:
+    """A JSON object with tables of numbers."""
+    assert outcome.returncode == 0, outcome.stderr
+    printed = json.loads(outcome.stdout)
+    assert printed["machine"]["processor"]
+    assert printed["tables"]
+    for table in printed["tables"]:
+        assert table["rows"], table["title"]
+        assert all(row.keys() == table["rows"][0].keys() for row in table["rows"])
+        numbers = [n for row in table["rows"] for n in row.values() if isinstance(n, int | float)]
+        assert numbers, table["title"]
+        assert all(number >= 0 for number in numbers), table["title"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help(name: str) -> None:
+    outcome = ran(name, "--help")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "usage:" in outcome.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["throughput.py", "startup.py", "scaling.py"])
+def test_a_benchmark_runs(name: str) -> None:
+    checked(ran(name, "--quick", "--json"))
+
+
+@pytest.mark.slow
+def test_fronts_with_and_without_bounds_are_compared() -> None:
+    outcome = ran("gpt3_space.py", "--quick", "--exhaustive", "--json")
+    checked(outcome)
+    tables = json.loads(outcome.stdout)["tables"]
+    (row,) = (row for table in tables for row in table["rows"] if "fronts equal" in row)
+    assert row["fronts equal"] is True
+    assert row["candidates costed"] > 1_000_000
+
+
+@pytest.mark.slow
+def test_calculon_comparison_runs(tmp_path: Path) -> None:
+    outcome = ran("vs_calculon.py", "--quick", "--calculon", str(stand_in(tmp_path)), "--json")
+    checked(outcome)
+    tools = {row["tool"] for row in json.loads(outcome.stdout)["tables"][0]["rows"]}
+    assert tools == {"calculon", "planner"}
+
+
+def test_calculon_comparison_refuses_another_space(tmp_path: Path) -> None:
+    outcome = ran("vs_calculon.py", "--quick", "--calculon", str(stand_in(tmp_path, extra=1)))
+    assert outcome.returncode == 1
+    assert "counts other executions; nothing was timed" in outcome.stderr
+    assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [(), ("--calculon", "nowhere")])
+def test_calculon_comparison_needs_a_checkout(arguments: tuple[str, ...]) -> None:
+    outcome = ran("vs_calculon.py", *arguments)
+    assert outcome.returncode == 2
+    assert re.search(r"error: .*calculon", outcome.stderr)
+    assert "Traceback" not in outcome.stderr
+
+
+def test_an_unknown_job_is_named() -> None:
+    outcome = ran("throughput.py", "nothing")
+    assert outcome.returncode == 2
+    assert "unknown job 'nothing'; allowed: llama2-13b" in outcome.stderr
+
+
+def test_the_page_shows_commands_that_exist() -> None:
+    text = (BENCHMARKS.parent / "docs" / "performance.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^python benchmarks/(\S+\.py)(.*)$", text, re.MULTILINE)
+    assert len(shown) >= 5
+    for name, arguments in shown:
+        known = ran(name, "--help").stdout
+        assert set(re.findall(r"--[a-z-]+", arguments)) <= set(re.findall(r"--[a-z-]+", known))
+
+
+def test_the_page_is_not_written_without_every_benchmark(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    outcome = ran("report.py", "--write", str(page))
+    assert outcome.returncode == 2
+    assert "--calculon" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
