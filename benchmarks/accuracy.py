@@ -1,4 +1,4 @@
-"""Predicted against published step times, per set of runs: the shipped ones, or the user's.
+"""Predicted against published step times and peak memory, per set of runs: shipped or your own.
 
 --runs names a CSV file (.gz for a compressed one) with one published run per row. Columns (empty
 cells are filled by the rules of `planner.validation.rows`, which also lists what each may hold):
@@ -11,6 +11,7 @@ cells are filled by the rules of `planner.validation.rows`, which also lists wha
   tp, sp (0/1), pp, interleave_v, cp, ep, sharding, micro_batch_seqs, recompute
   global_batch_seqs, precision
   step_time_s                     measured; rows without it are left out
+  peak_mem_gib_per_chip           measured, or empty
 
 --sets names a CSV file with the columns id, set (which rules fill gaps), and, if it has them,
 gold (1: the row counts) and split (fit: constants were fitted to it; test: they were not).
@@ -54,22 +55,42 @@ class Outcome:
     Attributes:
         set_name, split: As in the sets file ("" without a split).
         error: Predicted over measured step time, minus one.
+        memory_error: The same of peak bytes per chip; None where none were published.
     """
 
     set_name: str
     split: str
     error: float
+    memory_error: float | None
 
 
-def predicted_s(run: Run) -> float:
-    """Step time of a published run with the shipped constants.
+def predicted(run: Run) -> tuple[float, float]:
+    """Step time (s) and bytes per chip of a published run with the shipped constants.
 
     Raises:
         InputError: The plan or the cluster cannot be used.
     """
     assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
     model = CostModel.build(run.job, run.cluster, assumptions)
-    return float(evaluate_table(model, PlanTable.from_plans([run.plan])).step_time_s[0])
+    costs = evaluate_table(model, PlanTable.from_plans([run.plan]))
+    return float(costs.step_time_s[0]), float(costs.memory_per_chip_bytes[0])
+
+
+def outcome(row: dict[str, str], entry: dict[str, str]) -> Outcome:
+    """One row of the files, predicted and compared.
+
+    Raises:
+        InputError: The row cannot be used.
+    """
+    run = run_of(row, entry["set"])
+    seconds, held = predicted(run)
+    gib = float(row.get("peak_mem_gib_per_chip") or 0)
+    return Outcome(
+        set_name=entry["set"],
+        split=entry.get("split", ""),
+        error=seconds / run.measured_step_time_s - 1,
+        memory_error=held / (gib * 2**30) - 1 if gib > 0 else None,
+    )
 
 
 def outcomes(
@@ -88,22 +109,18 @@ def outcomes(
             left_out["not gold"] += 1
         else:
             try:
-                run = run_of(row, entry["set"])
-                error = predicted_s(run) / run.measured_step_time_s - 1
+                found.append(outcome(row, entry))
             except InputError:
                 left_out["not usable"] += 1
-                continue
-            found.append(Outcome(set_name=entry["set"], split=entry.get("split", ""), error=error))
     return found, dict(left_out)
 
 
-def summary(name: str, rows: Sequence[Outcome]) -> dict[str, Any]:
-    """One row of the table."""
-    errors = [row.error for row in rows]
+def summary(name: str, errors: Sequence[float]) -> dict[str, Any]:
+    """One row of a table."""
     sizes = [abs(error) for error in errors]
     return {
         "set": name,
-        "rows": len(rows),
+        "rows": len(errors),
         "mean abs error %": 100 * statistics.mean(sizes),
         "median abs error %": 100 * statistics.median(sizes),
         "largest error %": 100 * max(errors, key=abs),
@@ -128,19 +145,32 @@ def read(path: Path, flag: str, parser: argparse.ArgumentParser) -> list[dict[st
 
 
 def tables(found: list[Outcome]) -> list[Table]:
-    """Per set, and over all rows by split."""
-    by_set: dict[str, list[Outcome]] = defaultdict(list)
-    by_split: dict[str, list[Outcome]] = defaultdict(list)
+    """Step time per set and by split; peak memory per set."""
+    times: dict[str, list[float]] = defaultdict(list)
+    splits: dict[str, list[float]] = defaultdict(list)
+    memory: dict[str, list[float]] = defaultdict(list)
     for row in found:
-        by_set[row.set_name].append(row)
-        by_split[row.split or "no split"].append(row)
-    per_set = [summary(name, rows) for name, rows in sorted(by_set.items())]
-    overall = [summary(name, rows) for name, rows in sorted(by_split.items())]
-    overall.append(summary("all", found))
-    return [
-        Table(title="Step time, predicted over measured, by set", rows=per_set),
-        Table(title="All sets, by split", rows=overall),
+        times[row.set_name].append(row.error)
+        splits[row.split or "no split"].append(row.error)
+        splits["all"].append(row.error)
+        if row.memory_error is not None:
+            memory[row.set_name].append(row.memory_error)
+
+    def table(title: str, groups: dict[str, list[float]]) -> Table:
+        rows = [
+            summary(name, groups[name]) for name in sorted(groups, key=lambda n: (n == "all", n))
+        ]
+        return Table(title=title, rows=rows)
+
+    result = [
+        table("Step time, predicted over measured, by set", times),
+        table("Step time, all sets, by split", splits),
     ]
+    return (
+        [*result, table("Peak memory, predicted over measured, by set", memory)]
+        if memory
+        else result
+    )
 
 
 def main() -> int:

@@ -139,3 +139,32 @@ def sample(space: list[Product], count: int, seed: int) -> list[Execution]:
     drawn = random.Random(seed)
     picked = drawn.choices(space, weights=[len(part) for part in space], k=count)
     return [part.at(drawn.randrange(len(part))) for part in picked]
+
+
+def counts_agree(
+    checkout: Checkout, app: Any, system: Any, space: list[Product], count: int
+) -> bool:
+    """Whether calculon's own search counts as many executions in some of the products.
+
+    Its search runs with its debugging flag, which counts executions without running them.
+    """
+    return all(
+        len(part) == _counted_by_calculon(checkout, app, system, part)
+        for part in random.Random(0).choices(space, k=count)
+    )
+
+
+def _counted_by_calculon(checkout: Checkout, app: Any, system: Any, part: Product) -> int:
+    module = importlib.import_module("calculon.llm.optimal_execution")
+    x = part.fixed
+    total = 0
+    for interleave in part.choices["pipeline_interleaving"]:
+        for sharded in part.choices["optimizer_sharding"]:
+            found = module.OptimalExecution.search(
+                True, 1, False, x["num_procs"], x["batch_size"], x["datatype"], app, system,
+                x["tensor_par"], x["pipeline_par"], x["data_par"], interleave, x["batch_size"],
+                x["activation_recompute"], sharded, x["tensor_par_comm_type"],
+                [x["fused_activation"]], False, True, True,
+            )  # fmt: skip
+            total += int(found[1])
+    return total

@@ -1,4 +1,4 @@
-"""The three jobs that the benchmarks use, as cost models."""
+"""The jobs that the benchmarks use, as cost models."""
 
 from __future__ import annotations
 
@@ -55,3 +55,4 @@ DEEPSEEK_V3 = BenchmarkJob(
     model="deepseek-v3", hardware="dgx-h100-ndr", chips=2048, sequences=15360, seq_len=4096
 )
 JOBS = {job.model: job for job in (LLAMA2_13B, GPT3_175B, LLAMA31_405B)}
+QUICK_JOB = LLAMA2_13B.model

@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, CPU time, peak memory, the machine, and tables.
+"""What the benchmarks share: one thread, CPU time, peak memory, checks, the machine, and tables.
 
 Import this module before numpy: it pins the numerical libraries to one thread, so that CPU
 seconds are seconds on one core.
@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import resource
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -43,11 +42,6 @@ class Samples:
         """The least: what the work costs when nothing else disturbs the caches."""
         return min(self.seconds)
 
-    @property
-    def median(self) -> float:
-        """The median."""
-        return statistics.median(self.seconds)
-
 
 def cpu_seconds(work: Callable[[], object], repeats: int) -> Samples:
     """CPU seconds of this process for each of `repeats` calls of `work`."""
@@ -65,6 +59,16 @@ def cpu_seconds_for(work: Callable[[], object], budget_s: float, least: int = 3)
     while len(seconds) < least or sum(seconds) < budget_s:
         seconds += cpu_seconds(work, 1).seconds
     return Samples(seconds=tuple(seconds))
+
+
+def require(holds: bool, what: str) -> None:
+    """Ends the program with exit status 1 unless a check holds; called before anything is timed.
+
+    Raises:
+        SystemExit: It does not hold.
+    """
+    if not holds:
+        raise SystemExit(f"error: {what}; nothing was timed")
 
 
 def peak_bytes() -> int:
@@ -128,11 +132,13 @@ class Report:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def parser(description: str) -> argparse.ArgumentParser:
-    """A parser with the options that every benchmark has."""
+def parser(description: str, *, quick: bool = False) -> argparse.ArgumentParser:
+    """A parser with --json and --markdown, and --quick if the benchmark can be made smaller."""
     made = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    if quick:
+        made.add_argument("--quick", action="store_true", help="smallest sizes, only to see it run")
     shape = made.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON object")
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
@@ -171,14 +177,14 @@ def _as_markdown(report: Report) -> str:
     lines = []
     for table in report.tables:
         numeric = {c: _is_number(table.rows[0][c]) for c in table.columns}
-        lines += [f"**{table.title}**", "", "| " + " | ".join(table.columns) + " |"]
+        lines += [f"{table.title}:", "", "| " + " | ".join(table.columns) + " |"]
         lines.append("|" + "|".join(" --: " if numeric[c] else " --- " for c in numeric) + "|")
         lines += [
             "| " + " | ".join(_text(row[c]) for c in table.columns) + " |" for row in table.rows
         ]
         lines.append("")
     lines += [f"* {note}" for note in report.notes]
-    return "\n".join(lines)
+    return "\n".join(lines).strip()
 
 
 def _to_terminal(report: Report) -> None:

@@ -1,13 +1,16 @@
 """How the time of the search grows with the number of chips and of enabled axes.
 
-Chips: from 2^6 to 2^17 for three jobs, each on its own cluster and with a fixed batch. "exactly"
-is the proved optimum and the exact front of time and energy on exactly that many chips, "up to"
-adds the front over every smaller count that the cluster can give, as `planner solve` reports it.
+Chips: powers of two from 2^6 to 2^17 that the cluster can give, for three jobs, each with a fixed
+batch. "Exactly" is the proved optimum and the exact front of time and energy on exactly that many
+chips; "up to" adds the front over every smaller count, as `planner solve` reports it. "Skeletons"
+are meshes with micro-batch and pipeline; "costed" are the candidates that no bound excluded.
 
 Axes: data parallelism first, then one more axis or choice per row, each row with all before it.
 
-Every figure comes from a process of its own, so that peak memory is that of one search; the time
-is CPU time, the best of the repetitions. With --plots the SVG files are written to a folder.
+Every figure comes from a process of its own, so that peak memory is that of one search. The time is
+CPU time, the best of the repetitions ("up to": one run). In each process the plans of the first
+front are evaluated directly; unless time and energy are equal bit for bit, nothing is timed and
+the exit status is 1. With --plots the SVG files are written to a folder.
 """
 
 from __future__ import annotations
@@ -16,19 +19,18 @@ import argparse
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import measuring
-from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, BenchmarkJob
+import plots
+from gpt3_space import reproduced, solved
+from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, LLAMA2_13B, BenchmarkJob
 from measuring import Report, Table
 
-from planner.search.engine import Search
-from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 
-SMALLEST, LARGEST = 6, 17
 _DENSE = ("tp", "pp", "cp", "fsdp")
 _EXPERTS = ("tp", "pp", "ep", "cp", "fsdp")
 
@@ -64,21 +66,26 @@ def run(case: Case) -> dict[str, Any]:
         clocks=case.clocks,
     )
     chips = case.job.chips
+    _, exact = solved(model, chips, options)
+    measuring.require(reproduced(model, exact), f"{case.job.title}: the front is not reproduced")
     smaller = tuple(n for n in model.cluster.chip_counts(chips) if n < chips)
-    found: dict[str, Any] = {}
+    front = len(exact.points)
 
     def work() -> None:
-        search = Search(model=model, options=options, limits=Limits())
-        exact = search.run((chips,))
-        whole = search.run(smaller) if case.smaller and smaller else exact
-        found["status"] = exact.status.value
-        found["front"] = len(whole.points)
-        found["skeletons"] = exact.counts["skeletons"].get("considered", 0)
-        found["costed"] = exact.counts["candidates"].get("evaluated", 0)
+        nonlocal front
+        search, _ = solved(model, chips, options)
+        if case.smaller and smaller:
+            front = len(search.run(smaller).points)
 
-    found["CPU s"] = measuring.cpu_seconds(work, case.repeats).best
-    found["peak MB"] = measuring.peak_bytes() / 1e6
-    return found
+    seconds = measuring.cpu_seconds(work, case.repeats).best
+    return {
+        "status": exact.status.value,
+        "front": front,
+        "skeletons": exact.counts["skeletons"].get("considered", 0),
+        "costed": exact.counts["candidates"].get("evaluated", 0),
+        "CPU s": seconds,
+        "peak MB": measuring.peak_bytes() / 1e6,
+    }
 
 
 def run_apart(case: Case) -> dict[str, Any]:
@@ -129,10 +136,13 @@ def axis_cases(job: BenchmarkJob, *, experts: bool, repeats: int) -> list[tuple[
     return [*cases, ("+ clocks", clocked), ("+ all placements", placed), ("+ offload", moved)]
 
 
-def axis_rows(job: BenchmarkJob, *, experts: bool, repeats: int) -> list[dict[str, Any]]:
-    """One row per enabled axis or choice."""
+def axis_rows(
+    job: BenchmarkJob, options: argparse.Namespace, *, experts: bool
+) -> list[dict[str, Any]]:
+    """One row per enabled axis or choice; only the first and the last when it is to be quick."""
     rows = []
-    for title, case in axis_cases(job, experts=experts, repeats=repeats):
+    cases = axis_cases(job, experts=experts, repeats=options.repeats)
+    for title, case in (cases[0], cases[-1]) if options.quick else cases:
         found = run_apart(case)
         rows.append(
             {
@@ -148,58 +158,31 @@ def axis_rows(job: BenchmarkJob, *, experts: bool, repeats: int) -> list[dict[st
     return rows
 
 
-def plot(report: Report, folder: Path) -> None:
-    """Writes `performance-chips.svg` and `performance-axes.svg`."""
-    import matplotlib as mpl  # noqa: PLC0415  (only with --plots)
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "planner"
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    folder.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for title, rows in report.facts["chips"].items():
-        chips = [row["chips"] for row in rows]
-        (line,) = axes.plot(chips, [row["exactly, CPU s"] for row in rows], marker="o", label=title)
-        smaller = [row["up to, CPU s"] for row in rows]
-        axes.plot(chips, smaller, marker=".", linestyle=":", color=line.get_color())
-    axes.set(xlabel="chips N", ylabel="CPU seconds, one core", xscale="log", yscale="log")
-    axes.set_title("Exact front on exactly N chips (solid) and on up to N (dotted)", fontsize=10)
-    axes.set_xscale("log", base=2)
-    axes.grid(visible=True, which="major", alpha=0.3)
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(folder / "performance-chips.svg", metadata={"Date": None})
-    figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharex=True)
-    for panel, (title, rows) in zip(panels, report.facts["axes"].items(), strict=True):
-        names = [row["enabled"] for row in rows]
-        panel.plot([row["CPU s"] for row in rows][::-1], names[::-1], marker="o", color="#4878a8")
-        panel.set(xlabel="CPU seconds, one core", xscale="log")
-        panel.set_title(title, fontsize=9)
-        panel.grid(visible=True, alpha=0.3)
-    figure.savefig(folder / "performance-axes.svg", metadata={"Date": None})
-
-
 def main() -> int:
     """Measures, prints, plots, and returns the exit status."""
-    parser = measuring.parser(__doc__ or "")
+    parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--repeats", type=measuring.positive, default=3, help="per figure [3]")
-    parser.add_argument("--smallest", type=int, default=SMALLEST, help="least power of two [6]")
-    parser.add_argument("--largest", type=int, default=LARGEST, help="greatest power of two [17]")
+    parser.add_argument("--smallest", type=int, default=6, help="least power of two [6]")
+    parser.add_argument("--largest", type=int, default=17, help="greatest power of two [17]")
     parser.add_argument("--plots", metavar="FOLDER", type=Path, help="write the SVG files here")
     options = parser.parse_args()
+    sized, widened = list(JOBS.values()), [(GPT3_175B, False), (DEEPSEEK_V3, True)]
+    if options.quick:
+        options.repeats, options.largest = 1, options.smallest
+        sized, widened = sized[:1], [(replace(LLAMA2_13B, chips=64), False)]
     report = Report(name="scaling", facts={"chips": {}, "axes": {}})
-    for job in JOBS.values():
+    for job in sized:
         rows = chip_rows(job, options)
         title = f"{job.model} on {job.hardware}"
         report.facts["chips"][title] = rows
         report.tables.append(Table(title=f"{title}, {job.sequences:,} sequences", rows=rows))
-    for job, experts in ((GPT3_175B, False), (DEEPSEEK_V3, True)):
-        rows = axis_rows(job, experts=experts, repeats=options.repeats)
+    for job, experts in widened:
+        rows = axis_rows(job, options, experts=experts)
         report.facts["axes"][job.title] = rows
         report.tables.append(Table(title=f"{job.title}, exactly that many chips", rows=rows))
-    report.facts["jobs"] = [asdict(job) for job in (*JOBS.values(), DEEPSEEK_V3)]
     if options.plots:
-        plot(report, options.plots)
+        plots.chips_picture(report.facts["chips"], options.plots / "performance-chips.svg")
+        plots.axes_picture(report.facts["axes"], options.plots / "performance-axes.svg")
     measuring.show(report, options)
     return 0
 

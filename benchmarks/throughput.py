@@ -1,16 +1,22 @@
 """Plans per CPU-second on one core: evaluated directly, and through the separable tables.
 
-Directly: `planner.cost.evaluate.evaluate_totals` (time, energy, memory) and `evaluate_table` (the
-same with all their parts) on tables of candidates (plan, placement, clock): drawn at random from
-the whole space, and windows of it in the order in which the search sees them.
+A candidate is a plan with its placement and clock; every candidate passes all divisibility rules.
+Columns, in million candidates per CPU-second, the best of the repetitions:
 
-Tables: `planner.search.candidates.Candidates.costs` on windows of the same space, every clock of
-a row at once, expansion of the rows counted in; then with the memory of every logical plan
-counted in, then also with building placements and tables. The windows are spread evenly over the
-space; plans that do not fit in memory are costed like the others.
+  direct               `planner.cost.evaluate.evaluate_totals` (time, energy, memory) on tables of
+                       candidates in the order in which the search sees them
+  direct, parts        `evaluate_table` on the same: with every part of time, energy and memory
+  direct, random       `evaluate_totals` on candidates drawn at random from the whole space
+  tables               `planner.search.candidates.Candidates.costs` (time, energy) on windows spread
+                       evenly over the space, every clock of a row at once, expansion counted in
+  tables + memory      with the memory of every plan of the space, which neither placement nor
+                       clock changes, counted in
+  all                  with building the placements and tables counted in as well
 
-Every candidate passes all divisibility rules. A sample is costed each way first: the results must
-be equal bit for bit, else the exit status is 1. Figures are the best of the repetitions.
+"Rows at a time" are the candidates of a table evaluated directly, or the plans with placements of
+a window, each with every clock. Candidates that do not fit in memory are costed like the others.
+A random sample is costed each way first; unless all results are equal bit for bit, nothing is
+timed and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from typing import Any
 
 import measuring
 import numpy as np
-from jobs import JOBS, BenchmarkJob
+from jobs import JOBS, QUICK_JOB, BenchmarkJob
 from measuring import Report, Samples, Table
 
 from planner.cost.context import CostModel
@@ -37,10 +43,12 @@ from planner.search.options import SpaceOptions
 from planner.search.space import Space, cross_choices, cross_skeletons
 from planner.search.tables import Placements, build_placements
 
-CHUNKS = (1, 64, 512, 2048, 4096, 8192, 16384, 65536)
-TARGETS = {"direct": 1e6, "tables": 8e6}
+CHUNKS = (64, 512, 4096, 8192, 16384, 32768, 65536)
+QUICK_CHUNKS = (4096,)
 _MEMORY_CHUNK = 16384
 _CHECKED = 4096
+_WITH_MEMORY = "tables + memory"
+TARGETS = {"direct": 1e6, _WITH_MEMORY: 8e6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +93,7 @@ class Prepared:
         )
 
 
-def prepare(job: BenchmarkJob, *, all_orders: bool) -> Prepared:
+def prepare(job: BenchmarkJob, *, all_orders: bool, repeats: int = 3) -> Prepared:
     """Enumerates a job's space and builds its tables, timing each."""
     model = job.cost_model()
     options = SpaceOptions()
@@ -107,7 +115,7 @@ def prepare(job: BenchmarkJob, *, all_orders: bool) -> Prepared:
         for start in range(0, len(plans), _MEMORY_CHUNK):
             memory_table(model, plans.take(np.arange(len(plans))[start : start + _MEMORY_CHUNK]))
 
-    spent = [measuring.cpu_seconds(step, 3).best for step in (enumerate_plans, hold, build)]
+    spent = [measuring.cpu_seconds(step, repeats).best for step in (enumerate_plans, hold, build)]
     candidates: Candidates = found["candidates"]
     return Prepared(
         model=model,
@@ -139,6 +147,7 @@ def agree(space: Prepared) -> bool:
     tables = space.candidates.costs(rows)
     plans = space.plans(rows, clock)
     direct, whole = evaluate_totals(space.model, plans), evaluate_table(space.model, plans)
+    held = memory_table(space.model, space.candidates.space.plans.take(rows.plan))
     times = np.broadcast_to(tables.time, shape)[at, clock]
     energies = np.broadcast_to(tables.energy, shape)[at, clock]
     pairs = (
@@ -146,7 +155,8 @@ def agree(space: Prepared) -> bool:
         (energies, direct.energy_j),
         (times, whole.step_time_s),
         (energies, whole.energy.total),
-        (direct.memory_bytes, whole.memory_per_chip_bytes),
+        (held.peak, direct.memory_bytes),
+        (held.peak, whole.memory_per_chip_bytes),
     )
     return all(np.array_equal(one, other) for one, other in pairs)
 
@@ -172,7 +182,7 @@ def at_random(space: Prepared, chunk: int, blocks: int) -> list[PlanTable]:
 def direct_seconds(
     space: Prepared, tables: list[PlanTable], budget_s: float, *, parts: bool = False
 ) -> Samples:
-    """CPU seconds per plan of direct evaluation, over all of the tables."""
+    """CPU seconds per candidate of direct evaluation, over all of the tables."""
     evaluate = evaluate_table if parts else evaluate_totals
 
     def work() -> None:
@@ -180,8 +190,8 @@ def direct_seconds(
             evaluate(space.model, table)
 
     spent = measuring.cpu_seconds_for(work, budget_s)
-    plans = sum(len(table) for table in tables)
-    return Samples(seconds=tuple(s / plans for s in spent.seconds))
+    candidates = sum(len(table) for table in tables)
+    return Samples(seconds=tuple(s / candidates for s in spent.seconds))
 
 
 def table_seconds(space: Prepared, chunk: int, budget_s: float) -> Samples:
@@ -199,126 +209,131 @@ def table_seconds(space: Prepared, chunk: int, budget_s: float) -> Samples:
     return Samples(seconds=tuple(s / each for s in spent.seconds))
 
 
-def rates(space: Prepared, budget_s: float) -> list[dict[str, Any]]:
-    """One row per chunk size: millions of candidates per CPU-second each way, and the ratio."""
+def rates(space: Prepared, chunks: tuple[int, ...], budget_s: float) -> list[dict[str, Any]]:
+    """One row per chunk size: millions of candidates per CPU-second each way."""
     found: list[dict[str, Any]] = []
     memory, build = space.memory_s / space.size, space.build_s / space.size
-    for chunk in CHUNKS:
+    for chunk in chunks:
         blocks = max(64 // chunk, 4)
         ordered = in_order(space, chunk, blocks)
-        random = direct_seconds(space, at_random(space, chunk, blocks), budget_s)
         direct = direct_seconds(space, ordered, budget_s)
         whole = direct_seconds(space, ordered, budget_s, parts=True)
+        random = direct_seconds(space, at_random(space, chunk, blocks), budget_s)
         tables = table_seconds(space, chunk, budget_s)
         found.append(
             {
-                "rows": chunk,
+                "rows at a time": chunk,
+                "direct": 1e-6 / direct.best,
+                "direct, parts": 1e-6 / whole.best,
                 "direct, random": 1e-6 / random.best,
-                "direct, in order": 1e-6 / direct.best,
-                "with parts, in order": 1e-6 / whole.best,
                 "tables": 1e-6 / tables.best,
                 "tables + memory": 1e-6 / (tables.best + memory),
-                "+ building": 1e-6 / (tables.best + memory + build),
-                "tables + memory / direct": direct.best / (tables.best + memory),
+                "all": 1e-6 / (tables.best + memory + build),
             }
         )
     return found
 
 
 def measured(job: BenchmarkJob, options: argparse.Namespace, report: Report) -> None:
-    """Adds a job's tables to the report."""
-    space = prepare(job, all_orders=not options.framework_orders)
-    same = agree(space)
-    found = rates(space, options.budget)
-    report.tables.append(
-        Table(
-            title=f"{job.title}: million candidates per CPU-second by rows at a time (best)",
-            rows=found,
-        )
-    )
-    report.facts.setdefault("jobs", []).append(
+    """Adds a job's figures to the report.
+
+    Raises:
+        SystemExit: The ways of costing a plan do not agree.
+    """
+    repeats = 1 if options.quick else 3
+    space = prepare(job, all_orders=not options.framework_orders, repeats=repeats)
+    measuring.require(agree(space), f"{job.title}: tables and direct evaluation differ")
+    found = rates(space, QUICK_CHUNKS if options.quick else CHUNKS, options.budget)
+    report.tables.append(Table(title=f"{job.title}, million candidates per CPU-second", rows=found))
+    report.facts.setdefault("spaces", []).append(
         {
             "job": job.title,
-            "logical plans": len(space.candidates.space),
-            "placed plans": int(space.ends[-1]),
-            "clocks": len(space.candidates.clocks),
-            "candidates": space.size,
-            "enumerate, s": space.enumerate_s,
-            "memory, s": space.memory_s,
-            "build, s": space.build_s,
-            "equal bit for bit": same,
-            "best direct": 1e6 * max(row["direct, in order"] for row in found),
-            "best tables + memory": 1e6 * max(row["tables + memory"] for row in found),
+            "plans": len(space.candidates.space),
+            "with placements": int(space.ends[-1]),
+            "with clocks": space.size,
+            "enumerate, CPU s": space.enumerate_s,
+            "memory, CPU s": space.memory_s,
+            "build tables, CPU s": space.build_s,
+        }
+    )
+    report.facts.setdefault("best", []).append(
+        {
+            "job": job.title,
+            **{
+                name: round(1e6 * max(row[name] for row in found))
+                for name in ("direct", _WITH_MEMORY)
+            },
         }
     )
 
 
-def against(path: str, options: argparse.Namespace, report: Report) -> None:
-    """Runs the same measurement on another checkout and adds the ratios.
+def against(path: str, options: argparse.Namespace) -> Table:
+    """The same measurement on another checkout, and how much faster this one is.
 
     Raises:
         RuntimeError: The other checkout cannot run this script.
     """
     command = [sys.executable, __file__, "--json", "--budget", str(options.budget)]
     command += ["--framework-orders"] if options.framework_orders else []
+    command += ["--quick"] if options.quick else []
     command += options.jobs
     environment = {**os.environ, "PYTHONPATH": path}
     ran = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if ran.returncode:
         why = (ran.stderr.strip().splitlines() or [f"exit status {ran.returncode}"])[-1]
         raise RuntimeError(f"--against {path}: cannot be measured: {why}")
-    then = {job["job"]: job for job in json.loads(ran.stdout)["jobs"]}
-    report.tables.append(
-        Table(
-            title="This checkout over the other one",
-            rows=[
-                {
-                    "job": job["job"],
-                    **{
-                        name.removeprefix("best "): job[name] / then[job["job"]][name]
-                        for name in ("best direct", "best tables + memory")
-                    },
-                }
-                for job in report.facts["jobs"]
-            ],
-        )
-    )
+    return Table(title="The other checkout", rows=json.loads(ran.stdout)["best"])
+
+
+def compared(here: Table, there: Table) -> Table:
+    """Rates of one checkout over those of another."""
+    rows = [
+        {"job": mine["job"], **{name: mine[name] / theirs[name] for name in TARGETS}}
+        for mine, theirs in zip(here.rows, there.rows, strict=True)
+    ]
+    return Table(title="This checkout over the other one", rows=rows)
+
+
+def verdicts(best: Table) -> list[str]:
+    """One sentence per target: the job that is slowest at its best number of rows decides."""
+    lowest = {name: min(row[name] for row in best.rows) for name in TARGETS}
+    return [
+        f"{name}: target {target:,.0f} per CPU-second; the slowest job reaches "
+        f"{lowest[name]:,.0f}: {'met' if lowest[name] >= target else 'missed'}."
+        for name, target in TARGETS.items()
+    ]
 
 
 def main() -> int:
     """Measures, prints, and returns the exit status."""
-    parser = measuring.parser(__doc__ or "")
+    parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("jobs", nargs="*", help=f"of {', '.join(JOBS)} [all]", default=[])
-    parser.add_argument(
-        "--budget", type=float, default=1.0, help="CPU seconds per chunk size and way [1]"
-    )
+    parser.add_argument("--budget", type=float, default=0.5, help="CPU seconds per figure [0.5]")
     parser.add_argument(
         "--framework-orders", action="store_true", help="the framework's rank layouts only"
     )
-    parser.add_argument(
-        "--against", metavar="PATH", help="another checkout with this interface, for ratios"
-    )
+    parser.add_argument("--against", metavar="PATH", help="another checkout, for ratios")
     options = parser.parse_args()
     if unknown := [name for name in options.jobs if name not in JOBS]:
         parser.error(f"unknown job {unknown[0]!r}; allowed: {', '.join(JOBS)}")
+    if options.quick:
+        options.jobs, options.budget = options.jobs or [QUICK_JOB], 0.0
     report = Report(name="throughput")
     for name in options.jobs or JOBS:
         measured(JOBS[name], options, report)
-    report.tables.insert(0, Table(title="Spaces and set-up", rows=report.facts["jobs"]))
+    best = Table(title="Best of all numbers of rows, per CPU-second", rows=report.facts["best"])
+    spaces = Table(title="The whole spaces, and preparing them once", rows=report.facts["spaces"])
+    report.tables = [best, *report.tables, spaces]
     if options.against:
         try:
-            against(options.against, options, report)
+            there = against(options.against, options)
         except RuntimeError as error:
             parser.error(str(error))
-    for kind, best in (("direct", "best direct"), ("tables", "best tables + memory")):
-        low = min(job[best] for job in report.facts["jobs"])
-        verdict = "met" if low >= TARGETS[kind] else "missed"
-        report.notes.append(
-            f"{kind}, in order: target {TARGETS[kind]:,.0f} per CPU-second; lowest of the jobs at "
-            f"their best number of rows {low:,.0f}: {verdict}."
-        )
+        report.tables += [there, compared(best, there)]
+    report.notes = ["All ways agree bit for bit on a random sample."]
+    report.notes += [] if options.quick else verdicts(best)
     measuring.show(report, options)
-    return 0 if all(job["equal bit for bit"] for job in report.facts["jobs"]) else 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,26 +1,31 @@
 """calculon and planner on the same jobs, one process, one core: evaluations per CPU-second.
 
 Needs a checkout of calculon (https://github.com/calculon-ai/calculon, Apache-2.0), named with
---calculon. Executions are drawn uniformly from calculon's own search space. calculon runs them as
-its search does; planner evaluates the same plans (tensor, pipeline and data parallelism,
-micro-batch, interleave, recomputation, ZeRO-1, sequence parallelism, offloading), directly, one
-at a time and as one table, and through the separable tables of its own space.
+--calculon. Executions are drawn uniformly from calculon's own search space and run as its search
+runs them. planner evaluates different plans drawn from the same space (tensor, pipeline and data
+parallelism, micro-batch, interleave, recomputation, ZeRO-1, sequence parallelism, offloading), one
+at a time and as one table; and the candidates of its own space through the separable tables.
 
-What one evaluation gives: calculon step time and memory of stage 0 with their parts, no energy;
-planner step time, energy and the memory of every stage, with their parts ("totals only": without
-parts; through the tables: time and energy per candidate, and memory once per plan).
+One evaluation gives, in calculon, step time and memory of stage 0 with their parts, no energy; in
+planner, step time, energy and the memory of every stage, with their parts ("totals": without
+them). Times are the best of repetitions, except calculon's "plans that fit": the median over
+those plans of the best time of each.
 
-The search rows compare whole searches: calculon's is extrapolated from the rate of its sample
-(plans that do not fit end early); planner's is measured and proves its optimum and front.
+A whole search: calculon's time is the size of its space over its rate on the sample, in which most
+plans do not fit and end early; planner's is measured, and its optimum and front are proved.
+
+Before anything is timed: the space drawn from has as many executions as calculon's own search
+counts, and planner's results are equal bit for bit one at a time, as a table and as totals, and
+through its tables. Otherwise the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,17 +34,16 @@ import calculon_space
 import measuring
 import numpy as np
 from calculon_space import Checkout, Execution
-from gpt3_space import counted
+from gpt3_space import counted, reproduced, solved
 from jobs import GPT3_175B, BenchmarkJob
 from measuring import Report, Table
+from throughput import agree as tables_agree
 from throughput import prepare, table_seconds
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.plan import Plan, PlanTable
 from planner.rules import applicable
-from planner.search.engine import Search
-from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 
 MT_NLG_530B = BenchmarkJob(
@@ -47,8 +51,9 @@ MT_NLG_530B = BenchmarkJob(
 )
 PAIRS = (("gpt3-175B", GPT3_175B), ("turing-530B", MT_NLG_530B))
 SYSTEM = "a100_80g"
-_TABLE = 8192
 _ALONE = 200
+_DRAWN = 6  # executions drawn per plan of the table: many share a plan or break a rule
+_PRODUCTS = 25
 _RECOMPUTE = {"full": "full", "attn_only": "selective", "none": "none"}
 _OFFLOADS = {
     "optimizer": "optimizer_offload",
@@ -62,54 +67,45 @@ class CalculonRates:
     """What calculon did with a sample of its own space.
 
     Attributes:
-        plans: Size of the space.
-        feasible: Executions of the sample that it accepts.
+        accepted: Executions of the sample that fit.
         mixed_per_s: Executions per CPU-second over the whole sample.
-        full_per_s: 1 / median CPU seconds of an execution that it accepts.
-        fastest_per_s: 1 / least CPU seconds of such an execution.
+        full_per_s: 1 / median over the accepted executions of the least CPU seconds of each.
     """
 
-    plans: int
-    feasible: tuple[Execution, ...]
+    accepted: int
     mixed_per_s: float
     full_per_s: float
-    fastest_per_s: float
 
 
 def run_calculon(
-    checkout: Checkout, name: str, job: BenchmarkJob, count: int
-) -> tuple[CalculonRates, list[calculon_space.Product]]:
-    """Runs a sample of calculon's space as its own search does."""
+    checkout: Checkout, app: Any, system: Any, drawn: list[Execution], repeats: int
+) -> CalculonRates:
+    """Runs a sample of calculon's space as its own search does.
+
+    Raises:
+        SystemExit: None of the sample fits.
+    """
     llm = checkout.llm
-    app = llm.Application(checkout.record("models", name))
-    system = checkout.package.System(checkout.record("systems", SYSTEM))
-    space = list(calculon_space.products(llm, app, system, job.chips, job.sequences))
-    accepted: list[Execution] = []
-    seconds: list[float] = []
-    drawn = calculon_space.sample(space, count, seed=0)
-    started = time.process_time()
-    for execution in drawn:
-        before = time.process_time()
-        try:
-            model = llm(app, logging.Logger("calculon"))
-            model.compile(system, llm.Execution.from_json(execution))
-            model.run(system)
-            model.get_stats_json(include_layers=False)
-        except llm.Error:
-            continue
-        accepted.append(execution)
-        seconds.append(time.process_time() - before)
-    spent = time.process_time() - started
-    if not accepted:
-        raise RuntimeError(f"{name}: calculon accepts none of {count} executions; draw more")
-    rates = CalculonRates(
-        plans=sum(len(part) for part in space),
-        feasible=tuple(accepted),
-        mixed_per_s=count / spent,
-        full_per_s=1 / statistics.median(seconds),
-        fastest_per_s=1 / min(seconds),
+    seconds = np.full((repeats, len(drawn)), np.inf)
+    accepted = np.zeros(len(drawn), dtype=np.bool_)
+    for repeat in range(repeats):
+        for at, execution in enumerate(drawn):
+            started = time.process_time()
+            try:
+                model = llm(app, logging.Logger("calculon"))
+                model.compile(system, llm.Execution.from_json(execution))
+                model.run(system)
+                model.get_stats_json(include_layers=False)
+                accepted[at] = True
+            except llm.Error:
+                pass
+            seconds[repeat, at] = time.process_time() - started
+    measuring.require(bool(accepted.any()), f"none of {len(drawn)} executions fits; draw more")
+    return CalculonRates(
+        accepted=int(accepted.sum()),
+        mixed_per_s=len(drawn) / float(seconds.sum(axis=1).min()),
+        full_per_s=1 / float(np.median(seconds.min(axis=0)[accepted])),
     )
-    return rates, space
 
 
 def as_plan(x: Execution) -> Plan:
@@ -129,53 +125,71 @@ def as_plan(x: Execution) -> Plan:
     )
 
 
-def same_plans(model: CostModel, executions: list[Execution], count: int) -> PlanTable:
-    """The first `count` of the executions that planner's rules allow, as a table."""
-    table = PlanTable.from_plans([as_plan(x) for x in executions])
+def same_plans(model: CostModel, executions: list[Execution], most: int) -> PlanTable:
+    """Up to `most` different plans behind the executions that planner's rules allow."""
+    table = PlanTable.from_plans(list(dict.fromkeys(as_plan(x) for x in executions)))
     allowed = np.ones(len(table), dtype=np.bool_)
     for rule in applicable(model.framework.name):
         allowed &= np.asarray(rule.holds(model, table))
-    at = np.flatnonzero(allowed)
-    if len(at) < count:
-        raise RuntimeError(f"only {len(at)} of {len(executions)} executions obey planner's rules")
-    return table.take(at[:count])
+    measuring.require(bool(allowed.any()), "none of the executions obeys planner's rules")
+    return table.take(np.flatnonzero(allowed)[:most])
+
+
+def agree(model: CostModel, plans: PlanTable, alone: list[PlanTable]) -> bool:
+    """Whether plans cost the same one at a time, as one table, and as totals, to the last bit."""
+    table, totals = evaluate_table(model, plans), evaluate_totals(model, plans)
+    whole = (table.step_time_s, table.energy.total, table.memory_per_chip_bytes)
+    singly = [evaluate_table(model, row) for row in alone]
+    each = (
+        [row.step_time_s[0] for row in singly],
+        [row.energy.total[0] for row in singly],
+        [row.memory_per_chip_bytes[0] for row in singly],
+    )
+    summed = (totals.step_time_s, totals.energy_j, totals.memory_bytes)
+    return all(
+        np.array_equal(one, other) and np.array_equal(one[: len(few)], few)
+        for one, other, few in zip(whole, summed, each, strict=True)
+    )
 
 
 def run_planner(
-    job: BenchmarkJob, space: list[calculon_space.Product], budget_s: float
+    job: BenchmarkJob, executions: list[Execution], options: argparse.Namespace
 ) -> dict[str, float]:
     """Plans per CPU-second of planner, each way."""
     model = job.cost_model()
-    plans = same_plans(model, calculon_space.sample(space, 6 * _TABLE, seed=1), _TABLE)
-    rows = [plans.take(np.array([row])) for row in range(_ALONE)]
-    alone = measuring.cpu_seconds_for(
-        lambda: [evaluate_table(model, row) for row in rows], budget_s
-    )
-    together = measuring.cpu_seconds_for(lambda: evaluate_table(model, plans), budget_s)
-    totals = measuring.cpu_seconds_for(lambda: evaluate_totals(model, plans), budget_s)
-    prepared = prepare(job, all_orders=True)
-    tables = table_seconds(prepared, _TABLE, budget_s).median
+    plans = same_plans(model, executions, options.table)
+    alone = [plans.take(np.array([row])) for row in range(min(_ALONE, len(plans)))]
+    prepared = prepare(job, all_orders=True, repeats=options.repeats)
+    measuring.require(agree(model, plans, alone), f"{job.title}: a table differs from its rows")
+    measuring.require(tables_agree(prepared), f"{job.title}: tables and direct evaluation differ")
+
+    def per_second(count: int, work: Callable[[], object]) -> float:
+        return count / measuring.cpu_seconds_for(work, options.budget).best
+
+    table_s = table_seconds(prepared, options.table, options.budget).best
     return {
-        "one at a time": _ALONE / alone.median,
-        f"table of {_TABLE:,}": _TABLE / together.median,
-        f"table of {_TABLE:,}, totals only": _TABLE / totals.median,
-        "separable tables, memory counted in": 1 / (tables + prepared.memory_s / prepared.size),
+        "one at a time": per_second(
+            len(alone), lambda: [evaluate_table(model, row) for row in alone]
+        ),
+        f"table of {len(plans):,}": per_second(len(plans), lambda: evaluate_table(model, plans)),
+        f"table of {len(plans):,}, totals": per_second(
+            len(plans), lambda: evaluate_totals(model, plans)
+        ),
+        "tables of its own space, with memory": 1 / (table_s + prepared.memory_s / prepared.size),
     }
 
 
 def search_row(job: BenchmarkJob, repeats: int) -> dict[str, Any]:
-    """Median CPU seconds of the exact front with offloading, and the size of the space."""
+    """CPU seconds of the exact front with offloading, and the size of the space."""
     model = job.cost_model()
     options = SpaceOptions(offload=True, all_orders=True)
-
-    def work() -> None:
-        Search(model=model, options=options, limits=Limits()).run((job.chips,))
-
-    clocks = len(Search(model=model, options=options, limits=Limits()).clocks)
+    search, found = solved(model, job.chips, options)
+    measuring.require(reproduced(model, found), f"{job.title}: the front is not reproduced")
+    spent = measuring.cpu_seconds(lambda: solved(model, job.chips, options), repeats)
     return {
         "tool": "planner (measured, proved)",
-        "candidates": counted(model, job.chips, options, clocks).candidates,
-        "CPU seconds": measuring.cpu_seconds(work, repeats).median,
+        "candidates": counted(model, job.chips, options, len(search.clocks)).candidates,
+        "CPU seconds": spent.best,
     }
 
 
@@ -183,49 +197,60 @@ def compared(
     checkout: Checkout, name: str, job: BenchmarkJob, options: argparse.Namespace, report: Report
 ) -> None:
     """Adds the tables of one job to the report."""
-    theirs, space = run_calculon(checkout, name, job, options.sample)
-    ours = run_planner(job, space, options.budget)
+    app = checkout.llm.Application(checkout.record("models", name))
+    system = checkout.package.System(checkout.record("systems", SYSTEM))
+    space = list(calculon_space.products(checkout.llm, app, system, job.chips, job.sequences))
+    measuring.require(
+        calculon_space.counts_agree(checkout, app, system, space, _PRODUCTS),
+        f"{name}: calculon's own search counts other executions",
+    )
+    drawn = calculon_space.sample(space, options.sample, seed=0)
+    ours = run_planner(job, calculon_space.sample(space, _DRAWN * options.table, seed=1), options)
+    theirs = run_calculon(checkout, app, system, drawn, options.repeats)
+    rates = [
+        ("calculon", "plans that fit", theirs.full_per_s),
+        ("calculon", "its space, mixed", theirs.mixed_per_s),
+        *(("planner", what, rate) for what, rate in ours.items()),
+    ]
     rows: list[dict[str, Any]] = [
-        {"tool": "calculon", "what": "plans that fit", "per CPU-second": theirs.full_per_s},
         {
-            "tool": "calculon",
-            "what": "the same, fastest plan",
-            "per CPU-second": theirs.fastest_per_s,
-        },
-        {"tool": "calculon", "what": "its space, mixed", "per CPU-second": theirs.mixed_per_s},
+            "tool": tool,
+            "what": what,
+            "per CPU-second": rate,
+            "over calculon, plans that fit": rate / theirs.full_per_s,
+            "over calculon, mixed": rate / theirs.mixed_per_s,
+        }
+        for tool, what, rate in rates
     ]
-    rows += [
-        {"tool": "planner", "what": what, "per CPU-second": rate} for what, rate in ours.items()
-    ]
+    report.tables.append(Table(title=f"{job.title}, evaluations on one core", rows=rows))
+    size = sum(len(part) for part in space)
+    seconds = size / theirs.mixed_per_s
+    extrapolated = {
+        "tool": "calculon (extrapolated)",
+        "candidates": size,
+        "CPU seconds": seconds,
+    }
+    rows = [extrapolated, search_row(job, options.repeats)]
     for row in rows:
-        row["over calculon's plans that fit"] = row["per CPU-second"] / theirs.full_per_s
-        row["over its mixed rate"] = row["per CPU-second"] / theirs.mixed_per_s
-    report.tables.append(Table(title=f"{job.title}: evaluations, one core (medians)", rows=rows))
-    rows = [
-        {
-            "tool": "calculon (extrapolated)",
-            "candidates": theirs.plans,
-            "CPU seconds": theirs.plans / theirs.mixed_per_s,
-        },
-        search_row(job, options.repeats),
-    ]
-    for row in rows:
-        row["faster"] = rows[0]["CPU seconds"] / row["CPU seconds"]
-    report.tables.append(Table(title=f"{job.title}: a whole search with offloading", rows=rows))
+        row["times faster"] = seconds / row["CPU seconds"]
+    report.tables.append(Table(title=f"{job.title}, a whole search with offloading", rows=rows))
     report.notes.append(
-        f"{name}: calculon accepts {len(theirs.feasible):,} of {options.sample:,} executions drawn."
+        f"{job.title}: of {len(drawn):,} executions drawn, {theirs.accepted:,} fit in calculon."
     )
 
 
 def main() -> int:
     """Measures, prints, and returns the exit status."""
-    parser = measuring.parser(__doc__ or "")
+    parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--calculon", metavar="PATH", type=Path, help="a checkout of calculon")
     parser.add_argument(
         "--sample", type=measuring.positive, default=2000, help="executions drawn per job [2000]"
     )
+    parser.add_argument(
+        "--table", type=measuring.positive, default=8192, help="most plans at a time [8192]"
+    )
     parser.add_argument("--budget", type=float, default=2.0, help="CPU seconds per rate [2]")
-    parser.add_argument("--repeats", type=measuring.positive, default=3, help="searches [3]")
+    parser.add_argument("--repeats", type=measuring.positive, default=3, help="per figure [3]")
     options = parser.parse_args()
     if options.calculon is None:
         parser.error(
@@ -236,15 +261,14 @@ def main() -> int:
         checkout = calculon_space.load(options.calculon)
     except FileNotFoundError as error:
         parser.error(str(error))
+    if options.quick:
+        options.sample, options.table, options.budget, options.repeats = 100, 1024, 0.0, 1
     report = Report(name="vs_calculon")
-    for name, job in PAIRS:
+    for name, job in PAIRS[-1:] if options.quick else PAIRS:
         compared(checkout, name, job, options, report)
-    report.facts["calculon"] = checkout.package.__version__
-    report.notes += [
-        f"calculon {checkout.package.__version__}, its systems/{SYSTEM}.json.",
-        "One evaluation: calculon gives time and the memory of stage 0; planner time, energy and "
-        "the memory of every stage. calculon has no energy model.",
-    ]
+    version = checkout.package.__version__
+    report.facts["calculon"] = version
+    report.notes.append(f"calculon {version}, its systems/{SYSTEM}.json.")
     measuring.show(report, options)
     return 0
 
