@@ -41,6 +41,7 @@ from planner.errors import InputError
 from planner.plan import PlanTable
 from planner.validation.rows import Run, run_of
 
+_BEGIN, _END = "<!-- begin: tables -->", "<!-- end: tables -->"
 _DATA = Path(__file__).parent / "data"
 _NEEDED = {
     "--runs": ("id", "hardware", "n_chips", "step_time_s", "model_name"),
@@ -173,6 +174,20 @@ def tables(found: list[Outcome]) -> list[Table]:
     )
 
 
+def write(page: Path, tables_text: str) -> None:
+    """Replaces what stands between the marks of a page.
+
+    Raises:
+        SystemExit: The page has no marks.
+    """
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise SystemExit(f"error: {page} has no lines {_BEGIN} and {_END}")
+    page.write_text(f"{before}{begin}\n{tables_text}\n\n{end}{after}", encoding="utf-8")
+
+
 def main() -> int:
     """Predicts, prints, and returns the exit status."""
     parser = measuring.parser(__doc__ or "")
@@ -183,6 +198,7 @@ def main() -> int:
         "--sets", type=Path, default=_DATA / "published_sets.csv.gz", metavar="SETS.csv"
     )
     parser.add_argument("--all-rows", action="store_true", help="also rows that are not gold")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
     options = parser.parse_args()
     runs = {row["id"]: row for row in read(options.runs, "--runs", parser)}
     sets = read(options.sets, "--sets", parser)
@@ -192,7 +208,10 @@ def main() -> int:
     report = Report(name="accuracy", tables=tables(found), facts={"left out": left_out})
     listed = ", ".join(f"{name} {count}" for name, count in sorted(left_out.items()))
     report.notes.append(f"Left out: {listed or 'nothing'}.")
-    measuring.show(report, options)
+    if options.write is not None:
+        write(options.write, measuring.as_markdown(report))
+    else:
+        measuring.show(report, options)
     return 0
 
 

@@ -158,7 +158,7 @@ def show(report: Report, options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(_as_json(report), indent=2))
     elif options.markdown:
-        print(_as_markdown(report))
+        print(as_markdown(report))
     else:
         _to_terminal(report)
 
@@ -173,7 +173,8 @@ def _as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _as_markdown(report: Report) -> str:
+def as_markdown(report: Report) -> str:
+    """The tables and notes of a report for a page."""
     lines = []
     for table in report.tables:
         numeric = {c: _is_number(table.rows[0][c]) for c in table.columns}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import measuring
 
 HERE = Path(__file__).parent
 _CALCULON, _PICTURES = "PATH", "docs/pictures"
+_IDLE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,9 @@ SECTIONS = (
         title="Plans per CPU-second",
         text=(
             "The whole spaces of three jobs, every candidate with time, energy and memory: "
-            "evaluated directly, and through the tables that the search uses. The columns are "
-            "explained by `--help`."
+            "evaluated directly in the order of the search (without and with their parts) or in "
+            "random order; and through the tables that the search uses: assembling time and energy "
+            "alone, with the memory of every plan counted in, and with building the tables too."
         ),
         command=("throughput.py",),
     ),
@@ -77,7 +80,9 @@ SECTIONS = (
         title="Growth with chips and axes",
         text=(
             "The optimum and the front on exactly N chips, and the front over every count up to N; "
-            "then one axis or choice after the other."
+            "then one axis or choice after the other, each row with all above it. Infeasible: "
+            "proved that no plan fits. Skeletons are meshes with micro-batch and pipeline; costed "
+            "are the candidates that no bound excluded."
         ),
         command=("scaling.py", "--plots", _PICTURES),
         pictures=(
@@ -117,11 +122,22 @@ def head() -> list[str]:
         f"Measured on {datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}: {processor}; {versions}. "
         "One thread. CPU seconds of the process, the best of several repetitions, unless a table "
         "says otherwise. Every benchmark first checks that its ways of computing agree bit for "
-        "bit, and times nothing if they do not.",
+        "bit, and times nothing if they do not." + _other_work(),
         "This page is what the commands printed, written by "
         "`python benchmarks/report.py --write docs/performance.md --calculon PATH`; PATH is a "
         "checkout of [calculon](https://github.com/calculon-ai/calculon).",
     ]
+
+
+def _other_work() -> str:
+    """A warning when the machine is not idle as the benchmarks start."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load < _IDLE:
+        return ""
+    return (
+        f" Other work was running (load average {load:.1f} at the start): wall times are too long, "
+        "and rates too low."
+    )
 
 
 def page(calculon: Path, pictures: Path, *, quick: bool) -> str:

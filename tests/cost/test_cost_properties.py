@@ -17,7 +17,8 @@ from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from hardware_db import Cluster, Level
 from planner.cost.breakdown import TIME_PARTS, Breakdown
 from planner.cost.memory import MEMORY_PARTS
-from planner.plan import Plan, Stage
+from planner.plan import Plan, PlanTable, Stage
+from planner.rules import violations
 
 FILTERED = (HealthCheck.filter_too_much, HealthCheck.too_slow)
 PAIR = settings(max_examples=70, deadline=None, suppress_health_check=FILTERED)
@@ -393,6 +394,23 @@ def test_stage_choices_are_checked_like_those_of_the_plan(sharding: str) -> None
     assert not runnable(case, replace(plan, stages=(*halves, Stage(layers=2, clock=0.6))))
     assert not runnable(case, replace(plan, sharding=sharding))
     assert not runnable(case, replace(plan, stages=(*halves, Stage(layers=2, sharding=sharding))))
+
+
+def test_a_broken_rule_names_its_stage_once() -> None:
+    """A stage that chooses for itself is named; stages that inherit a choice share one line."""
+    case = case_of(cluster="tpu-v5p", framework="jax")
+    plan = Plan(pp=4, sharding="ddp", sequence_parallel=False, schedule="gpipe")
+    halves = (Stage(layers=2),) * 3
+
+    def lines(plan: Plan) -> list[str]:
+        return violations(case.model, PlanTable.from_plans([plan, replace(plan, stages=None)]))
+
+    own = lines(replace(plan, stages=(*halves, Stage(layers=2, clock=0.6))))
+    assert len(own) == 1
+    assert own[0].startswith("stage 4: clock 0.6")
+    inherited = lines(replace(plan, clock=0.6, stages=(*halves, Stage(layers=2))))
+    assert len(inherited) == 2  # once for the plan with stages, once for the one without
+    assert inherited[0] == inherited[1]
 
 
 def energy_of(found: Breakdown, row: int) -> float:

@@ -101,6 +101,16 @@ def test_recomputation_repeats_the_element_wise_traffic() -> None:
     assert math.isclose(more, weights + element, rel_tol=1e-6)
 
 
+def test_experts_move_their_routed_tokens_through_memory() -> None:
+    """Routing reads and writes k copies of each token's activations, as in the time of a layer."""
+    case = case_of("mixtral-8x7b", layers=4)
+    plan = Plan(dp=8, ep=8, sharding="zero1", sequence_parallel=False)
+    free = case.assuming(routing_bytes=0.0)
+    more = memory_traffic(case, plan) - memory_traffic(free, plan)
+    copies = case.job.batch_tokens * 4 * 2 * 4096  # layers, experts per token, hidden
+    assert math.isclose(more, 2 * case.assumptions.routing_bytes * copies, rel_tol=1e-6)
+
+
 def test_component_energies_are_in_proportion_to_what_they_count() -> None:
     """FLOP, memory bytes and each level's bytes times their joules, scaled by one factor."""
     case = case_of("llama3-8b", "dgx-h100-ndr", batch=128)
