@@ -12,18 +12,15 @@ against published peak-memory figures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
-from planner.cost.context import mesh_of
 from planner.cost.layout import StageClasses
 from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.shapes import Shapes
-from planner.distinct import distinct
 from planner.frameworks import Framework
 from planner.job import Job
-from planner.network.placement import segments
 from planner.plan import (
     FULL,
     GPIPE,
@@ -105,26 +102,10 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
     full = (plans.cp * plans.dp * plans.fsdp)[:, None]
     inner = (plans.cp * plans.fsdp)[:, None]
     dense = np.where(sharding == ZERO3, inner, full)
-    copies = full * plans.tp[:, None] // plans.ep[:, None]
-    experts = np.where(sharding == ZERO3, _expert_shards(plans)[:, None], copies)
+    tp, ep = plans.tp[:, None], plans.ep[:, None]
+    gathered = inner * tp // np.gcd(inner * tp, ep)
+    experts = np.where(sharding == ZERO3, gathered, full * tp // ep)
     return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
-
-
-def _expert_shards(plans: PlanTable) -> IntArray:
-    """(n,) ranks that hold shards of the same experts under zero3.
-
-    With replicas beside the shards this depends on the order of the axes: ep takes ranks from the
-    inner ones first.
-    """
-    inner = plans.tp * plans.cp * plans.fsdp // plans.ep
-    if not np.any((plans.dp > 1) & (plans.ep > 1)):
-        return inner
-    mesh = mesh_of(plans)
-    first, which = distinct([getattr(mesh, f.name) for f in fields(mesh)])
-    left = np.ones(len(first), dtype=np.int64)
-    for size, _ in segments(mesh.take(first))["expert_shard"]:
-        left = left * size
-    return left[which]
 
 
 def activation_bytes(

@@ -1,9 +1,10 @@
 """Which ranks form each communication group of a plan: (size, stride) segments per axis.
 
 `order` lists the axes innermost first; the stride of an axis is the product of the sizes of the
-axes inside it. Experts fold over the other axes but pp, innermost first (Megatron-LM,
-`core/parallel_state.py`): an expert group takes ranks from tp, then cp, fsdp, dp until it has ep
-of them; what is left of those axes replicates or shards the same experts.
+axes inside it. Experts fold over the other axes but pp: an expert group takes ranks from tp, cp
+and fsdp, innermost first (Megatron-LM, `core/parallel_state.py`), and from the replicas of dp only
+when those are used up, so that what a chip holds does not depend on the order of the axes. What is
+left of those axes replicates or shards the same experts.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def _fold_experts(
     """What the expert group takes of each folded axis, and what it leaves."""
     count = np.stack([getattr(mesh, name) for name in _FOLDED], axis=1)
     step = np.stack([stride[name] for name in _FOLDED], axis=1)
-    inner_first = np.argsort(step * len(_FOLDED) + np.arange(len(_FOLDED)), axis=1, kind="stable")
+    rank = step * len(_FOLDED) + np.arange(len(_FOLDED))
+    rank[:, _FOLDED.index("dp")] = rank.max(axis=1) + 1
+    inner_first = np.argsort(rank, axis=1, kind="stable")
     wanted = mesh.ep.copy()
     takes = np.ones_like(count)
     rows = np.arange(len(mesh))

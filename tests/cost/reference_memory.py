@@ -165,16 +165,15 @@ def shard_counts(plan: Plan, sharding: str) -> tuple[float, float]:
     """Ranks that divide the state of dense and expert parameters.
 
     Dense: cp x fsdp, and dp but under zero3. Experts: the same ranks and tp, less what the expert
-    groups take of each axis, innermost first.
+    groups take of each axis, innermost first and replicas last.
     """
     names = ["tp", "cp", "fsdp"] + ([] if sharding == "zero3" else ["dp"])
     ranks = plan.cp * plan.fsdp * (1 if sharding == "zero3" else plan.dp)
     wanted, copies = plan.ep, 1
-    for axis in plan.order:
-        if axis != "pp":
-            taken = math.gcd(getattr(plan, axis), wanted)
-            wanted //= taken
-            copies *= getattr(plan, axis) // taken if axis in names else 1
+    for axis in [axis for axis in plan.order if axis in ("tp", "cp", "fsdp")] + ["dp"]:
+        taken = math.gcd(getattr(plan, axis), wanted)
+        wanted //= taken
+        copies *= getattr(plan, axis) // taken if axis in names else 1
     return float(ranks), float(copies)
 
 

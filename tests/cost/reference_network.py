@@ -101,7 +101,7 @@ class Grouping:
 
 @lru_cache(maxsize=512)
 def grouping(sizes: Sizes, order: tuple[str, ...], ep: int) -> Grouping:
-    """All groups of a mesh; experts fold over the axes but pp, innermost first."""
+    """All groups of a mesh; experts fold over the axes but pp, innermost first, dp last."""
     named = {
         "tp": ("tp",),
         "cp": ("cp",),
@@ -113,7 +113,8 @@ def grouping(sizes: Sizes, order: tuple[str, ...], ep: int) -> Grouping:
     groups = {name: groups_along(sizes, order, axes) for name, axes in named.items()}
     folded: dict[str, list[tuple[int, ...]]] = {name: [] for name in ("ep", *_LEFT)}
     places = rank_coordinates(sizes, order)
-    for stage in groups_along(sizes, order, ("tp", "cp", "fsdp", "dp")):
+    for ranks in groups_along(sizes, order, ("tp", "cp", "fsdp", "dp")):
+        stage = tuple(sorted(ranks, key=lambda rank: (places[rank]["dp"], rank)))
         blocks = [stage[i : i + ep] for i in range(0, len(stage), ep)]
         folded["ep"] += blocks
         for name, fixed in _LEFT.items():

@@ -95,7 +95,7 @@ def stage_of(sizes: dict[str, int], order: tuple[str, ...]) -> list[int]:
 
 @pytest.mark.parametrize("ep", [1, 2, 4, 8, 16])
 def test_nested_expert_groups_are_consecutive_ranks_of_the_stage(ep: int) -> None:
-    """Megatron's folding: ep neighbours in the order of the axes without pp; copies by rest."""
+    """Megatron's folding: ep neighbours in the order of the axes without pp, dp outermost."""
     sizes = MESHES[0]
     key = tuple(sizes[axis] for axis in AXES)
     for code, order in enumerate(ORDERS):
