@@ -39,6 +39,22 @@ class Columns:
     sharding: IntArray
     clock: FloatArray
 
+    def take(self, index: IntArray) -> Columns:
+        """The rows of `index`."""
+        return Columns(
+            plans=self.plans.take(index),
+            stages=self.stages.take(index),
+            local=LocalParameters(
+                **{name: getattr(self.local, name)[index] for name in self.local.__slots__}
+            ),
+            parameters=(self.parameters[0][index], self.parameters[1][index]),
+            nets={name: costs.take(index) for name, costs in self.nets.items()},
+            m=self.m[index],
+            recompute=self.recompute[index],
+            sharding=self.sharding[index],
+            clock=self.clock[index],
+        )
+
     def over_stages(self, table: FloatArray) -> FloatArray:
         """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""
         total = np.zeros(len(self.plans))

@@ -25,10 +25,11 @@ from planner.cost.memory import (
     stage_parameters,
 )
 from planner.cost.parameters import LocalParameters, trained_share
-from planner.cost.step import LayerCost, StageCost, StepInputs, step_cost
+from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
     LayerTerms,
+    StateTerms,
     data_nets,
     end_terms,
     layer_cost,
@@ -37,7 +38,13 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
-from planner.plan import GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray, PlanTable
+from planner.distinct import distinct
+from planner.plan import AXES, GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray, PlanTable
+
+_PER_LAYER: tuple[str, ...] = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode")
+_PER_LAYER += ("recompute", "offload")
+_PER_STATE = (*AXES, "ep", "order", "sharding", "offload", "interleave", "split")
+_HELD = tuple(f.name for f in fields(PlanTable) if f.name not in {"order", "clock", "stages"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +68,51 @@ def evaluate_table(model: CostModel, plans: PlanTable) -> Breakdown:
 
 
 def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
-    """Time, energy and memory of every plan without their parts; otherwise `evaluate_table`."""
-    x = _evaluated(model, plans)
-    return Totals(
-        step_time_s=x.step.time[:, 0], energy_j=x.step.energy[:, 0], memory_bytes=x.memory.peak
+    """Time, energy and memory of every plan without their parts; otherwise `evaluate_table`.
+
+    Layers and memory, which depend on few columns, are computed once per combination of them.
+    """
+    if plans.stages is not None:
+        x = _evaluated(model, plans)
+        step, peak = x.step, x.memory.peak
+    else:
+        step, peak = _step_once(model, columns_of(model, plans)), _peak_once(model, plans)
+    return Totals(step_time_s=step.time[:, 0], energy_j=step.energy[:, 0], memory_bytes=peak)
+
+
+def _peak_once(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) bytes of the fullest chip; placement and clock change nothing."""
+    first, which = distinct([getattr(plans, name).astype(np.int64) for name in _HELD])
+    return memory_table(model, plans.take(first)).peak[which]
+
+
+def _step_once(model: CostModel, x: Columns) -> StepCost:
+    """The step of every plan, with its layers once per combination of their columns."""
+    clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
+    nets = [x.nets[name].columns[:, 0] for name in ("tp", "cp", "ep")]
+    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER]
+    first, which = distinct([*keys, clocks, *nets])
+    few = _layer_terms(model, x.take(first))
+    layers = LayerTerms(
+        dense=few.dense and few.dense.rows(which), moe=few.moe and few.moe.rows(which)
     )
+    stages = _stage_costs(model, x, _layer_costs(model, x, layers), _state_once(model, x))
+    return step_cost(model.assumptions, stages, _step_inputs(model, x))
+
+
+def _state_once(model: CostModel, x: Columns) -> StateTerms:
+    """Reductions and optimizer of every plan, once per combination of their columns."""
+    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
+    first, which = distinct(keys)
+    few = _state(model, x.take(first))
+    return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
 
 def _evaluated(model: CostModel, plans: PlanTable) -> Evaluated:
     x = columns_of(model, plans)
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
-    stages = _stage_costs(model, x, costs)
+    stages = _stage_costs(model, x, costs, _state(model, x))
     inputs = _step_inputs(model, x)
     return Evaluated(
         columns=x,
@@ -203,19 +243,12 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
 
 
 def _stage_costs(
-    model: CostModel, x: Columns, costs: tuple[LayerCost | None, LayerCost | None]
+    model: CostModel,
+    x: Columns,
+    costs: tuple[LayerCost | None, LayerCost | None],
+    state: StateTerms,
 ) -> list[StageCost]:
     """One `StageCost` per class, in order."""
-    dense, experts = x.parameters
-    state = state_terms(
-        model,
-        data_nets(x.nets),
-        x.sharding,
-        x.plans.offload[:, None],
-        dense,
-        experts,
-        trained_share(model.job),
-    )
     power = extra_w(model.chip, x.clock)
     return [
         StageCost(
@@ -233,6 +266,20 @@ def _stage_costs(
         )
         for index in range(x.stages.count.shape[1])
     ]
+
+
+def _state(model: CostModel, x: Columns) -> StateTerms:
+    """Reductions and optimizer of every plan."""
+    dense, experts = x.parameters
+    return state_terms(
+        model,
+        data_nets(x.nets),
+        x.sharding,
+        x.plans.offload[:, None],
+        dense,
+        experts,
+        trained_share(model.job),
+    )
 
 
 def _at(table: FloatArray, index: int) -> FloatArray:

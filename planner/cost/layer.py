@@ -113,6 +113,16 @@ class LayerTimes:
         """Both passes."""
         return self.forward + self.backward
 
+    def rows(self, index: IntArray) -> LayerTimes:
+        """The rows of `index`, without their parts."""
+        return LayerTimes(
+            forward=np.take(self.forward, index, axis=0),
+            backward=np.take(self.backward, index, axis=0),
+            weight_grad=np.take(self.weight_grad, index, axis=0),
+            kernels=np.take(self.kernels, index, axis=0),
+            parts={},
+        )
+
 
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""

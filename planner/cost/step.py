@@ -156,7 +156,9 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     filled, slowest_filled = total, total
     fills = bool(np.any(x.zero_bubble))
     for stage in stages:
-        ends = stage.first * x.ends.embedding + stage.last * x.ends.head
+        if not stage.count.any():
+            continue
+        ends = _ends_s(stage, x)
         time = stage.sum_layers("total") + ends
         if fills:
             fill = _filled_s(a, stage, x, time)
@@ -164,7 +166,9 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
             slowest_filled = np.where(time > slowest, fill, slowest_filled)
         slowest = np.maximum(slowest, time)
         total = total + stage.count * time
-        hides = stage.sum_layers("hides") + stage.last * x.ends.head_backward
+        hides = stage.sum_layers("hides")
+        if stage.last.any():
+            hides = hides + stage.last * x.ends.head_backward
         visible = exposed_s(a, stage.collective, hides)
         exposed = np.maximum(exposed, np.where(stage.count > 0, visible, 0.0))
         optimizer = np.maximum(optimizer, stage.optimizer)
@@ -188,6 +192,16 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         busy=busy / x.pp * factor,
         factor=factor,
     )
+
+
+def _ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
+    """Embedding and head of a micro-batch on a stage; 0 where no plan has either there."""
+    first, last = stage.first.any(), stage.last.any()
+    if first and last:
+        return stage.first * x.ends.embedding + stage.last * x.ends.head
+    if first:
+        return stage.first * x.ends.embedding
+    return stage.last * x.ends.head if last else 0.0
 
 
 def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
@@ -225,13 +239,18 @@ def _gpipe_wait_s(
     if not len(rows):
         return wait
     forward = backward = np.zeros_like(slowest[rows])
+    passes: dict[int, FloatArray] = {}  # by identity: stages of one plan table share their layers
     for stage in stages:
+        if not stage.count.any():
+            continue
         first, last = stage.first[rows], stage.last[rows]
         ends = first * x.ends.embedding[rows] + last * x.ends.head[rows]
         ahead = ends - last * x.ends.head_backward[rows]
         for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
             if cost is not None:
-                ahead = ahead + layers[rows] * forward_pass_s(a, cost, rows)
+                if id(cost) not in passes:
+                    passes[id(cost)] = forward_pass_s(a, cost, rows)
+                ahead = ahead + layers[rows] * passes[id(cost)]
         behind = stage.sum_layers("total", rows) + ends - ahead
         forward, backward = np.maximum(forward, ahead), np.maximum(backward, behind)
     wait[rows] = (x.m[rows] - 1) * np.maximum(forward + backward - slowest[rows], 0.0)

@@ -54,6 +54,11 @@ class GroupCosts:
     def __len__(self) -> int:
         return int(self.features.shape[1]) if self.at is None else len(self.at)
 
+    @property
+    def columns(self) -> IntArray:
+        """Column of `features` of each group, in the shape of the groups."""
+        return np.arange(self.features.shape[1]) if self.at is None else self.at
+
     def take(self, index: IntArray) -> GroupCosts:
         """The groups of `index`, in its shape."""
         return GroupCosts(self.features, self.levels, index if self.at is None else self.at[index])

@@ -143,7 +143,7 @@ class Candidates:
         """Row of a term for each candidate row."""
         if len(rows) and rows.placement[0] < 0:
             return term.offset[rows.plan] + term.ideal[self.space.mesh_id[rows.plan]]
-        return term.offset[rows.plan] + term.code[rows.placement]
+        return np.take(term.offset, rows.plan) + np.take(term.code, rows.placement)
 
     def _stages(self, rows: Rows) -> list[StageCost]:
         layer, shard = self.row_of(self.layer, rows), self.row_of(self.shard, rows)
@@ -170,42 +170,49 @@ class Candidates:
         """One layer of a kind ("dense", "moe") for pairs of term rows; None where there is none."""
         if f"layer.{kind}.total" not in self.values:
             return None
-        parts = {name: self.values[f"layer.{kind}.{name}"][layer] for name in _LAYER_FIELDS}
+        parts = {name: self._value(f"layer.{kind}.{name}", layer) for name in _LAYER_FIELDS}
         parts["weight_grad"] = np.zeros((1, 1))  # read by zero-bubble schedules only
         if "zero-bubble" in self.model.framework.schedules:
-            parts["weight_grad"] = self.values[f"layer.{kind}.weight_grad"][layer]
+            parts["weight_grad"] = self._value(f"layer.{kind}.weight_grad", layer)
         return layer_cost(
             self.model,
             **parts,
-            collective=self.values[f"shard.{kind}.collective"][shard],
-            accumulate=self.values[f"shard.{kind}.accumulate"][shard],
+            collective=self._value(f"shard.{kind}.collective", shard),
+            accumulate=self._value(f"shard.{kind}.accumulate", shard),
         )
+
+    def _value(self, name: str, rows: IntArray) -> FloatArray:
+        """(r, k) rows of a term, stored clock by clock.
+
+        Operands of shape (r, 1) then repeat in long inner loops, not in loops over a few clocks.
+        """
+        return np.take(self.values[name].T, rows, axis=1).T
 
     def _inputs(self, rows: Rows) -> StepInputs:
         plans = self.space.plans
         ends = self.row_of(self.ends, rows)
+        schedule = np.take(plans.schedule, rows.plan)
         return StepInputs(
-            m=self.m[rows.plan, None],
-            pp=plans.pp[rows.plan, None],
-            v=plans.interleave[rows.plan, None],
-            zero_bubble=(plans.schedule[rows.plan] == ZERO_BUBBLE)[:, None],
-            gpipe=(plans.schedule[rows.plan] == GPIPE)[:, None],
-            chips=self.chips[rows.plan, None],
+            m=np.take(self.m, rows.plan)[:, None],
+            pp=np.take(plans.pp, rows.plan)[:, None].astype(np.float64),
+            v=np.take(plans.interleave, rows.plan)[:, None].astype(np.float64),
+            zero_bubble=(schedule == ZERO_BUBBLE)[:, None],
+            gpipe=(schedule == GPIPE)[:, None],
+            chips=np.take(self.chips, rows.plan)[:, None],
             ends=EndCost(
-                embedding=self.values["ends.embedding"][ends],
-                head=self.values["ends.head"][ends],
-                head_backward=self.values["ends.head_backward"][ends],
-                head_weight_grad=self.values["ends.head_weight_grad"][ends],
+                embedding=self._value("ends.embedding", ends),
+                head=self._value("ends.head", ends),
+                head_backward=self._value("ends.head_backward", ends),
+                head_weight_grad=self._value("ends.head_weight_grad", ends),
             ),
-            p2p=self.values["send.p2p"][self.row_of(self.send, rows)],
-            standing_w=self.standing_w[rows.plan, None],
+            p2p=self._value("send.p2p", self.row_of(self.send, rows)),
+            standing_w=np.take(self.standing_w, rows.plan)[:, None],
         )
 
 
 def _column(table: FloatArray, index: int, rows: IntArray) -> FloatArray:
     """(r, 1) rows of one column of a table that is stored by columns."""
-    column: FloatArray = table[:, index][rows]
-    return column[:, None]
+    return np.take(table[:, index], rows)[:, None]
 
 
 def _build(
@@ -219,6 +226,13 @@ def _build(
     counts, which = np.unique(plans.chips, return_inverse=True)
     standing = np.array([standing_w(model, int(count)) for count in counts])
     maker = _Maker(model, plans, placements, clocks[None, :], m)
+    values = {
+        **maker.layer(terms["layer"]),
+        **maker.shard(terms["shard"]),
+        **maker.state(terms["state"], stages),
+        **maker.ends(terms["ends"]),
+        **maker.send(terms["send"]),
+    }
     return Candidates(
         model=model,
         space=space,
@@ -228,13 +242,7 @@ def _build(
         m=m,
         chips=plans.chips.astype(np.float64),
         **terms,
-        values={
-            **maker.layer(terms["layer"]),
-            **maker.shard(terms["shard"]),
-            **maker.state(terms["state"], stages),
-            **maker.ends(terms["ends"]),
-            **maker.send(terms["send"]),
-        },
+        values={name: np.asfortranarray(table) for name, table in values.items()},
         standing_w=standing[which.ravel()],
         extra_w=extra_w(model.chip, clocks[None, :]),
     )
@@ -351,7 +359,7 @@ class _Maker:
             trained_share(self.model.job),
         )
         names = ("collective", "optimizer", "optimizer_kernels")
-        return {f"state.{name}": np.asfortranarray(getattr(terms, name)) for name in names}
+        return {f"state.{name}": getattr(terms, name) for name in names}
 
     def ends(self, term: TermIndex) -> dict[str, FloatArray]:
         """Rows of the embedding and head term, (rows, k) each."""
