@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -36,6 +36,9 @@ class CostModel:
     assumptions: Assumptions
     shapes: Shapes
     vocab_multiple: int
+    _fabrics: dict[int, Fabric] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # by chips; many plans ask for the same
 
     @staticmethod
     def build(job: Job, cluster: Cluster, assumptions: Assumptions) -> CostModel:
@@ -71,7 +74,11 @@ class CostModel:
 
     def fabric(self, chips: int) -> Fabric:
         """The levels of the network as a job of `chips` chips finds them."""
-        return build_fabric(self.allocation(chips), self.assumptions)
+        found = self._fabrics.get(chips)
+        if found is None:
+            found = build_fabric(self.allocation(chips), self.assumptions)
+            self._fabrics[chips] = found
+        return found
 
     def network_w_per_chip(self, chips: int) -> float:
         """Static power of switches and optics of the levels in use, per chip."""

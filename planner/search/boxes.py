@@ -22,7 +22,7 @@ from planner.search.skeleton_bounds import skeleton_corners
 from planner.search.space import SKELETON, Skeletons, cross_skeletons
 
 TIME, ENERGY, MEMORY = range(3)
-_COUNTS_AT_A_TIME = 64  # chip counts between two looks at the clock
+_COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,10 @@ def build_boxes(
     Raises:
         OutOfTime: The deadline passed.
     """
-    size = len(chip_counts) if deadline.at is None else _COUNTS_AT_A_TIME
     parts = []
-    for start in range(0, max(len(chip_counts), 1), max(size, 1)):
+    for start in range(0, max(len(chip_counts), 1), _COUNTS_AT_A_TIME):
         deadline.check()
-        here = tuple(chip_counts[start : start + size])
+        here = tuple(chip_counts[start : start + _COUNTS_AT_A_TIME])
         meshes, least = fitting_meshes(model, here, options, limits)
         deadline.check()
         skeletons = cross_skeletons(model, meshes, options)
