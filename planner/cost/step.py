@@ -3,16 +3,18 @@
     T = m (t_max + c_mb + v p2p) + bubble + exposed reduction + optimizer + step overhead
     bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
 
-t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave. Zero-bubble
-schedules fill part of the bubble with weight gradients. GPipe runs all forward passes before all
-backward passes, so its steady state goes at the pace of the slowest of each:
+t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave. GPipe runs all
+forward passes before all backward passes, so its steady state goes at the pace of the slowest of
+each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with weight gradients:
 
-    bubble += (m - 1) (f_max + b_max - t_max)
+    GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
+    zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
-GPipe, and with the others it is an upper estimate. Sources: Narayanan et al.,
-arXiv:2104.04473, section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al.,
-arXiv:2401.10241, table 2 (ZB-H1).
+GPipe; with 1F1B and interleaved schedules it is an upper estimate, with zero-bubble an estimate.
+A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
+section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
+(ZB-H1).
 
     E = chips * [ sum_stages busy_i (P_busy(clock_i) - P_wait) / pp + T (P_wait + P_host + P_net) ]
 
@@ -153,7 +155,7 @@ class StepCost:
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
     slowest = total = exposed = optimizer = busy = extra_j = np.zeros_like(x.p2p)
-    filled, slowest_filled = total, total
+    filled = paced = total
     fills = bool(np.any(x.zero_bubble))
     for stage in stages:
         if not stage.count.any():
@@ -163,7 +165,8 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         if fills:
             fill = _filled_s(a, stage, x, time)
             filled = filled + stage.count * fill
-            slowest_filled = np.where(time > slowest, fill, slowest_filled)
+            pace = np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0)
+            paced = np.maximum(paced, pace)
         slowest = np.maximum(slowest, time)
         total = total + stage.count * time
         hides = stage.sum_layers("hides")
@@ -176,7 +179,10 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         run = stage.count * kernels
         busy = busy + run
         extra_j = extra_j + run * stage.extra_w
-    bubble = _bubble_s(a, x, total - slowest, filled - slowest_filled)
+    bubble = _bubble_s(a, x, total - slowest)
+    if fills:
+        wait = paced + (total - filled) - x.m * slowest
+        bubble = np.where(x.zero_bubble, _ramp_s(a, x) + np.maximum(wait, 0.0), bubble)
     bubble = bubble + _gpipe_wait_s(a, stages, x, slowest)
     steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
     factor = step_factor(a, x.chips)
@@ -219,8 +225,10 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
 def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
     """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
 
-    The weight gradients W, and more as far as both other passes are longer: W + min(F, B, W) (min
-    over all micro-batches in flight).
+    The weight gradients W, and more as far as both other passes are longer: W + r min(F, B, W)
+    with r = (min(pp, m) - 1) / (pp - 1). For equal stages (ZB-H1, Qi et al., arXiv:2401.10241)
+    the bubble is then (pp - 1)(F + B) - (min(pp, m) - 1) min(F, B, W); the paper's
+    (pp - 1)(F + B - W) is the case W <= min(F, B), m >= pp.
     """
     back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
     grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
@@ -269,15 +277,15 @@ def forward_pass_s(
     return sharded_layer_s(a, alone, 0.5 * cost.collective[rows])
 
 
-def _bubble_s(a: Assumptions, x: StepInputs, others: FloatArray, filled: FloatArray) -> FloatArray:
-    """Idle seconds of the slowest stage; `others` sums the times of all other stages.
+def _bubble_s(a: Assumptions, x: StepInputs, others: FloatArray) -> FloatArray:
+    """Idle seconds of the slowest stage; `others` sums the times of all other stages."""
+    return others / x.v + _ramp_s(a, x)
 
-    Zero-bubble (ZB-H1, Qi et al., arXiv:2401.10241) with equal stages:
-    (pp - 1)(F + B) - (min(pp, m) - 1) min(F, B, W); the paper's (pp - 1)(F + B - W) is the case
-    W <= min(F, B), m >= pp.
-    """
-    plain = others / x.v + (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    return np.where(x.zero_bubble, np.maximum(plain - filled, 0.0), plain)
+
+def _ramp_s(a: Assumptions, x: StepInputs) -> FloatArray:
+    """Seconds of the messages and overheads with which a pipeline starts and ends."""
+    ramp: FloatArray = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
+    return ramp
 
 
 def step_factor(a: Assumptions, chips: FloatArray) -> FloatArray:

@@ -305,7 +305,7 @@ def state_terms(
     traffic = a.optimizer_traffic_bytes * owned
     here = traffic / a.memory_bytes_per_s
     moved = (a.gradient_wire_bytes + 2.0) * owned
-    link, host = _host_rates(model)
+    link, host = host_rates(model)
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     return StateTerms(
@@ -317,7 +317,7 @@ def state_terms(
     )
 
 
-def _host_rates(model: CostModel) -> tuple[float, float]:
+def host_rates(model: CostModel) -> tuple[float, float]:
     """Bytes per second of the host link and of host memory, per chip; tiny where unknown."""
     chip = model.chip
     link = chip.host_link_bandwidth_bytes_per_s or 1.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
+from planner.cost.offload import offloads_only_cost
 from planner.plan import (
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
@@ -179,6 +180,7 @@ def build_batch(
     here = cross_choices(model, skeletons, options)
     counts = dict(here.counts)
     pays = with_memory or only_memory or limits.power_w is not None
+    pays = pays or not offloads_only_cost(model)
     space, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
     batch = None
     if len(space):
@@ -251,8 +253,9 @@ def _offloaded(
 ) -> list[tuple[Space, FloatArray]]:
     """Plans with state or activations on the host.
 
-    Moving what fits anyway only adds time and energy, so unless memory is an objective or power is
-    limited a plan gets only those sets of offloads no part of which is enough.
+    Moving what fits anyway only adds time and energy where `offloads_only_cost` says so; then,
+    unless memory is an objective or power is limited, a plan gets only those sets of offloads no
+    part of which is enough.
     """
     enough = {0: fits.copy()}
     parts: list[tuple[Space, FloatArray]] = []

@@ -371,12 +371,17 @@ def _bubble(
     if plan.schedule != "zero-bubble":
         return idle
     send = (p2p + a.micro_batch_s) / 2
-    for stage in others:
+    fills = []
+    for stage in stages:
         w = stage.weight_grad
         f = stage.total - stage.backward + send
         b = stage.backward - w + send
-        idle -= w + (min(plan.pp, m) - 1) / (plan.pp - 1) * min(f, b, w)
-    return max(idle, 0.0)
+        ramped = (min(plan.pp, m) - 1) / (plan.pp - 1) if plan.pp > 1 else 0.0
+        fills.append(w + ramped * min(f, b, w))
+    pairs = list(zip(stages, fills, strict=True))
+    ends = max((m - 1) * stage.total + fill for stage, fill in pairs)
+    ends += sum(stage.total - fill for stage, fill in pairs)
+    return (plan.pp - 1) * (p2p + a.micro_batch_s) + max(ends - m * slow.total, 0.0)
 
 
 def busy_w(chip: Chip, clock: float) -> float:

@@ -120,12 +120,17 @@ def faster_level(factor: float) -> Callable[[Level], Level]:
     return change
 
 
-def plainly_monotone(plan: Plan) -> bool:
-    """Plans outside one known exception, with a test of its own below.
+def set_by_kernels(case: Case, plan: Plan) -> Case:
+    """The case without a host floor, where a zero-bubble schedule runs.
 
-    The fill of a zero-bubble schedule changes where another stage becomes the slowest.
+    Where something else sets the pace of a pass, longer weight gradients do not lengthen it; they
+    only leave more of it to fill the bubble with. (Zero-bubble plans with collectives in every
+    layer are such a case too; they are left out.)
     """
-    return plan.schedule != "zero-bubble" and plan.stages is None
+    if plan.schedule != "zero-bubble":
+        return case
+    assume(plan.sharding in ("ddp", "zero1"))
+    return case.assuming(host_s_per_layer=0.0, host_s_per_tp_rank=0.0, moe_host_s=0.0)
 
 
 MACHINES = ("dgx-h100-ndr", "gb200-nvl72", "tpu-v5e", "mi300x-8way")
@@ -137,7 +142,6 @@ def test_faster_networks_are_never_slower(data: st.DataObject) -> None:
     """Any level's bandwidth up."""
     case = data.draw(cases(clusters=MACHINES))
     plan = one_plan(data, case, most=576, explicit=False)
-    assume(plainly_monotone(plan))
     index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
     factor = data.draw(st.sampled_from([1.001, 1.3, 2.0, 10.0]))
     faster = with_level(case.cluster, index, faster_level(factor))
@@ -168,19 +172,17 @@ def test_recomputation_does_not_speed_up_hybrid_sharding() -> None:
     assert not_above(none, full)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=FILTERED)
+@settings(max_examples=80, deadline=None, suppress_health_check=FILTERED)
 @given(st.data())
 def test_zero_bubble_gains_from_bandwidth(data: st.DataObject) -> None:
-    """With equal stages; uneven ones may swap the slowest stage, whose fill differs."""
-    case = data.draw(cases(clusters=MACHINES, kinds=("pretrain",)))
-    ends = {"memory_bytes_per_s": 1e30, "bf16_flop_per_s": 1e30, "matmul_overhead_s": 0.0}
-    case = case.assuming(**ends)
-    plan = one_plan(data, case)
-    assume(plan.pp > 1 and plan.stages is None and case.job.model.moe is None)
-    assume(case.job.model.layers % plan.pp == 0)
-    plan = replace(plan, schedule="zero-bubble", interleave=1, split="even")
+    """Uneven stages too, where a faster network may change which stage is the slowest."""
+    clusters = (*MACHINES, "l40s-pcie", "mi250x-slingshot")
+    case = data.draw(cases(clusters=clusters, frameworks=("torchtitan",), kinds=("pretrain",)))
+    plan = one_plan(data, case, explicit=False)
+    assume(plan.pp > 1)
+    plan = replace(plan, schedule="zero-bubble", interleave=1, recompute="none")
     index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
-    faster = with_level(case.cluster, index, faster_level(data.draw(st.sampled_from([1.1, 4.0]))))
+    faster = with_level(case.cluster, index, faster_level(data.draw(st.sampled_from([1.02, 4.0]))))
     slow = case.run([plan]).step_time_s[0]
     assert not_above(replace(case, cluster=faster).run([plan]).step_time_s[0], slow)
 
@@ -190,7 +192,6 @@ def test_zero_bubble_gains_from_bandwidth(data: st.DataObject) -> None:
 def test_lower_latency_is_never_slower(data: st.DataObject) -> None:
     case = data.draw(cases(clusters=MACHINES))
     plan = one_plan(data, case, most=576, explicit=False)
-    assume(plainly_monotone(plan))
     names = ("scale_up_latency_s", "scale_out_latency_s", "ring_hop_s", "bucket_hop_s")
     name = data.draw(st.sampled_from((*names, "in_switch_latency_s", "micro_batch_s", "step_s")))
     lower = case.assuming(**{name: 0.5 * getattr(case.assumptions, name)})
@@ -202,7 +203,7 @@ def test_lower_latency_is_never_slower(data: st.DataObject) -> None:
 def test_faster_memory_and_arithmetic_are_never_slower(data: st.DataObject) -> None:
     case = data.draw(cases())
     plan = one_plan(data, case, explicit=False)
-    assume(plainly_monotone(plan))
+    case = set_by_kernels(case, plan)
     rates = ("memory_bytes_per_s", "matmul_flop_per_s", "attention_flop_per_s", "bf16_flop_per_s")
     name = data.draw(st.sampled_from(rates))
     faster = case.assuming(**{name: 1.5 * getattr(case.assumptions, name)})
@@ -250,7 +251,7 @@ def test_hybrid_sharding_lies_between(data: st.DataObject) -> None:
 def test_lower_clock_is_never_faster(data: st.DataObject) -> None:
     case = data.draw(cases(clusters=("dgx-h100-ndr", "gb200-nvl72", "mi300x-8way")))
     plan = one_plan(data, case, explicit=False)
-    assume(plainly_monotone(plan))
+    case = set_by_kernels(case, plan)
     clocks = (1.0, 0.9, 0.8, 0.7, 0.6)
     times = case.run([replace(plan, clock=clock) for clock in clocks]).step_time_s
     for faster, slower in itertools.pairwise(times):
@@ -275,7 +276,6 @@ def test_the_arithmetic_part_is_inverse_in_the_clock() -> None:
 def test_recomputation_costs_time_and_saves_activations(data: st.DataObject) -> None:
     case = data.draw(cases())
     plan = one_plan(data, case, offloads=False, explicit=False)
-    assume(plainly_monotone(plan))
     found = case.run([replace(plan, recompute=kind) for kind in ("none", "selective", "full")])
     none, selective, full = found.step_time_s
     assert not_above(none, selective)
@@ -296,7 +296,6 @@ def test_recomputation_costs_time_and_saves_activations(data: st.DataObject) -> 
 def test_offloading_frees_the_chip_and_costs_time(data: st.DataObject, part: str) -> None:
     case = data.draw(cases())
     plan = replace(one_plan(data, case, offloads=False, explicit=False), recompute="none")
-    assume(plan.schedule != "zero-bubble")
     found = case.run([plan, replace(plan, offload=(part,))])
     assert not_above(*found.step_time_s)
     assert np.all(found.memory.total[1] <= found.memory.total[0])
@@ -315,7 +314,8 @@ def test_offloading_frees_the_chip_and_costs_time(data: st.DataObject, part: str
 def test_lora_is_cheaper_than_full_training(data: st.DataObject) -> None:
     full = data.draw(cases(kinds=("finetune",)))
     plan = one_plan(data, full, explicit=False)
-    assume(plan.schedule != "zero-bubble" and plan.sharding in full.job.framework.shardings)
+    assume(plan.schedule != "zero-bubble")  # has nothing to fill with where weights are frozen
+    assume(plan.sharding in full.job.framework.shardings)
     lora = replace(full, job=replace(full.job, kind="lora"))
     one, other = lora.run([plan]), full.run([plan])
     assert one.step_time_s[0] < other.step_time_s[0]
