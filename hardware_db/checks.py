@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from hardware_db.schema_base import QuantityModel
 from hardware_db.schema_chip import ChipModel, ScaleUp
@@ -25,14 +26,21 @@ def _differs(left: float | None, right: float | None, tolerance: float = _EXACT)
     return not math.isclose(left, right, rel_tol=tolerance)
 
 
-def chip_problems(chip: ChipModel) -> list[str]:
-    """Contradictions inside a chip record, each with its path."""
+def chip_problems(chip: ChipModel, gemm_keys: Collection[str]) -> list[str]:
+    """Contradictions inside a chip record and keys that nothing has, each with its path."""
     return [
+        *_gemm_problems(chip.calibration.gemm, gemm_keys),
         *_peak_problems(chip),
         *_power_problems(chip),
         *_clock_problems(chip),
         *_link_problems("scale_up", chip.scale_up),
     ]
+
+
+def _gemm_problems(key: str, known: Collection[str]) -> list[str]:
+    if key in known:
+        return []
+    return [f"calibration.gemm: {key!r} is not one of {', '.join(sorted(known))}"]
 
 
 def _peak_problems(chip: ChipModel) -> list[str]:

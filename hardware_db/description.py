@@ -51,6 +51,8 @@ def describe(name: Name) -> tuple[Row, ...]:
         HardwareError: The name is unknown or the file is invalid.
     """
     known = (*list_clusters(), *list_chips(), *list_calibrations(), *list_references())
+    if isinstance(name, str) and name not in known and name.strip().lower() in known:
+        name = name.strip().lower()
     if name in list_chips() and name not in list_clusters():
         chip = load_chip(name)
         return _rows(chip.quantities, chip.sources, "")

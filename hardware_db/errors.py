@@ -6,6 +6,7 @@ Exception
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 _MOST = 4
@@ -32,11 +33,22 @@ class HardwareError(Exception):
 def nearest(name: object, allowed: Iterable[str]) -> str:
     """A hint such as `; did you mean 'h100'?`, or the empty string if nothing is close.
 
-    Where the name is the beginning of several, the first few of them are named.
+    Names that hold what was typed come first, whole words of them before parts, short before long;
+    only where there are none, the one that is spelled most like it. Case does not matter.
     """
     import difflib  # noqa: PLC0415  (only needed when something is wrong)
 
-    names = sorted(allowed)
-    longer = [known for known in names if name and known.startswith(str(name))]
-    found = longer[:_MOST] or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    typed, names = str(name).lower(), sorted(allowed)
+    found = _holding(typed, names)[:_MOST] or difflib.get_close_matches(
+        typed, names, n=1, cutoff=0.5
+    )
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def _holding(typed: str, names: Iterable[str]) -> list[str]:
+    """Names that hold a text, e.g. `h100-sxm5-80` and `dgx-h100-ndr` for `h100`."""
+    word = re.compile(rf"(?<![a-z0-9]){re.escape(typed)}(?![a-z0-9])")
+    return sorted(
+        (name for name in names if typed and typed in name),
+        key=lambda name: (not word.search(name), len(name), not name.startswith(typed), name),
+    )

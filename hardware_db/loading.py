@@ -38,21 +38,21 @@ def list_references() -> tuple[str, ...]:
 
 
 def load_chip(name: Name) -> Chip:
-    """A shipped chip by name, or a chip from a user's YAML file.
+    """A shipped chip by name (case does not matter), or a chip from a user's YAML file.
 
     Raises:
         HardwareError: The name is unknown, or the file is not a valid chip record.
     """
     if _is_path(name):
         return _chip(read_file(Path(name)), str(name))
-    return _shipped_chip(str(name))
+    return _shipped_chip(_as_shipped(str(name)))
 
 
 def load_cluster(name: Name) -> Cluster:
     """A cluster by its name, by a chip's name, or from a user's YAML file.
 
     A chip's name (or a chip file) stands for the chip's default cluster, built with that chip.
-    A name that is both means the cluster.
+    A name that is both means the cluster. Case does not matter.
 
     Raises:
         HardwareError: The name is unknown, or the file is not a valid cluster or chip record.
@@ -62,7 +62,7 @@ def load_cluster(name: Name) -> Cluster:
         if "levels" in data or "power" not in data:
             return _cluster(data, str(name))
         return _with_chip(_chip(data, str(name)))
-    return _shipped_cluster(str(name))
+    return _shipped_cluster(_as_shipped(str(name)))
 
 
 def load_calibration(name: Name = "default") -> Calibration:
@@ -123,6 +123,12 @@ def _is_path(name: Name) -> bool:
     return name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name
 
 
+def _as_shipped(name: str) -> str:
+    """The shipped chip or cluster that a name means, however it is capitalized; else the name."""
+    plain = name.strip().lower()
+    return plain if plain in list_clusters() or plain in list_chips() else name
+
+
 @functools.cache
 def _shipped_chip(name: str) -> Chip:
     return _chip(read_record("chips", name), f"chips/{name}.yaml")
@@ -161,14 +167,19 @@ def _chip(data: dict[str, Any], origin: str) -> Chip:
     from hardware_db.conversion import to_chip  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import chip_model  # noqa: PLC0415
 
-    return to_chip(chip_model(data, origin), data)
+    return to_chip(chip_model(data, origin, _gemm_keys()), data)
+
+
+def _gemm_keys() -> tuple[str, ...]:
+    """What `calibration.gemm` of a chip may name."""
+    return tuple(load_calibration().group("gemm_efficiency"))
 
 
 def _cluster(data: dict[str, Any], origin: str) -> Cluster:
     from hardware_db.conversion import to_chip, to_cluster  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import cluster_model  # noqa: PLC0415
 
-    model = cluster_model(data, origin)
+    model = cluster_model(data, origin, _gemm_keys())
     if isinstance(model.chip, str):
         return to_cluster(model, data, _shipped_chip(model.chip))
     return to_cluster(model, data, to_chip(model.chip, data["chip"]))

@@ -93,7 +93,8 @@ class LevelModel(Strict):
         description="Ring bandwidth per chip and direction, where the group size decides it.",
     )
     latency: SecondsOrZero = Field(
-        description="Per message on a switched level, per hop on a directly wired one."
+        description="Per message on a switched level, per hop on a directly wired one; it counts "
+        "where it is longer than the latency that software was measured to need."
     )
     energy: EnergyPerByteOrZero = Field(
         description="Per byte that crosses the level, at full load."

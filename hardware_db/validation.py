@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -20,8 +20,8 @@ _TAGS = ("by name", "inline")
 _LEAF: TypeAdapter[Any] = TypeAdapter(AnyQuantity)
 
 
-def chip_model(data: dict[str, Any], origin: str) -> ChipModel:
-    """The validated content of a chip file.
+def chip_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str]) -> ChipModel:
+    """The validated content of a chip file; `gemm_keys`: what `calibration.gemm` may name.
 
     Raises:
         HardwareError: One line for every mistake in it.
@@ -29,12 +29,12 @@ def chip_model(data: dict[str, Any], origin: str) -> ChipModel:
     model, problems = _validated(ChipModel, data)
     problems += source_problems(data)
     if model is not None:
-        problems += chip_problems(model)
+        problems += chip_problems(model, gemm_keys)
     return _result(model, problems, origin)
 
 
-def cluster_model(data: dict[str, Any], origin: str) -> ClusterModel:
-    """The validated content of a cluster file, an inline chip included.
+def cluster_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str]) -> ClusterModel:
+    """The validated content of a cluster file, an inline chip included; see `chip_model`.
 
     Raises:
         HardwareError: One line for every mistake in it.
@@ -49,7 +49,7 @@ def cluster_model(data: dict[str, Any], origin: str) -> ClusterModel:
     if model is not None:
         problems += cluster_problems(model)
         if isinstance(model.chip, ChipModel):
-            problems += [f"chip.{problem}" for problem in chip_problems(model.chip)]
+            problems += [f"chip.{problem}" for problem in chip_problems(model.chip, gemm_keys)]
     return _result(model, problems, origin)
 
 

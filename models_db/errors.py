@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -26,6 +27,23 @@ def nearest(word: str, candidates: Iterable[str], count: int = 1) -> list[str]:
         Up to `count` candidates, best first; empty when nothing is similar.
     """
     return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.55)
+
+
+def holding(typed: str, names: Iterable[str]) -> list[str]:
+    """Find the names that hold a text, e.g. `llama3-8b` for `llama3`.
+
+    Args:
+        typed: the text, in lower case.
+        names: the valid names.
+
+    Returns:
+        Those names; with the text as a word of its own before others, short before long.
+    """
+    word = re.compile(rf"(?<![a-z0-9]){re.escape(typed)}(?![a-z0-9])")
+    return sorted(
+        (name for name in names if typed and typed in name),
+        key=lambda name: (not word.search(name), len(name), name),
+    )
 
 
 def mistakes_message(origin: str, mistakes: Sequence[tuple[str, str]]) -> str:

@@ -18,7 +18,7 @@ from models_db.checks import (
     source_keys,
 )
 from models_db.defaults import blame_defaults, fill_in_defaults
-from models_db.errors import ModelError, mistakes_message, nearest
+from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
 from models_db.reading import parse_yaml
@@ -106,9 +106,13 @@ def _read(path: Path) -> bytes:
 
 def _unknown(word: str) -> str:
     """Message for a name that is neither shipped nor a file."""
+    typed = word.strip().lower()
     names = {name: name for name in shipped_names()} | dict(shipped_aliases())
-    near = [names[found] for found in nearest(word.strip().lower(), names, count=12)]
-    hint = f"; the nearest names are {', '.join(list(dict.fromkeys(near))[:3])}" if near else ""
+    known = holding(typed, shipped_names()) + [names[held] for held in holding(typed, names)]
+    similar = [names[found] for found in nearest(typed, names, count=12)]
+    held = list(dict.fromkeys(known))[:4]
+    near = held if len(held) >= 3 else list(dict.fromkeys([*held, *similar]))[:3]
+    hint = f"; the nearest names are {', '.join(near)}" if near else ""
     return (
         f"unknown model {word!r}{hint} ({len(shipped_names())} models are shipped; "
         "a file of your own ends in .yaml)"

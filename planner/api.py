@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from planner.errors import InputError
 from planner.explain import neighbors, sentences
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
-from planner.planfile import read_plan_file
+from planner.planfile import job_of, read_plan_file
 from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
 from planner.results import (
     EvaluateResult,
@@ -91,6 +92,7 @@ def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
+        memory_limit_bytes=limits.chip_bytes(model),
         warnings=tuple(warnings),
         run=_training_run(resolved.request, result),
         losses=allocation.losses,
@@ -119,11 +121,14 @@ def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> li
 
 
 def _sharding_warnings(plan: Plan) -> list[str]:
-    """Sharding that was asked for but has nobody to share with."""
-    if plan.sharding != "zero3" or plan.fsdp * plan.cp > 1:
+    """State that was asked to be sharded but is repeated on the ranks of dp."""
+    stages = [stage.sharding or plan.sharding for stage in plan.stages or ()]
+    if "zero3" not in (stages or [plan.sharding]) or plan.fsdp > 1 or plan.dp == 1:
         return []
-    ranks = f"; all {plan.dp} data ranks would be fsdp {plan.dp}, dp 1" if plan.dp > 1 else ""
-    return [f"sharding: zero3 shards over fsdp x cp, which is 1 here, so nothing is sharded{ranks}"]
+    return [
+        f"sharding: zero3 shards over fsdp (x cp) only; the dp {plan.dp} ranks are replicas: "
+        f"write fsdp {plan.dp}, dp 1 to shard over them"
+    ]
 
 
 def limits_of(request: Request) -> Limits:
@@ -222,6 +227,7 @@ def _with_plan(
         counts=proof.counts,
         seconds=time.perf_counter() - started,
         job=job_fields(resolved),
+        plan_job=job_of(resolved, Path(os.devnull)),
         versions=versions(),
         sources=_sources(model),
         front_counts={} if whole is proof else whole.counts,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from hardware_db import Calibration, Chip, load_calibration
 from planner.errors import InputError
-from planner.fields import choices
+from planner.fields import Percent, choices, share_schema
 from planner.frameworks import ERAS, Era
 from planner.messages import Origin, mistakes
 
@@ -30,8 +30,8 @@ def _between(least: float, most: float) -> Any:
 
 
 # What a user's file may set: the ends are far beyond any machine, and keep all results finite.
-Share = Annotated[float, _between(0, 1)]
-Efficiency = Annotated[float, _between(1e-6, 1)]
+Share = Annotated[float, _between(0, 1), Percent, share_schema(0)]
+Efficiency = Annotated[float, _between(1e-6, 1), Percent, share_schema(1e-6)]
 Rate = Annotated[float, _between(1, 1e24)]
 Seconds = Annotated[float, _between(0, 1e3)]
 PerElement = Annotated[float, _between(0, 1e6)]
@@ -50,107 +50,109 @@ Algorithms = Annotated[tuple[str, ...], choices(_ALL_ALGORITHMS)]
 class Assumptions:
     """The constants of one evaluation; SI units in the names, shares as fractions.
 
-    Matrix multiplication (m x k by k x n, `planner.cost.compute`):
-        matmul_flop_per_s: Peak at the job's precision times the achieved share.
-        bf16_flop_per_s: The same at 16 bits (logits are always computed there).
-        half_k, half_mn: Sizes at which a dimension halves the rate.
-        matmul_overhead_s: Per GEMM. wave_exponent: Exponent of the wave-quantization factor.
-        tile_m, tile_n, pe_count: Tile and PEs of that factor; tile_m = 0 switches it off.
-        operand_bytes: Bytes per element of the byte floor.
-
-    Attention:
-        attention_flop_per_s (fused) or bmm_flop_per_s (unfused); attention_half_head_dim: head
-        dimension at which the rate halves; causal_share of the S x S scores that is computed.
-    Memory-bound work:
-        memory_bytes_per_s: Achieved. elementwise: Multiplier of the byte counts row_bytes (per
-        hidden element, divided by tp under sequence parallelism), tp_bytes (always divided),
-        ffn_bytes (per MLP element), score_bytes (per attention score, unfused only).
-    Mixture of experts: expert_efficiency, routing_bytes, exchange_efficiency, full_copy_share
-        (share of the tokens sent once per expert, not once per node), ep_overlap, moe_host_s.
-    Host: host_s_per_layer, host_s_per_tp_rank, fixed_s_per_layer, micro_batch_s, step_s.
-    Network: scale_up_efficiency, ..., see `planner.network`. ring_hop_s replaces the wire latency
-        of scale-out hops; wire_latency takes the levels' own latencies instead.
-    Overlap: the share of each communication that computing hides.
-    State: optimizer_traffic_bytes and accumulation_bytes, memory traffic per parameter.
-    Energy: see `planner.cost.energy`.
+    What each means stands beside it, and in `planner schema assumptions`. They are used in
+    `planner.cost` (compute, elementwise, experts, host, state, energy) and `planner.network`.
     """
 
     name: str
-    matmul_flop_per_s: Rate
-    bf16_flop_per_s: Rate
-    half_k: Size
-    half_mn: Size
-    matmul_overhead_s: Seconds
-    wave_exponent: Exponent
-    tile_m: Tile
-    tile_n: Tile
-    pe_count: Count
-    operand_bytes: PerElement = 2.0
+    matmul_flop_per_s: Annotated[
+        Rate, "Matrix multiplication: peak at the job's precision times the achieved share."
+    ]
+    bf16_flop_per_s: Annotated[Rate, "The same at 16 bits; logits are always computed there."]
+    half_k: Annotated[Size, "Inner size of a product at which its rate is halved."]
+    half_mn: Annotated[Size, "Outer size of a product at which its rate is halved."]
+    matmul_overhead_s: Annotated[Seconds, "Seconds per matrix multiplication."]
+    wave_exponent: Annotated[Exponent, "Exponent of the wave-quantization factor."]
+    tile_m: Annotated[Tile, "Rows of the tile of that factor; 0 switches it off."]
+    tile_n: Annotated[Tile, "Columns of that tile."]
+    pe_count: Annotated[Count, "Processing elements of that factor."]
+    operand_bytes: Annotated[PerElement, "Bytes per element of the byte floor."] = 2.0
 
-    fused_attention: bool
-    attention_flop_per_s: Rate
-    bmm_flop_per_s: Rate
-    attention_half_head_dim: Size = 16.0
-    causal_share: Share = 0.5
+    fused_attention: Annotated[bool, "Attention in one kernel, or as batched products."]
+    attention_flop_per_s: Annotated[Rate, "Rate of fused attention."]
+    bmm_flop_per_s: Annotated[Rate, "Rate of the batched products of unfused attention."]
+    attention_half_head_dim: Annotated[Size, "Head size that halves the rate."] = 16.0
+    causal_share: Annotated[Share, "Share of the scores that is computed."] = 0.5
 
-    memory_bytes_per_s: Rate
-    elementwise: Factor
-    row_bytes: PerElement
-    tp_bytes: PerElement
-    ffn_bytes: PerElement
-    score_bytes: PerElement
-    elementwise_backward: Factor = 1.6
+    memory_bytes_per_s: Annotated[Rate, "Achieved bandwidth of the chip's memory."]
+    elementwise: Annotated[Factor, "Multiplier of row_bytes, tp_bytes and ffn_bytes."]
+    row_bytes: Annotated[
+        PerElement, "Per hidden element; divided by tp under sequence parallelism."
+    ]
+    tp_bytes: Annotated[PerElement, "Bytes per hidden element that tp always divides."]
+    ffn_bytes: Annotated[PerElement, "Bytes per element of the MLP's inner width."]
+    score_bytes: Annotated[PerElement, "Bytes per attention score, unfused only."]
+    elementwise_backward: Annotated[Factor, "Elementwise time backward over forward."] = 1.6
 
-    expert_efficiency: Efficiency
-    routing_bytes: PerElement
-    exchange_efficiency: Efficiency
-    full_copy_share: Share
-    ep_overlap: Share
-    moe_host_s: Seconds
+    expert_efficiency: Annotated[Efficiency, "Rate of expert products over that of dense ones."]
+    routing_bytes: Annotated[
+        PerElement, "Bytes of routing per hidden element of each expert visited."
+    ]
+    exchange_efficiency: Annotated[
+        Efficiency, "Share of the bandwidth that the all-to-all reaches."
+    ]
+    full_copy_share: Annotated[
+        Share, "Share of the tokens sent once per expert, not once per node."
+    ]
+    ep_overlap: Annotated[Share, "Share of the all-to-all that computing hides."]
+    moe_host_s: Annotated[Seconds, "Seconds of the host per layer with experts."]
 
-    host_s_per_layer: Seconds
-    host_s_per_tp_rank: Seconds
-    fixed_s_per_layer: Seconds
-    host_forward_share: Share = 0.35
-    micro_batch_s: Seconds
-    step_s: Seconds
+    host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
+    host_s_per_tp_rank: Annotated[
+        Seconds, "Seconds of the host per layer and rank of tp after one."
+    ]
+    fixed_s_per_layer: Annotated[Seconds, "Seconds per layer of small kernels and waiting."]
+    host_forward_share: Annotated[
+        Share, "Share of the host's time that the forward pass takes."
+    ] = 0.35
+    micro_batch_s: Annotated[Seconds, "Seconds per micro-batch."]
+    step_s: Annotated[Seconds, "Seconds per step."]
 
-    scale_up_efficiency: Efficiency
-    scale_out_efficiency: Efficiency
-    scale_up_latency_s: Seconds
-    scale_out_latency_s: Seconds
-    ring_hop_s: Seconds
-    wire_latency: bool = False
-    bucket_hop_s: Seconds
-    bucket_bytes: Bytes
-    gradient_wire_bytes: PerElement
-    splits_p2p: bool
-    collective_algorithms: Algorithms = _ALL_ALGORITHMS
-    asymptotic_volume: bool = False
-    tree_efficiency: Efficiency = 0.92
-    in_switch_latency_s: Seconds = 25e-6
+    scale_up_efficiency: Annotated[Efficiency, "Share of the bandwidth that scale-up links reach."]
+    scale_out_efficiency: Annotated[
+        Efficiency, "Share of the bandwidth that scale-out links reach."
+    ]
+    scale_up_latency_s: Annotated[Seconds, "Seconds per collective on scale-up links."]
+    scale_out_latency_s: Annotated[Seconds, "Seconds per collective on scale-out links."]
+    ring_hop_s: Annotated[Seconds, "Least seconds per hop of a ring on scale-out links."]
+    wire_latency: Annotated[bool, "Hops take the levels' own latencies instead."] = False
+    bucket_hop_s: Annotated[Seconds, "Seconds per hop and bucket of gradients."]
+    bucket_bytes: Annotated[Bytes, "Bytes of a bucket of gradients."]
+    gradient_wire_bytes: Annotated[PerElement, "Bytes per gradient element on the wire."]
+    splits_p2p: Annotated[bool, "Tensor ranks send parts of what goes to the next stage."]
+    collective_algorithms: Annotated[Algorithms, "Those to choose from."] = _ALL_ALGORITHMS
+    asymptotic_volume: Annotated[bool, "A ring of n moves all, not (n - 1) / n."] = False
+    tree_efficiency: Annotated[Efficiency, "Share of the rate that a tree reaches."] = 0.92
+    in_switch_latency_s: Annotated[Seconds, "Seconds of a reduction in switches."] = 25e-6
 
-    tp_overlap: Share
-    cp_overlap: Share = 0.8
-    cp_least_exposed: Share = 0.1
-    zero3_overlap: Share
-    dp_overlap: Share
-    dp_window: Share = 0.9
-    p2p_exposed: Share
-    host_link_overlap: Share = 0.8
+    tp_overlap: Annotated[Share, "Share of tensor-parallel communication that computing hides."]
+    cp_overlap: Annotated[Share, "Share of context-parallel communication hidden."] = 0.8
+    cp_least_exposed: Annotated[Share, "Share of it that is never hidden."] = 0.1
+    zero3_overlap: Annotated[Share, "Share of the gathering of weights that computing hides."]
+    dp_overlap: Annotated[Share, "Share of the reduction of gradients that computing hides."]
+    dp_window: Annotated[Share, "Share of the backward pass that can hide it."] = 0.9
+    p2p_exposed: Annotated[Share, "Share of the messages between stages that is not hidden."]
+    host_link_overlap: Annotated[Share, "Share of offloading that computing hides."] = 0.8
 
-    optimizer_traffic_bytes: PerElement
-    accumulation_bytes: PerElement
-    accumulation_zero3_share: Share = 0.25
-    jitter_per_doubling: Exponent = 0.0
-    site_factor: Slowdown = 1.0
-    moe_imbalance: Multiple = 1.0
+    optimizer_traffic_bytes: Annotated[
+        PerElement, "Memory traffic of the optimizer, per parameter."
+    ]
+    accumulation_bytes: Annotated[PerElement, "Memory traffic of adding gradients, per parameter."]
+    accumulation_zero3_share: Annotated[Share, "Share of it left under zero3."] = 0.25
+    jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
+    site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
+    moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
+
+    def base_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
+        """Latency of starting a collective on a level: a slow wire counts with its own."""
+        software_s = self.scale_out_latency_s if scale_out else self.scale_up_latency_s
+        return software_s if self.wire_latency else max(software_s, wire_s)
 
     def hop_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
-        """Latency that a ring adds per member it passes on a level."""
+        """Latency that a ring adds per hop on a level: the wire's, where it is more than fitted."""
         if self.wire_latency:
             return wire_s
-        return self.ring_hop_s if scale_out else 0.0
+        return max(self.ring_hop_s, wire_s) if scale_out else 0.0
 
 
 def calibrated(
@@ -282,9 +284,18 @@ def _byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
 def changes_model() -> type[BaseModel]:
     """The form of a file of changes: every field of `Assumptions` may be there, none has to."""
     hints = get_type_hints(Assumptions, include_extras=True)
-    changeable: Any = {name: (hint, None) for name, hint in hints.items() if name != "name"}
+    changeable: Any = {
+        name: (hint, Field(default=None, description=_meaning(hint)))
+        for name, hint in hints.items()
+        if name != "name"
+    }
     config = ConfigDict(extra="forbid", strict=True)
     return create_model("AssumptionChanges", __config__=config, **changeable)
+
+
+def _meaning(hint: Any) -> str:
+    """The words beside a field of `Assumptions`."""
+    return str(get_args(hint)[-1])
 
 
 def changes_schema() -> dict[str, Any]:

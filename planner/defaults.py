@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardware_db import Chip
+from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.frameworks import Framework, default_framework, framework_named
 from planner.job import sequences_in
@@ -12,6 +12,14 @@ BATCH_TOKENS = 4 * 2**20
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
+
+
+def note_network(cluster: Cluster, defaults: Defaults) -> None:
+    """Lists the network that a user's chip brings along where no cluster was given."""
+    chip = cluster.chip
+    if cluster.name == chip.name != chip.default_cluster:
+        reason = f"levels of the default_cluster of {chip.name}; give a cluster file to change them"
+        defaults.append(("network", chip.default_cluster, reason))
 
 
 def seq_len_of(asked: int | None, model: Model, defaults: Defaults) -> int:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from itertools import chain
 
 from planner.cost.context import CostModel
-from planner.plan import Plan
+from planner.cost.evaluate import memory_table
+from planner.plan import Plan, PlanTable
 from planner.results import Diagnosis
+from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
@@ -16,6 +18,7 @@ from planner.search.options import SpaceOptions
 from planner.search.remedies import (
     fewer_chips,
     in_time_only,
+    least_host,
     looser_limits,
     mfu_of,
     more_chips,
@@ -29,6 +32,7 @@ _MOST = 4
 _RULES = {
     "axes": "the axes and values that were asked for",
     "fixed": "the values that were asked for",
+    "framework": "pipeline parallelism, which the framework does not have",
     "heads": "attention heads or MLP width that tp does not divide",
     "sequence": "a sequence length that cp does not divide",
     "layers": "layers that pp does not divide",
@@ -37,10 +41,10 @@ _RULES = {
     "micro_batches": "micro-batches that an interleaved pipeline does not divide",
 }
 _WAYS = {
-    "factorizations": "ways to write {chips} as tp x cp x pp x data ranks",
-    "meshes": "ways to split the data ranks of {chips} into dp x fsdp, with ep",
-    "skeletons": "micro-batches and pipelines on {chips}",
-    "plans": "plans on {chips}",
+    "factorizations": "way to write {chips} as tp x cp x pp x data ranks",
+    "meshes": "mesh of tp, cp, pp, dp, fsdp and ep on {chips}",
+    "skeletons": "micro-batch and pipeline on {chips}",
+    "plans": "plan on {chips}",
 }
 
 
@@ -64,11 +68,13 @@ def diagnose(
     search = Search(model=model, options=options, limits=limits, deadline=deadline)
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
-    roomy = replace(limits.without_costs(), memory_bytes=float("inf"))
+    roomy = replace(
+        limits.without_costs(), memory_bytes=float("inf"), host_bytes=float("inf")
+    )
     leanest = least_memory(model, chips, options, roomy)
     if len(leanest.points) == 0:
         return _rules(search, chips, leanest)
-    return _memory(search, chips, float(leanest.points[0, 0]), leanest.plans.plan(0))
+    return _memory(search, chips, leanest.plans)
 
 
 def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
@@ -82,12 +88,12 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
         if name not in passed
     )
     noun = "chip" if chips == 1 else "chips"
-    ways = _WAYS[stage].format(chips=f"{chips:,} {noun}")
+    way = _WAYS[stage].format(chips=f"{chips:,} {noun}")
     return Diagnosis(
         constraint="divisibility",
         explanation=(
-            f"none of the {counts['considered']:,} {ways} can run "
-            f"{search.model.job.model.name}: excluded {reasons}"
+            f"no {way} can run {search.model.job.model.name}: {counts['considered']:,} were "
+            f"excluded, {reasons}"
         ),
         remedies=_first(
             other_options(search, chips),
@@ -98,26 +104,69 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     )
 
 
-def _memory(search: Search, chips: int, needed: float, plan: Plan) -> Diagnosis:
-    model = search.model
-    limit = search.limits.chip_bytes(model)
-    mesh = " ".join(f"{name} {size}" for name, size in plan.mesh.items() if size > 1) or "one chip"
-    mesh += f", micro-batch {plan.micro_batch}, recompute {plan.recompute}"
+def _memory(search: Search, chips: int, leanest: PlanTable) -> Diagnosis:
+    """What holds the fewest bytes does not fit on the chip, or what fits there not on the host."""
+    model, limits = search.model, search.limits
+    limit, host_limit = limits.chip_bytes(model), limits.host_limit(model)
+    needed = float(memory_table(model, leanest).peak[0])
+    if limit == 0.0:
+        return _no_room(search, chips, needed)
+    plan, which, over = leanest, "the leanest plan", []
+    if needed > limit:
+        what = f"that may be filled on each {model.chip.name}"
+        over = [("memory", needed, limit, what)]
+    elif (fitting := _least_host(search, chips)) is not None:
+        plan, which = fitting, "of the plans that fit on the chip the leanest on the host"
+    host = float(memory_table(model, plan).host_peak[0])
+    if host > host_limit:
+        over.append(("host memory", host, host_limit, "of host memory that each chip has"))
+    figures = ", and ".join(
+        f"{show_bytes(need)} of the {show_bytes(have)} {what}" for _, need, have, what in over
+    )
+    excess = " and ".join(show_bytes(need - have) for _, need, have, _ in over)
+    names = " and ".join(name for name, *_ in over)
     return Diagnosis(
-        constraint="memory",
-        explanation=(
-            f"memory: the leanest plan ({mesh}) needs {show_bytes(needed)} of the "
-            f"{show_bytes(limit)} that may be filled on each {model.chip.name}: "
-            f"{show_bytes(needed - limit)} too much"
-        ),
-        needed=needed,
-        available=limit,
+        constraint=names,
+        explanation=f"{names}: {which} ({_said(plan.plan(0))}) needs {figures}: {excess} too much",
+        needed=over[0][1],
+        available=over[0][2],
         remedies=_first(
             more_memory(search, chips),
             other_options(search, chips),
             more_chips(search, chips),
         ),
     )
+
+
+def _least_host(search: Search, chips: int) -> PlanTable | None:
+    try:
+        return least_host(search, chips)
+    except OutOfTime:
+        return None
+
+
+def _no_room(search: Search, chips: int, needed: float) -> Diagnosis:
+    """The framework's reserve leaves nothing of the chip's memory."""
+    chip, framework = search.model.chip, search.model.framework
+    return Diagnosis(
+        constraint="memory",
+        explanation=(
+            f"memory: the reserve of {framework.name} alone "
+            f"({show_bytes(framework.reserve_bytes)} for context and communication buffers) takes "
+            f"all {show_bytes(chip.memory_bytes)} of each {chip.name}; the leanest plan needs "
+            f"{show_bytes(needed)} more"
+        ),
+        needed=needed,
+        available=0.0,
+        remedies=_first(other_options(search, chips), more_chips(search, chips)),
+    )
+
+
+def _said(plan: Plan) -> str:
+    """The choices of a plan that decide its memory."""
+    mesh = " ".join(f"{name} {size}" for name, size in plan.mesh.items() if size > 1) or "one chip"
+    moved = f", offload {', '.join(plan.offload)}" if plan.offload else ""
+    return f"{mesh}, micro-batch {plan.micro_batch}, recompute {plan.recompute}{moved}"
 
 
 def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:

@@ -12,10 +12,11 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable
+from planner.plan import RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
 from planner.results import Neighbor, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
+from planner.search.meshes import fits_layers
 from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
 from planner.units import show_bytes, show_joules, show_percent, show_seconds, show_watts
 
@@ -97,7 +98,7 @@ def neighbors(
 
 def broken_limit(model: CostModel, result: PlanResult, limits: Limits) -> str | None:
     """The limit that forbids a plan, with its figures, or None."""
-    chip, host = limits.chip_bytes(model), model.chip.host_memory_bytes
+    chip, host = limits.chip_bytes(model), limits.host_limit(model)
     power = result.power_per_chip_w * result.chips
     checks: tuple[tuple[str, float, float | None, Callable[[float], str]], ...] = (
         ("memory", result.memory_per_chip_bytes, chip, show_bytes),
@@ -172,7 +173,8 @@ def _by(change: float, more: str, less: str) -> str:
 
 def _steps(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
     """Descriptions and plans that differ in one decision."""
-    yield from _mesh_steps(plan)
+    for what, changed in _mesh_steps(plan):
+        yield what, _dealt(model, changed)
     local = model.job.global_batch // (plan.dp * plan.fsdp)
     for size in (plan.micro_batch * 2, plan.micro_batch // 2):
         if size >= 1 and local % size == 0:
@@ -192,6 +194,17 @@ def _steps(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
         slower = [level for level in levels if level < plan.clock]
         if slower:
             yield f"clock {slower[0]:g}", replace(plan, clock=slower[0])
+
+
+def _dealt(model: CostModel, plan: Plan) -> Plan:
+    """The plan with a layer split of the framework that gives its stages, where there is one."""
+    rules = [plan.split, *model.framework.splits]
+    fitting = [
+        rule
+        for rule in rules
+        if fits_layers(model, plan.pp, plan.interleave, SPLITS.index(rule))
+    ]
+    return plan if plan.stages or not fitting else replace(plan, split=fitting[0])
 
 
 def _mesh_steps(plan: Plan) -> Iterator[tuple[str, Plan]]:

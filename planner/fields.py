@@ -7,6 +7,7 @@ number or a `pathlib.Path`; everything else is as strict as pydantic's strict mo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -27,11 +28,13 @@ from planner.units import (
     parse_bytes,
     parse_count,
     parse_seconds,
+    parse_share,
     parse_watts,
     parse_whole,
     pattern_of,
 )
 
+_PERCENT = re.compile(pattern_of("share"))
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
 _LARGEST = 1e30  # products of a few such figures are still floating-point numbers
@@ -63,6 +66,12 @@ def _reads(parse: Callable[[str, str], float], what: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def _percent(value: Any) -> Any:
+    """A percentage, such as `40%`, as the share that it is; any other text is no number."""
+    text = isinstance(value, str)
+    return parse_share(value, "share") if text and _PERCENT.fullmatch(value) else plain(value)
+
+
 def _schema(quantity: str, number: dict[str, Any], *examples: Any) -> WithJsonSchema:
     """A number, or text that `planner.units` reads as one."""
     text = {"type": "string", "pattern": pattern_of(quantity)}
@@ -92,7 +101,20 @@ Watts = Annotated[
 Seconds = Annotated[
     float, _Positive, _reads(parse_seconds, "time"), _schema("seconds", _POSITIVE, "2s", 0.5)
 ]
-Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(plain)]
+
+
+def share_schema(least: float) -> WithJsonSchema:
+    """The JSON Schema of a share from `least` to 1, both included."""
+    return _schema("share", {"type": "number", "minimum": least, "maximum": 1}, 0.4, "40%")
+
+
+Percent = BeforeValidator(_percent)
+Share = Annotated[
+    float,
+    Field(gt=0, le=1, allow_inf_nan=False),
+    Percent,
+    _schema("share", {**_POSITIVE, "maximum": 1}, 0.4, "40%"),
+]
 Amount = Annotated[
     float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(plain)
 ]

@@ -112,6 +112,27 @@ def _mode_of(target: str) -> int | None:
     return stat.S_IMODE(mode)
 
 
+def same_path(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, through symbolic links as well."""
+    try:
+        return os.path.realpath(one) == os.path.realpath(other)
+    except _BAD_PATHS:
+        return False
+
+
+def path_as_text(path: str) -> str:
+    """A path as UTF-8 text, whatever the locale with which the program read it."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def text_as_path(text: str) -> str:
+    """A path from a UTF-8 file, as the locale of this program spells it; undoes `path_as_text`."""
+    try:
+        return os.fsdecode(text.encode("utf-8"))
+    except ValueError:  # half a character, which no file name has
+        return text
+
+
 def _name(path: Path) -> str:
     return one_line(str(path))
 

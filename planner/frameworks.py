@@ -88,7 +88,8 @@ class Framework:
             gathered inputs of column-parallel layers are saved under sequence parallelism.
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention) or "half-matmuls" (all but half of the matmul outputs).
-        gather: "layers" (two layers gathered at a time), "model" (the whole model at once).
+        gather: "layers" (two layers gathered at a time, with gradients as wide as
+            `gradient_bytes`), "model" (the whole model at once).
         gather_all_under_pp: Under pp > 1 the gathered stage and its gradients stay (6 bytes per
             parameter).
         weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
@@ -103,6 +104,7 @@ class Framework:
         schedules: Pipeline schedules it offers.
         shardings: Data-parallel shardings it offers.
         orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
+        lacks: Mesh axes that it does not have: they must be 1.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Framework:
     schedules: tuple[str, ...] = ("1f1b",)
     shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
     orders: tuple[tuple[str, ...], ...] = (_DATA_INSIDE,)
+    lacks: tuple[str, ...] = ()
 
 
 FRAMEWORKS = {
@@ -146,7 +149,7 @@ FRAMEWORKS = {
             constant_bytes=0.3 * GIB,
             vocab_multiple=128,
             orders=(_DATA_INSIDE, _PIPELINE_INSIDE),
-            splits=("even", "even-counted"),
+            splits=("even", "even-counted", "front"),
             schedules=("1f1b", "interleaved"),
         ),
         Framework(
@@ -183,10 +186,8 @@ FRAMEWORKS = {
             optimizer_bytes=4.0,
             logits_bytes=10.0,
             vocab_parallel_loss=False,
-            gather="model",
             shardings=("ddp", "zero3"),
-            splits=("front",),
-            schedules=("gpipe", "1f1b"),
+            lacks=("pp", "ep"),
         ),
         Framework(
             name="nanotron",

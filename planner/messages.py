@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -18,6 +19,7 @@ _LONGEST = 60
 _MOST = 4
 _DEEPEST = 2
 _BITS = 256
+_LONG_WORD = re.compile(r"\S{300,}")
 
 
 def shown(value: object, depth: int = 0) -> str:
@@ -34,7 +36,8 @@ def shown(value: object, depth: int = 0) -> str:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
     if isinstance(value, list | tuple | dict):
         return _shown_collection(value, depth)
-    return one_line(str(value))[:_LONGEST]
+    text = one_line(str(value))
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 def _shown_collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any], depth: int) -> str:
@@ -62,6 +65,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def shortened(text: str) -> str:
+    """Text whose very long words, such as a file name of 5,000 characters, lose their middle."""
+    return _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}...{word[0][-_LONGEST:]}", text)
 
 
 def _escaped(char: str) -> str:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import InputError
+from planner.fields import Share as Clock
 from planner.fields import choices, refusal
 from planner.files import read_yaml
 from planner.messages import Origin, mistakes, one_line, shown
@@ -36,7 +37,6 @@ from planner.request import Request, Resolved, unknown_names
 from planner.version import SCHEMA_VERSION
 
 Size = Annotated[int, Field(ge=1, le=2**31)]
-Clock = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
 # Fields of a job that say what another one means; they go where that one is changed.
@@ -131,20 +131,25 @@ class PlanFile(_Strict):
 
 
 def read_plan_file(
-    path: Path, changes: Mapping[str, Any] | None = None, *, flags: bool = False
+    path: Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flags: bool = False,
+    row: int | None = None,
 ) -> tuple[Request, Plan, Origin]:
     """The job and the plan in a file, and where the fields of the job come from.
 
     Args:
-        path: The file.
+        path: A plan file, or a front as `solve --pareto front.json` writes it.
         changes: Fields of the job that replace those of the file; what followed from a replaced
             field goes with it.
         flags: Whether the changes are flags of the command line.
+        row: Which plan of a front, from 1.
 
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
-    data = read_yaml(path)
+    data = _chosen(read_yaml(path), path, row)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
@@ -167,6 +172,29 @@ def read_plan_file(
             f"which uses {plan.chips:,}"
         )
     return file.job, plan, origin
+
+
+def _chosen(data: dict[str, Any], path: Path, row: int | None) -> dict[str, Any]:
+    """A plan file's content; of a front that of one of its plans.
+
+    Raises:
+        InputError: A front without a row, or with one that it has not; a row of a single plan.
+    """
+    front = data.get("front")
+    if not isinstance(front, list):
+        if row is not None:
+            raise InputError(f"row: {path} is not a front of several plans; leave it out")
+        return data
+    if row is None or not 1 <= row <= len(front):
+        asked = "" if row is None else f"; {row} is not one of them"
+        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{asked}")
+    point = front[row - 1]
+    if not isinstance(point, dict) or not isinstance(point.get("placement"), dict):
+        raise InputError(f"{path}: front.{row - 1}: not a plan as solve writes it")
+    plan = {name: value for name, value in point.items() if name in PlanModel.model_fields}
+    plan["placement"] = point["placement"].get("order")
+    version = data.get("schema_version")
+    return {"schema_version": version, "job": data.get("plan_job"), "plan": plan}
 
 
 def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
@@ -259,6 +287,17 @@ def plan_text(
     """
     import yaml  # noqa: PLC0415  (only when a file is written)
 
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "job": job_of(resolved, folder),
+        "plan": plan_fields(plan),
+    }
+    head = "".join(f"# {one_line(line)}\n" for line in comments)
+    return head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+
+
+def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
+    """The job of a plan file, every default written out; see `plan_text`."""
     request, job = resolved.request, resolved.cost.job
     fields: dict[str, Any] = {
         "model": request.model,
@@ -275,8 +314,4 @@ def plan_text(
         fields["lora_rank"] = job.lora_rank
     if request.max_memory is not None:
         fields["max_memory"] = request.max_memory
-    if folder is not None:
-        fields = portable(fields, folder)
-    data = {"schema_version": SCHEMA_VERSION, "job": fields, "plan": plan_fields(plan)}
-    head = "".join(f"# {one_line(line)}\n" for line in comments)
-    return head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    return fields if folder is None else portable(fields, folder)

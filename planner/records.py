@@ -10,7 +10,7 @@ from hardware_db import Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
 from planner.assumptions import Assumptions, calibrated, overridden
 from planner.errors import InputError
-from planner.files import read_yaml, similar_file
+from planner.files import path_as_text, read_yaml, similar_file, text_as_path
 from planner.messages import not_one_of
 
 PRESETS = ("calibrated",)
@@ -23,7 +23,9 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
     if not path.is_file():  # a pipe lies nowhere
         return values
     return {
-        name: str(path.parent / value) if name in FIELDS and names_a_file(value) else value
+        name: str(path.parent / text_as_path(value))
+        if name in FIELDS and names_a_file(value)
+        else value
         for name, value in values.items()
     }
 
@@ -36,7 +38,7 @@ def portable(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
 
     return {
-        name: seen(value) if name in FIELDS and names_a_file(value) else value
+        name: path_as_text(seen(value)) if name in FIELDS and names_a_file(value) else value
         for name, value in values.items()
     }
 

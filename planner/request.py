@@ -28,6 +28,7 @@ from planner.defaults import (
     Defaults,
     era_of,
     framework_of,
+    note_network,
     precision_of,
     seq_len_of,
     sequences_of,
@@ -171,7 +172,7 @@ class Request(BaseModel):
         default=None, description="Mean power of the whole job, in watts."
     )
     max_step_time: Seconds | None = Field(default=None, description="Longest step, in seconds.")
-    min_mfu: Share | None = Field(default=None, description="Least MFU, as a fraction.")
+    min_mfu: Share | None = Field(default=None, description="Least MFU, as a share.")
     time_limit: Seconds | None = Field(
         default=None, description="Seconds of search; default no limit."
     )
@@ -248,6 +249,24 @@ class Resolved:
     defaults: tuple[tuple[str, str, str], ...]
 
 
+def _without_effect(request: Request) -> list[str]:
+    """Fields that were given but mean nothing without another one, one line per field."""
+    lines = []
+    if "lora_rank" in request.model_fields_set and request.job != "lora":
+        lines.append(
+            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
+            "make the job lora or leave the rank out"
+        )
+    if request.train_tokens is None:
+        lines += [
+            f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
+            "whole training run; give them or leave it out"
+            for name in ("price_per_chip_hour", "carbon_intensity")
+            if getattr(request, name) is not None
+        ]
+    return lines
+
+
 def resolve(request: Request, origin: Origin = ARGUMENTS) -> Resolved:
     """Loads records, applies defaults, checks what can be checked before any plan.
 
@@ -255,6 +274,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS) -> Resolved:
         InputError: What cannot be used, one line per mistake.
     """
     tried = Attempts(origin, Request.model_fields)
+    tried.add(_without_effect(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
     if model is None or cluster is None:
@@ -262,6 +282,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS) -> Resolved:
     chip, defaults = cluster.chip, Defaults()
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
+    note_network(cluster, defaults)
     framework = framework_of(request.framework, chip, defaults)
     seq_len = seq_len_of(request.seq_len, model, defaults)
     sequences = tried.attempt(sequences_of, request.batch_tokens, seq_len, defaults)

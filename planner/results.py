@@ -272,7 +272,7 @@ class SolveResult(Shown):
             at each stage of the search that proved `best`, on exactly the chips asked for; see
             `planner.search.engine.Found`. front_counts: the same for the rest of the front.
         seconds: Wall time of the search.
-        job: Resolved job, for display and JSON.
+        job: Resolved job, for display and JSON; plan_job: as plan files hold it.
         versions: planner, schema, and the hashes of the databases.
     """
 
@@ -298,9 +298,10 @@ class SolveResult(Shown):
     versions: Mapping[str, str] = field(repr=False)
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "counts", "job", "versions", "sources", "front_counts")
+        freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
 
     def require(self) -> PlanResult:
         """The best plan, for programs that cannot go on without one.
@@ -355,12 +356,14 @@ class EvaluateResult(Shown):
     Attributes:
         result: The costs.
         fits: Whether it fits in memory on chip and host.
+        memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
         run, defaults, job, versions, losses: As in `SolveResult`.
     """
 
     result: PlanResult
     fits: bool
+    memory_limit_bytes: float
     warnings: tuple[str, ...]
     run: TrainingRun | None
     losses: tuple[str, ...]
@@ -377,6 +380,7 @@ class EvaluateResult(Shown):
             "schema_version": SCHEMA_VERSION,
             **self.result.to_dict(),
             "fits": self.fits,
+            "memory_limit_bytes": self.memory_limit_bytes,
             "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
             "losses": list(self.losses),

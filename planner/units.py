@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from fractions import Fraction
 
 from planner.errors import InputError
 from planner.messages import shown
@@ -55,10 +56,19 @@ def parse_count(text: str, what: str = "count") -> float:
 def parse_whole(text: str, what: str = "count") -> int:
     """A whole count; `1.5` or `nan` is an `InputError`."""
     value = parse_count(text, what)
-    if value != int(value):
+    exact = _exact_count(text) if value else Fraction(0)
+    if exact.denominator != 1:
         nearest = max(1, round(value))
         raise InputError(f"{what}: {shown(text)} is not a whole number; nearest: {nearest}")
-    return int(value)
+    return exact.numerator
+
+
+def _exact_count(text: str) -> Fraction:
+    """A count that `parse_count` reads, with all the digits that were typed."""
+    match = _NUMBER.match(text)
+    assert match is not None
+    number, unit = match.groups()
+    return Fraction(Decimal(number.replace("_", ""))) * {**_DECIMAL, **_BINARY}[unit]
 
 
 def parse_bytes(text: str, what: str = "memory") -> float:
@@ -91,11 +101,20 @@ def parse_watts(text: str, what: str = "power") -> float:
     return _scaled_up(value, scale, text, what)
 
 
+def parse_share(text: str, what: str = "share") -> float:
+    """A share written as a percentage: `40%` is 0.4."""
+    value, unit = _split(text, what, "40%")
+    if unit != "%":
+        raise InputError(f"{what}: {shown(text)} is not a percentage; write it like 40%")
+    return value / 100.0
+
+
 _MULTIPLES = [unit for unit in (*_DECIMAL, *_BINARY) if unit]
 _SUFFIXES = {
     "count": f"({'|'.join(_MULTIPLES)})?",
     "bytes": f"({'|'.join(_MULTIPLES)})?B?",
     "seconds": f"({'|'.join(unit for unit in _SECONDS if unit)})?",
+    "share": "%",
     "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
 }
 
@@ -104,7 +123,7 @@ def pattern_of(quantity: str) -> str:
     """The regular expression, as JSON Schema understands it, of text that is read as a number.
 
     Args:
-        quantity: count, bytes, seconds or watts; numbers below zero are left out.
+        quantity: count, bytes, seconds, share or watts; numbers below zero are left out.
     """
     number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"

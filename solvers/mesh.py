@@ -121,10 +121,9 @@ def search_front(
     queue = _seeded_order(corners, seeds)
     at, rest = 0, queue[:0]
     while at < len(queue) and (deadline is None or time.perf_counter() < deadline):
-        chosen = queue[at : at + (seeds if at == 0 and seeds else batch)]
-        at += len(chosen)
-        alive = chosen[_alive(front, corners[chosen])]
-        counts["boxes_dropped_by_bound"] += len(chosen) - len(alive)
+        before, wanted = at, seeds if at == 0 and seeds else batch
+        alive, at = _next_alive(front, corners, queue, at, wanted)
+        counts["boxes_dropped_by_bound"] += at - before - len(alive)
         if len(alive) and not _absorb(front, open_boxes(alive), counts):
             rest = alive
             break
@@ -151,6 +150,23 @@ def _alive(front: RunningFront, corners: Corners) -> npt.NDArray[np.bool_]:
     boxes, each, objectives = corners.shape
     hidden = covered(front.points, corners.reshape(boxes * each, objectives))
     return np.asarray(~hidden.reshape(boxes, each).all(axis=1))
+
+
+def _next_alive(
+    front: RunningFront, corners: Corners, queue: Index, at: int, wanted: int
+) -> tuple[Index, int]:
+    """At least half of `wanted` boxes from `at` on that may hold points, and where they end.
+
+    Fewer only at the end of the queue. Many boxes at a time are cheaper to open than few.
+    """
+    found: list[Index] = []
+    missing = wanted
+    while at < len(queue) and 2 * missing > wanted:
+        chosen = queue[at : at + missing]
+        found.append(chosen[_alive(front, corners[chosen])])
+        at += len(chosen)
+        missing -= len(found[-1])
+    return np.concatenate(found), at
 
 
 def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:

@@ -14,6 +14,7 @@ from planner.messages import (
     not_one_of,
     one_line,
     printable,
+    shortened,
     shown,
 )
 
@@ -90,3 +91,8 @@ def test_attempts_collect_every_mistake() -> None:
     assert tried.attempt(refuse, "a_b: wrong\nb: wrong") is None
     tried.add(["c: wrong"])
     assert str(tried.error()) == "a-b: wrong\nb: wrong\nc: wrong"
+
+
+def test_a_very_long_word_loses_its_middle() -> None:
+    assert shortened("a: " + "x" * 5000 + ".yaml: no") == f"a: {'x' * 60}...{'x' * 54}.yaml: no"
+    assert shortened("word " * 1000) == "word " * 1000

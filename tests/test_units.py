@@ -12,6 +12,7 @@ from planner.units import (
     parse_bytes,
     parse_count,
     parse_seconds,
+    parse_share,
     parse_watts,
     parse_whole,
     show_bytes,
@@ -163,3 +164,17 @@ def test_any_text_is_a_finite_number_or_an_input_error(text: str) -> None:
         except InputError:
             continue
         assert math.isfinite(value)
+
+
+def test_shares() -> None:
+    assert parse_share("40%") == parse_share("40 %") == 0.4
+    assert parse_share("7%") == 0.07
+    with pytest.raises(InputError, match="write it like 40%"):
+        parse_share("40W")
+
+
+def test_whole_numbers_keep_all_their_digits() -> None:
+    assert parse_whole("9" * 35) == int("9" * 35)
+    assert parse_whole("1e35") == 10**35
+    assert parse_whole("1.1M") == 1_100_000
+    assert parse_whole("0e999999999") == 0

@@ -231,6 +231,8 @@ def _labels_of(name: str) -> dict[str, Any]:
         (db.list_calibrations(), db.load_calibration),
         (db.list_references(), db.load_reference),
     )
+    plain = name.strip().lower()
+    name = next((plain for names, _ in records if plain in names), name)
     load = next((load for names, load in records if name in names), db.load_cluster)
     return {"title": load(name).title}
 

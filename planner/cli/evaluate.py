@@ -11,8 +11,15 @@ from planner.cli.output import number, print_json
 
 
 def evaluate(
-    plan_file: Annotated[Path, typer.Argument(help="Plan file (YAML), as `solve -o` writes it.")],
+    plan_file: Annotated[
+        Path,
+        typer.Argument(
+            help="Plan file (YAML), as `solve -o` writes it; or a front, as `solve --pareto "
+            "front.json` writes it, with --row."
+        ),
+    ],
     *,
+    row: Annotated[int | None, typer.Option(help="Which plan of a front, from 1.")] = None,
     hardware: Annotated[
         str | None, typer.Option(help="Another cluster or chip than the file's.")
     ] = None,
@@ -48,6 +55,8 @@ def evaluate(
       planner evaluate plan.yaml
 
       planner evaluate plan.yaml --hardware h200-sxm5-141 --json
+
+      planner evaluate front.json --row 2
     """
     from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
@@ -65,7 +74,7 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    request, plan, origin = read_plan_file(plan_file, asked, flags=True)
+    request, plan, origin = read_plan_file(plan_file, asked, flags=True, row=row)
     result = evaluate_plan(resolve(request, origin), plan)
     if as_json:
         print_json(result.to_dict())

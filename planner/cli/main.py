@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from planner.cli import databases, doctor, evaluate, solve
 from planner.errors import InputError, PlannerError
-from planner.messages import printable
+from planner.messages import printable, shortened
 from planner.version import __version__
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -72,10 +72,18 @@ def _root(
 
 def main() -> None:
     """Runs the command line and turns errors into one line each and an exit code."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the character gets "?"
     sys.exit(_guarded(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """Lets what is said on a stream that the caller closed (`>&-`) go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _guarded(arguments: list[str]) -> int:
@@ -85,7 +93,7 @@ def _guarded(arguments: list[str]) -> int:
         sys.stdout.flush()
     except PlannerError as error:
         code = error.exit_code
-        _say(*(f"error: {printable(line)}" for line in str(error).split("\n")))
+        _say(*(f"error: {shortened(printable(line))}" for line in str(error).split("\n")))
     except KeyboardInterrupt:
         code = 130
         _say("interrupted")

@@ -84,7 +84,8 @@ def solve(
     chips_exact: Annotated[
         bool | None,
         _option(
-            "No smaller chip counts on the front (default: they are).",
+            "No smaller chip counts on the front (default: they are). The front over smaller "
+            "counts takes most of the time on large jobs; this leaves it out.",
             _SEARCH,
             "--chips-exact/--no-chips-exact",
         ),
@@ -140,7 +141,7 @@ def solve(
         str | None, _option("Mean power of the whole job, e.g. 10MW.", _LIMITS)
     ] = None,
     max_step_time: Annotated[str | None, _option("Longest step, e.g. 2s.", _LIMITS)] = None,
-    min_mfu: Annotated[str | None, _option("Least MFU as a fraction, e.g. 0.4.", _LIMITS)] = None,
+    min_mfu: Annotated[str | None, _option("Least MFU, e.g. 0.4 or 40%.", _LIMITS)] = None,
     train_tokens: Annotated[
         str | None, _option("Tokens of the whole run: adds days and MWh, e.g. 2e12.", _RUN)
     ] = None,
@@ -166,7 +167,7 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
-        --max-memory 70GB --pareto front.csv -o plan.yaml
+        --max-memory 70GB --pareto front.json -o plan.yaml
 
       planner solve job.yaml --chips 2048 --json
     """
@@ -238,7 +239,7 @@ def _run(
     from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = _question(job_file, asked)
-    _check_outputs(output, pareto)
+    _check_outputs(output, pareto, _inputs(job_file, request))
     with progress_bar(wanted=not as_json) as on_progress:
         result = solve_request(request, on_progress, origin)
     _write(request, result, output, pareto)
@@ -267,10 +268,19 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
     return request_from({**fields, **asked}, origin, needed=("chips",)), origin
 
 
-def _check_outputs(output: Path | None, pareto: Path | None) -> None:
-    """Finds out before the search whether its answer can be written."""
+def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
+    """The user's own files that a question is read from, by what they are."""
+    from planner.records import FIELDS, names_a_file  # noqa: PLC0415
+
+    files = {} if job_file is None else {"job": job_file}
+    named = {name: getattr(request, name) for name in FIELDS}
+    return files | {name: Path(value) for name, value in named.items() if names_a_file(value)}
+
+
+def _check_outputs(output: Path | None, pareto: Path | None, inputs: dict[str, Path]) -> None:
+    """Finds out before the search whether its answer can be written, and over no input."""
     from planner.errors import InputError  # noqa: PLC0415
-    from planner.files import check_writable  # noqa: PLC0415
+    from planner.files import check_writable, same_path  # noqa: PLC0415
 
     if pareto is not None:
         from planner.report.front_file import writer_for  # noqa: PLC0415
@@ -280,6 +290,10 @@ def _check_outputs(output: Path | None, pareto: Path | None) -> None:
     check_writable(*wanted)
     if len({path.resolve() for path in wanted}) < len(wanted):
         raise InputError(f"pareto: {pareto} is the file of --output too; name another")
+    for flag, path in (("output", output), ("pareto", pareto)):
+        for what, given in inputs.items():
+            if path is not None and same_path(path, given):
+                raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
 
 
 def _write(request: Request, result: SolveResult, output: Path | None, pareto: Path | None) -> None:
@@ -297,6 +311,7 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: P
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
+    from planner.files import path_as_text  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import mesh_words  # noqa: PLC0415
     from planner.request import resolve  # noqa: PLC0415
@@ -307,6 +322,6 @@ def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: 
         f"{result.status}: {show_seconds(best.step_time_s)} per step, "
         f"MFU {show_percent(best.mfu)}, {show_bytes(best.memory_per_chip_bytes)} per chip, "
         f"{show_joules(best.energy_per_step_j)} per step",
-        f"evaluate again with: planner evaluate {output.name}",
+        f"evaluate again with: planner evaluate {path_as_text(output.name)}",
     ]
     return plan_text(resolve(request), best.plan, comments, output.parent)

@@ -168,9 +168,9 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
         for cause, part in times.parts.items():
             parts[_CAUSES[cause]] = parts[_CAUSES[cause]] + layers * here(part)
             plain = plain + here(part)
-        accumulate = here(cost.kernels) - here(times.kernels)
+        accumulate = np.maximum(here(cost.kernels) - here(times.kernels), 0.0)
         parts["memory_bound"] = parts["memory_bound"] + layers * accumulate
-        exposed = here(cost.total) - plain - accumulate
+        exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     parts["memory_bound"] += here(layout.first) * inputs.ends.embedding[:, 0]
     parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.layout import StageClasses
-from planner.cost.parameters import LocalParameters, trained_share
+from planner.cost.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.shapes import Shapes
 from planner.frameworks import Framework
 from planner.job import Job
@@ -120,13 +120,14 @@ def activation_bytes(
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
-        none = 8 h / (tp if SP) + (2 q + 2 k + 2 v + 2 o + 4 heads + c_f f) / tp
+        none = 2 n h / (tp if SP) + (2 q + 2 k + 2 v + 2 o + 4 heads + c_f f) / tp
         full = 2 h / (tp if SP)
 
-    (norm inputs and outputs; queries, keys, values, attention output, log-sum-exp; MLP). Without
-    fused attention 5 heads s / tp more; a mixture-of-experts MLP keeps k (4 h + c_f f_e) +
-    c_f f_shared. Selective drops the scores, or all but half of the matmul outputs. `working` is
-    what recomputing one layer holds: all of it and its gradients.
+    (n norm inputs and outputs, `Shapes.kept_inputs`: 4 with two norms; queries, keys, values,
+    attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
+    mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, or
+    all but half of the matmul outputs. `working` is what recomputing one layer holds: all of it
+    and its gradients.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -139,7 +140,8 @@ def activation_bytes(
     attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
     latent = 4.0 * (shapes.query_rank + shapes.kv_rank)
     scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
-    none = 8.0 * shapes.hidden / rows + latent + (attention + mlp) / ranks + scores
+    inputs = 2.0 * shapes.kept_inputs * shapes.hidden / rows
+    none = inputs + latent + (attention + mlp) / ranks + scores
     full = 2.0 * shapes.hidden / rows
     if framework.selective == "core-attention":
         selective = none - scores
@@ -315,7 +317,8 @@ def _logits(job: Job, plans: PlanTable, stages: StageClasses, m: FloatArray) -> 
     tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
     ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
     per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
-    return stages.last * tokens * job.model.vocab_size / ranks * per_logit
+    columns = padded_vocab(job.model.vocab_size, plans.tp[:, None], framework.vocab_multiple)
+    return stages.last * tokens * columns / ranks * per_logit
 
 
 def _buffers(
@@ -337,7 +340,7 @@ def _buffers(
     one_expert = float(job.model.expert_parameters)
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(job, plans, stages, local)
-    gathered = 2 * (2.0 + 4.0) * layer + 2.0 * ends
+    gathered = 2 * (2.0 + framework.gradient_bytes) * layer + 2.0 * ends
     if framework.gather == "model":
         gathered = 2.0 * stage
     if framework.gather_all_under_pp:

@@ -21,6 +21,9 @@ class Shapes:
         gated: 1 when the MLP has a gate, else 0.
         tp_exchanges: All-gather or reduce-scatter operations per layer and pass on a dense layer
             (4; 2 when attention and MLP run in parallel).
+        kept_inputs: Tensors of hidden width that backward needs of a layer: the input of every
+            norm and of attention and MLP (4 with two norms). A parallel block reads one input:
+            it and each norm's output (2 with one norm).
         context: Mean number of keys that a token may see, before causality halves it.
         vocab: Unpadded vocabulary.
     """
@@ -40,6 +43,7 @@ class Shapes:
     shared_width: int
     gated: int
     tp_exchanges: int
+    kept_inputs: int
     context: float
     vocab: int
 
@@ -93,6 +97,7 @@ def shapes_of(model: Model, seq_len: int) -> Shapes:
         shared_width=moe.shared_experts * moe.shared_expert_hidden if moe else 0,
         gated=int(model.mlp.gated),
         tp_exchanges=2 if model.parallel_block else 4,
+        kept_inputs=model.norm.per_layer + (1 if model.parallel_block else 2),
         context=mean_context(model, seq_len),
         vocab=model.vocab_size,
     )

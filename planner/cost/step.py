@@ -155,18 +155,11 @@ class StepCost:
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
     slowest = total = exposed = optimizer = busy = extra_j = np.zeros_like(x.p2p)
-    filled = paced = total
-    fills = bool(np.any(x.zero_bubble))
     for stage in stages:
         if not stage.count.any():
             continue
         ends = _ends_s(stage, x)
         time = stage.sum_layers("total") + ends
-        if fills:
-            fill = _filled_s(a, stage, x, time)
-            filled = filled + stage.count * fill
-            pace = np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0)
-            paced = np.maximum(paced, pace)
         slowest = np.maximum(slowest, time)
         total = total + stage.count * time
         hides = stage.sum_layers("hides")
@@ -179,11 +172,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         run = stage.count * kernels
         busy = busy + run
         extra_j = extra_j + run * stage.extra_w
-    bubble = _bubble_s(a, x, total - slowest)
-    if fills:
-        wait = paced + (total - filled) - x.m * slowest
-        bubble = np.where(x.zero_bubble, _ramp_s(a, x) + np.maximum(wait, 0.0), bubble)
-    bubble = bubble + _gpipe_wait_s(a, stages, x, slowest)
+    bubble = _bubble_s(a, stages, x, slowest, total - slowest)
     steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
@@ -277,15 +266,34 @@ def forward_pass_s(
     return sharded_layer_s(a, alone, 0.5 * cost.collective[rows])
 
 
-def _bubble_s(a: Assumptions, x: StepInputs, others: FloatArray) -> FloatArray:
-    """Idle seconds of the slowest stage; `others` sums the times of all other stages."""
-    return others / x.v + _ramp_s(a, x)
+def _bubble_s(
+    a: Assumptions,
+    stages: Sequence[StageCost],
+    x: StepInputs,
+    slowest: FloatArray,
+    others: FloatArray,
+) -> FloatArray:
+    """(n, k) idle seconds of the slowest stage; `others` sums the times of all other stages."""
+    wait = others / x.v
+    if np.any(x.zero_bubble):
+        wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, x, slowest), wait)
+    ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
+    return wait + ramp + _gpipe_wait_s(a, stages, x, slowest)
 
 
-def _ramp_s(a: Assumptions, x: StepInputs) -> FloatArray:
-    """Seconds of the messages and overheads with which a pipeline starts and ends."""
-    ramp: FloatArray = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    return ramp
+def _zero_bubble_wait_s(
+    a: Assumptions, stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray
+) -> FloatArray:
+    """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
+    paced = left = np.zeros_like(slowest)
+    for stage in stages:
+        if not stage.count.any():
+            continue
+        time = stage.sum_layers("total") + _ends_s(stage, x)
+        fill = _filled_s(a, stage, x, time)
+        left = left + stage.count * (time - fill)
+        paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))
+    return np.maximum(paced + left - x.m * slowest, 0.0)
 
 
 def step_factor(a: Assumptions, chips: FloatArray) -> FloatArray:

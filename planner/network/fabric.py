@@ -152,9 +152,7 @@ def _achieved(
         scale_out=scale_out,
         domain=domain,
         bytes_per_s=level.bandwidth_bytes_per_s / level.oversubscription * share,
-        base_latency_s=(
-            assumptions.scale_out_latency_s if scale_out else assumptions.scale_up_latency_s
-        ),
+        base_latency_s=assumptions.base_latency_s(scale_out=scale_out, wire_s=level.latency_s),
         hop_latency_s=assumptions.hop_latency_s(scale_out=scale_out, wire_s=level.latency_s),
         peer_bytes_per_s=level.peer_bandwidth_bytes_per_s * share if direct else 0.0,
         by_group=tuple((size, rate * share) for size, rate in level.bandwidth_by_group),

@@ -42,6 +42,7 @@ def front_json(result: SolveResult) -> str:
     fields = {
         "schema_version": SCHEMA_VERSION,
         "job": dict(result.job),
+        "plan_job": dict(result.plan_job),
         "versions": dict(result.versions),
         "objectives": list(result.front_objectives),
         "complete": result.front_complete,

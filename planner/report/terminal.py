@@ -218,7 +218,13 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
 def _fits(result: EvaluateResult) -> Text:
     if not result.fits:
         return Text("The plan does not fit in memory.", style="bold red")
-    more = f", {show_bytes(result.result.host_memory_bytes)} of its host"
-    host = more if result.result.host_memory_bytes > 0 else ""
-    need = result.result.memory_per_chip_bytes + result.result.reserve_bytes
-    return Text(f"The plan fits: it needs {show_bytes(need)} of each chip{host}.", style="green")
+    costs = result.result
+    words = (
+        f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
+        f"{show_bytes(result.memory_limit_bytes)} of each chip that may be filled"
+    )
+    if costs.reserve_bytes > 0:
+        words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
+    if costs.host_memory_bytes > 0:
+        words += f", and {show_bytes(costs.host_memory_bytes)} of its host"
+    return Text(f"{words}.", style="green")

@@ -8,6 +8,15 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 
 from planner.rules.checking import applicable, violations
 from planner.rules.numbers import divisors, nearest_divisors
+from planner.rules.predicates import heads_exchange
 from planner.rules.table import RULES, Rule
 
-__all__ = ["RULES", "Rule", "applicable", "divisors", "nearest_divisors", "violations"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "applicable",
+    "divisors",
+    "heads_exchange",
+    "nearest_divisors",
+    "violations",
+]

@@ -6,6 +6,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
+from planner.cost.parameters import kv_heads_per_chip
 from planner.distinct import distinct
 from planner.plan import (
     ALL_TO_ALL,
@@ -22,6 +23,7 @@ from planner.plan import (
     ZERO3,
     ZERO_BUBBLE,
     BoolArray,
+    IntArray,
     PlanTable,
 )
 
@@ -143,9 +145,20 @@ def expert_tp_fits(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def all_to_all_divides(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Heads divide over tp x cp where cp exchanges them."""
+    """The heads that tp leaves on a chip divide over cp where cp exchanges them."""
     swapped = (plans.cp_mode == ALL_TO_ALL) & (plans.cp > 1)
-    return np.asarray(~swapped | (model.shapes.heads % (plans.tp * plans.cp) == 0))
+    return np.asarray(~swapped | heads_exchange(model, plans.tp, plans.cp))
+
+
+def heads_exchange(model: CostModel, tp: IntArray, cp: IntArray) -> BoolArray:
+    """(n,) True where heads, and the key-value heads of a chip, divide over cp.
+
+    Latent attention expands its keys and values to one of each per head.
+    """
+    ok = model.shapes.heads % (tp * cp) == 0
+    if not model.shapes.latent:
+        ok &= kv_heads_per_chip(model.job.model, tp) % cp == 0
+    return np.asarray(ok)
 
 
 def clock_settable(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -178,6 +191,14 @@ def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     pairs = zip(plans.order[first], patterns[first], strict=True)
     ok = np.array([runs(int(order), int(pattern)) for order, pattern in pairs], dtype=np.bool_)
     return ok[which]
+
+
+def axes_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The mesh axes that the framework lacks are 1."""
+    ok = np.ones(len(plans), dtype=np.bool_)
+    for axis in model.framework.lacks:
+        ok &= getattr(plans, axis) == 1
+    return ok
 
 
 def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:

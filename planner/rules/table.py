@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -36,8 +37,58 @@ class Rule:
     per_stage: bool = False
 
 
+_AXIS_WORDS = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+
+
 def _micro_batches(model: CostModel, plan: Plan) -> float:
     return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+
+
+def _axes_it_lacks(model: CostModel, plan: Plan) -> str:
+    words = [
+        f"has no {_AXIS_WORDS[axis]}: {axis} {getattr(plan, axis)} must be 1"
+        for axis in model.framework.lacks
+        if getattr(plan, axis) > 1
+    ]
+    return f"{model.framework.name} {' and '.join(words)}"
+
+
+def _unshared(plan: Plan) -> str:
+    """Why a sharding and its ranks do not go together, in one sentence."""
+    if plan.fsdp > 1 and plan.sharding != "zero3":
+        return (
+            f"fsdp {plan.fsdp} shards weights and {plan.sharding} does not: use zero3, or "
+            f"dp {plan.dp * plan.fsdp} with fsdp 1"
+        )
+    return f"{plan.sharding} has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"
+
+
+def _undivided_width(model: CostModel, plan: Plan) -> str:
+    """The MLP width that tp does not divide: that of dense layers or of the shared experts."""
+    shapes, words = model.shapes, "MLP width"
+    width = shapes.dense_width
+    if width % plan.tp == 0:
+        width, words = shapes.shared_width, "shared-expert width"
+    return (
+        f"tp {plan.tp} does not divide the {words} {width} of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(plan.tp, width)}"
+    )
+
+
+def _unswapped(model: CostModel, plan: Plan) -> str:
+    """Which heads all-to-all context parallelism cannot deal out."""
+    shapes, product = model.shapes, plan.tp * plan.cp
+    if shapes.heads % product:
+        return (
+            f"cp_mode all-to-all: tp {plan.tp} x cp {plan.cp} does not divide the {shapes.heads} "
+            f"attention heads; nearest product: {nearest_divisors(product, shapes.heads)}"
+        )
+    kv_heads = -(-shapes.kv_heads // plan.tp)
+    both = math.gcd(kv_heads, shapes.heads // plan.tp)
+    return (
+        f"cp_mode all-to-all: cp {plan.cp} does not divide the {kv_heads} key-value heads that "
+        f"tp {plan.tp} leaves on a chip; nearest cp: {nearest_divisors(plan.cp, both)}"
+    )
 
 
 RULES: tuple[Rule, ...] = (
@@ -66,11 +117,7 @@ RULES: tuple[Rule, ...] = (
         framework="any",
         source="column-parallel MLP",
         holds=predicates.mlp_width_divides,
-        explain=lambda c, p: (
-            f"tp {p.tp} does not divide the MLP width "
-            f"{c.shapes.dense_width or c.shapes.shared_width} of {c.job.model.name}; nearest: "
-            f"{nearest_divisors(p.tp, c.shapes.dense_width or c.shapes.shared_width)}"
-        ),
+        explain=_undivided_width,
     ),
     Rule(
         name="sequence",
@@ -144,10 +191,7 @@ RULES: tuple[Rule, ...] = (
         source="fsdp shards weights; zero needs ranks to share state",
         holds=predicates.sharding_shares,
         per_stage=True,
-        explain=lambda c, p: (
-            f"sharding {p.sharding!r} with fsdp {p.fsdp}, dp {p.dp}, cp {p.cp}: fsdp > 1 needs "
-            "zero3, and zero1, zero2, zero3 need dp x fsdp x cp > 1"
-        ),
+        explain=lambda c, p: _unshared(p),
     ),
     Rule(
         name="sequence-parallel",
@@ -166,13 +210,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="all-to-all",
         framework="any",
-        source="DeepSpeed Ulysses, arXiv:2309.14509: heads are divided by cp",
+        source="DeepSpeed Ulysses, arXiv:2309.14509: heads are divided by cp; TransformerEngine "
+        "attention/dot_product_attention/context_parallel.py: a2a needs query and key-value "
+        "heads % cp = 0",
         holds=predicates.all_to_all_divides,
-        explain=lambda c, p: (
-            f"cp_mode all-to-all: tp {p.tp} x cp {p.cp} does not divide the {c.shapes.heads} "
-            f"attention heads; nearest product: "
-            f"{nearest_divisors(p.tp * p.cp, c.shapes.heads)}"
-        ),
+        explain=_unswapped,
     ),
     Rule(
         name="clock",
@@ -193,6 +235,14 @@ RULES: tuple[Rule, ...] = (
         holds=predicates.offload_fits,
         per_stage=True,
         explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
+    ),
+    Rule(
+        name="axes-offered",
+        framework="framework",
+        source="planner.frameworks: lacks; PyTorch FSDP (fully_shard) has no stages, and "
+        "Accelerate's ParallelismConfig has dp_replicate, dp_shard, tp, cp and sp only",
+        holds=predicates.axes_offered,
+        explain=_axes_it_lacks,
     ),
     Rule(
         name="schedule-offered",

@@ -20,12 +20,14 @@ class Limits:
     Attributes:
         memory_bytes: Per chip, without the reserve; default: what the framework may use of the
             chip (`usable_bytes`).
+        host_bytes: Of host memory per chip; default: what the host has for each chip.
         power_w: Mean power of the whole job, node and network included.
         step_time_s: Of one step.
         mfu: Least model-FLOP utilization.
     """
 
     memory_bytes: float | None = None
+    host_bytes: float | None = None
     power_w: float | None = None
     step_time_s: float | None = None
     mfu: float | None = None
@@ -43,10 +45,14 @@ class Limits:
         """The limit on bytes per chip."""
         return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
 
+    def host_limit(self, model: CostModel) -> float:
+        """The limit on bytes of host memory per chip."""
+        return model.chip.host_memory_bytes if self.host_bytes is None else self.host_bytes
+
     def memory(self, model: CostModel, held: Memory) -> tuple[BoolArray, dict[str, int]]:
         """(n,) plans that fit on the chip and on the host, and how many do not."""
         fits = held.peak <= self.chip_bytes(model)
-        host = held.host_peak <= model.chip.host_memory_bytes
+        host = held.host_peak <= self.host_limit(model)
         dropped = {"memory": int((~fits).sum()), "host_memory": int((fits & ~host).sum())}
         return fits & host, {name: count for name, count in dropped.items() if count}
 
@@ -87,9 +93,9 @@ class Limits:
 
 
 def usable_bytes(model: CostModel) -> float:
-    """Bytes per chip that a plan may fill: share x (capacity - reserve) of the framework."""
+    """Bytes per chip that a plan may fill: share x (capacity - reserve), 0 without room."""
     framework = model.framework
-    return framework.usable_share * (model.chip.memory_bytes - framework.reserve_bytes)
+    return framework.usable_share * max(model.chip.memory_bytes - framework.reserve_bytes, 0.0)
 
 
 def model_flop(model: CostModel) -> float:

@@ -89,6 +89,7 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
             & options.allows("cp", c["cp"])
             & options.allows("pp", c["pp"])
         ),
+        "framework": lambda c: (c["pp"] == 1) | ("pp" not in model.framework.lacks),
         "heads": lambda c: _tp_divides(model, c["tp"]),
         "sequence": lambda c: model.job.seq_len % np.where(c["cp"] > 1, 2 * c["cp"], 1) == 0,
         "layers": lambda c: _pp_divides(model, c["pp"]),
@@ -156,7 +157,8 @@ def _split_data(
     split = np.array([pair for d in data for pair in pairs[int(d)]], dtype=np.int64).reshape(-1, 2)
     base = {name: columns[name][source] for name in ("tp", "cp", "pp")}
     base |= {"dp": split[:, 0], "fsdp": split[:, 1]}
-    experts = divisors(model.shapes.experts) if model.shapes.experts else [1]
+    folds_experts = model.shapes.experts > 0 and "ep" not in model.framework.lacks
+    experts = divisors(model.shapes.experts) if folds_experts else [1]
     count = len(source)
     meshes = {name: np.repeat(column, len(experts)) for name, column in base.items()}
     meshes["ep"] = np.tile(np.array(experts, dtype=np.int64), count)

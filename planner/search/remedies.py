@@ -15,7 +15,17 @@ import numpy as np
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
-from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS, FloatArray, IntArray
+from planner.cost.evaluate import memory_table
+from planner.plan import (
+    CP_MODES,
+    RECOMPUTES,
+    SCHEDULES,
+    SHARDINGS,
+    SPLITS,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
 from planner.search.boxes import ENERGY, TIME, Boxes
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Search, least_memory
@@ -109,6 +119,28 @@ def _any_plan(search: Search, skeletons: Skeletons) -> bool:
             if opened.allowed is None or opened.allowed.any():
                 return True
     return False
+
+
+def least_host(search: Search, chips: int) -> PlanTable | None:
+    """The plan, a table of one row, that fits on the chip and needs the least of the host.
+
+    Raises:
+        OutOfTime: The deadline of the search passed.
+    """
+    roomy = replace(search.limits.without_costs(), host_bytes=float("inf"))
+    wide = _with(search, limits=roomy, only_memory=True)
+    skeletons = wide.boxes((chips,)).skeletons
+    best, least = None, float("inf")
+    for start in range(0, len(skeletons), _SKELETONS_AT_A_TIME):
+        at = np.arange(start, min(start + _SKELETONS_AT_A_TIME, len(skeletons)))
+        batch = wide.batch(skeletons.take(at))
+        if batch is None:
+            continue
+        host = memory_table(search.model, batch.space.plans).host_peak
+        row = int(np.argmin(host))
+        if host[row] < least:
+            best, least = batch.space.plans.take(np.array([row])), float(host[row])
+    return best
 
 
 def other_options(search: Search, chips: int) -> Iterator[str]:

@@ -7,6 +7,10 @@ memory does not depend on them.
 
 Choices that are provably the same plan are enumerated once: sharding that shards nothing,
 selective recomputation that drops nothing, a context-parallel mode without context parallelism.
+
+A framework that deals out layers evenly or not does so unevenly only where no even split gives
+that many stages, and then with the fewest chunks per stage for each length of the longest chunk:
+more chunks that are no shorter would only send more.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from planner.plan import (
     ALL_TO_ALL,
     DDP,
     DEFAULT_ORDER,
+    EVEN,
+    EVEN_COUNTED,
     FULL,
     INTERLEAVED,
     NO_RECOMPUTE,
@@ -34,7 +40,7 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
-from planner.rules import applicable, divisors
+from planner.rules import applicable, divisors, heads_exchange
 from planner.search.meshes import Meshes, fits_layers, interleaves
 from planner.search.options import MESH_AXES, SpaceOptions
 
@@ -110,7 +116,7 @@ def cross_skeletons(model: CostModel, meshes: Meshes, options: SpaceOptions) -> 
     """Every micro-batch and pipeline on every mesh that the rules allow."""
     rows = _Rows.of_meshes(meshes)
     _cross_micro_batch(model, rows)
-    _cross_pipeline(model, rows)
+    _cross_pipeline(model, rows, options)
     counts = {"considered": len(rows)}
     columns = rows.columns
     m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
@@ -135,8 +141,8 @@ def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions)
     tp = (rows.columns["tp"] > 1).astype(np.int64)
     split = {0: [0], 1: [1]} if model.shapes.experts else {0: [0], 1: [0, 1]}
     rows.cross("sequence_parallel", tp, split)
-    heads = model.shapes.heads % (rows.columns["tp"] * rows.columns["cp"]) == 0
-    swaps = (rows.columns["cp"] > 1) & heads
+    cp = rows.columns["cp"]
+    swaps = (cp > 1) & heads_exchange(model, rows.columns["tp"], cp)
     rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
     rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model)})
     tally = {"considered": len(rows)}
@@ -271,21 +277,41 @@ def _cross_micro_batch(model: CostModel, rows: _Rows) -> None:
     rows.cross("micro_batch", local, {int(n): divisors(int(n)) for n in np.unique(local)})
 
 
-def _cross_pipeline(model: CostModel, rows: _Rows) -> None:
+def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
     """Schedules, interleaves and layer splits that the framework has and the layers allow."""
-    splits = [SPLITS.index(name) for name in model.framework.splits]
     offered = [SCHEDULES.index(name) for name in model.framework.schedules]
     choices: dict[int, list[tuple[int, ...]]] = {}
     for pp in np.unique(rows.columns["pp"]):
+        pairs = _interleaved_splits(model, int(pp), options)
         if pp == 1:
-            choices[1] = [(ONE_F_ONE_B, 1, splits[0])]
+            choices[1] = [(ONE_F_ONE_B, *pairs[0])]
             continue
         choices[int(pp)] = [
             (schedule, v, split)
-            for v in interleaves(model, int(pp))
-            for split in splits
-            if fits_layers(model, int(pp), v, split)
+            for v, split in pairs
             for schedule in offered
             if (schedule == INTERLEAVED) == (v > 1)
         ]
     rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
+
+
+def _interleaved_splits(
+    model: CostModel, pp: int, options: SpaceOptions
+) -> list[tuple[int, int]]:
+    """Pairs of interleave and layer split for a number of stages; see the module."""
+    splits = [SPLITS.index(name) for name in model.framework.splits]
+    asked = [s for s in splits if s in options.fixed.get("split", splits)]
+    splits = asked or splits
+    even = [s for s in splits if s in (EVEN, EVEN_COUNTED)]
+    if pp == 1 or any(fits_layers(model, pp, 1, s) for s in even):
+        splits = even or splits
+    pairs = [
+        (v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)
+    ]
+    if not even or "interleave" in options.fixed:
+        return pairs
+    longest: dict[int, tuple[int, int]] = {}
+    for v, s in pairs:
+        if s not in even:
+            longest.setdefault(-(-model.job.model.layers // (pp * v)), (v, s))
+    return [pair for pair in pairs if pair[1] in even or pair in longest.values()]

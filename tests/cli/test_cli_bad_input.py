@@ -287,3 +287,50 @@ def test_an_unknown_name_with_nothing_near_suggests_nothing() -> None:
 
 def test_unknown_schema() -> None:
     assert "plan" in refused("schema", "plans")[0]
+
+
+def test_a_share_may_be_a_percentage() -> None:
+    assert solve(*SMALL, "--chips", 8, "--min-mfu", "1%")["best"]["mfu"] > 0.01
+    assert one("--min-mfu", "140%") == "min-mfu: 1.4: must be at most 1"
+
+
+@pytest.mark.parametrize("flag", ["--price-per-chip-hour", "--carbon-intensity"])
+def test_a_price_without_a_run(flag: str) -> None:
+    name = flag.removeprefix("--")
+    assert one(flag, "2").startswith(f"{name}: has no effect without train-tokens")
+
+
+def test_a_rank_without_adapters() -> None:
+    line = one("--lora-rank", "8")
+    assert line.startswith("lora-rank: 8 has no effect on a pretrain job")
+
+
+def test_large_counts_are_echoed_as_typed() -> None:
+    assert one("--chips", "9" * 35).startswith(f"chips: {'9' * 35}: must be at most")
+
+
+def test_a_file_name_of_five_thousand_characters() -> None:
+    outcome = planner("solve", "--model", "x" * 5000 + ".yaml", "--chips", "8")
+    assert outcome.code == 2
+    assert len(outcome.err) < 300
+
+
+@pytest.mark.parametrize("flag", ["-o", "--pareto"])
+@pytest.mark.parametrize("what", ["job", "hardware", "assumptions"])
+def test_an_answer_does_not_overwrite_its_question(flag: str, what: str, tmp_path: Path) -> None:
+    """Not the job file, nor a file that it names, nor by way of a link."""
+    names = {"job": "job.yaml", "hardware": "my.yaml", "assumptions": "mine.yaml"}
+    example = "hardware_db/data/examples/my-cluster.yaml"
+    root = Path(__file__).parents[2]
+    (tmp_path / "my.yaml").write_text((root / example).read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text("causal_share: 50%\n", encoding="utf-8")
+    job = tmp_path / "job.yaml"
+    job.write_text("{model: gpt3-125m, hardware: my.yaml, assumptions: mine.yaml, chips: 8}",
+                   encoding="utf-8")  # fmt: skip
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / names[what])
+    name = {"-o": "output", "--pareto": "pareto"}[flag]
+    line = f"{name}: {link} is the {what} file that is read; name another"
+    assert refused("solve", job, flag, link) == [line]
+    assert {path: path.read_bytes() for path in before} == before

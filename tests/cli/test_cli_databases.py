@@ -328,3 +328,9 @@ def test_a_group_alone_prints_its_help(command: tuple[str, ...]) -> None:
     outcome = planner(*command)
     assert outcome.code in (0, 2)
     assert "Usage:" in outcome.out + outcome.err
+
+
+def test_every_assumption_is_described() -> None:
+    fields = document("schema", "assumptions")["properties"]
+    assert all(len(field["description"]) > 10 for field in fields.values())
+    assert len({field["description"] for field in fields.values()}) == len(fields)

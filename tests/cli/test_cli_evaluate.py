@@ -11,6 +11,7 @@ import yaml
 
 from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
+from planner.units import show_bytes
 
 SMALL = JOBS["dense, GPU, clocks"]
 COSTS = (
@@ -358,3 +359,42 @@ def test_chips_in_the_job_that_contradict_the_plan(written: Path) -> None:
     path = edited(written, lambda data: data["job"].update(chips=16))
     outcome = planner("evaluate", path, "--json")
     assert outcome.code == 2 or outcome.document["warnings"]
+
+
+def test_the_sentence_about_memory_speaks_of_what_the_limit_limits(written: Path) -> None:
+    answer = evaluate(written, "--max-memory", "57GB")
+    assert answer["memory_limit_bytes"] == 57e9
+    said = " ".join(planner("evaluate", written, "--max-memory", "57GB").out.split())
+    held = show_bytes(answer["memory_per_chip_bytes"])
+    assert f"it fills {held} of the 57 GB of each chip that may be filled, with " in said
+    assert "reserve outside" in said
+
+
+def test_every_row_of_a_front_evaluates_to_the_same_digits(tmp_path: Path) -> None:
+    file = tmp_path / "front.json"
+    job = ("--model", "llama2-7b", "--hardware", "h100-sxm5-80", "--chips", "32")
+    assert planner("solve", *job, "--pareto", file).code == 0
+    rows = json.loads(file.read_text(encoding="utf-8"))["front"]
+    assert len(rows) > 2
+    for number, row in enumerate(rows, 1):
+        again = json.loads(planner("evaluate", file, "--row", str(number), "--json").out)
+        for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes", "mesh", "clock"):
+            assert again[name] == row[name]
+
+
+@pytest.mark.parametrize("row", [None, "0", "99"])
+def test_a_front_needs_one_of_its_rows(tmp_path: Path, row: str | None) -> None:
+    file = tmp_path / "front.json"
+    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "--pareto", file).code == 0
+    outcome = planner("evaluate", file, *(() if row is None else ("--row", row)))
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: row: ")
+    assert "plans 1 to" in outcome.err
+
+
+def test_a_single_plan_has_no_rows(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "-o", file).code == 0
+    outcome = planner("evaluate", file, "--row", "1")
+    assert outcome.code == 2
+    assert "leave it out" in outcome.err

@@ -17,7 +17,7 @@ from cli.command import planner
 
 JOB = {
     "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 1048576,
-    "seq_len": 2048, "precision": "bf16", "job": "pretrain", "lora_rank": 16,
+    "seq_len": 2048, "precision": "bf16", "job": "lora", "lora_rank": 16,
     "framework": "megatron", "era": "megatron-core", "assumptions": "calibrated",
     "objective": "time", "front": ["time", "energy"], "chips_exact": True, "axes": ["tp", "dp"],
     "fix": {"tp": [1, 2], "recompute": "none"}, "offload": False, "placement": "framework",

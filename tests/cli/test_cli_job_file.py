@@ -30,7 +30,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "seq_len": (1024, ("--seq-len", "1Ki")),
     "precision": ("fp8", ("--precision", "fp8")),
     "job": ("finetune", ("--job", "finetune")),
-    "lora_rank": (32, ("--lora-rank", "32")),
+    "lora_rank": (32, ("--lora-rank", "32", "--job", "lora")),
     "framework": ("torchtitan", ("--framework", "torchtitan")),
     "era": ("nanotron", ("--era", "nanotron")),
     "assumptions": ("calibrated", ("--assumptions", "calibrated")),
@@ -55,6 +55,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "offload": {"chips_exact": True, "clocks": False, "axes": ["dp"]},
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
+    "lora_rank": {"job": "lora"},
 }
 WITH_UNITS = {
     "chips": "2", "batch_tokens": "1Mi", "seq_len": "1Ki", "lora_rank": "32",
@@ -114,8 +115,9 @@ def test_a_flag_overrides_the_file(name: str, job: Any) -> None:
 @pytest.mark.parametrize("name", WITH_UNITS)
 def test_a_file_may_write_units_too(name: str, job: Any) -> None:
     value, _ = FIELDS[name]
-    with_number = solve(job({**BASE, name: value}))
-    same(solve(job({**BASE, name: WITH_UNITS[name]})), with_number)
+    base = {**BASE, **ALSO.get(name, {})}
+    with_number = solve(job({**base, name: value}))
+    same(solve(job({**base, name: WITH_UNITS[name]})), with_number)
 
 
 def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:

@@ -255,3 +255,44 @@ def test_a_terminal_that_cannot_print_unicode() -> None:
     done = run(*SMALL, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr[-300:]
     assert "1.356 s" in done.stdout
+
+
+@pytest.mark.parametrize(("closed", "arguments", "code"), [
+    (">&-", "hardware list", 0), (">&-", "solve --model x --chips 1", 2),
+    ("2>&-", "solve --model x --chips 1", 2), (">&- 2>&-", "solve --model x --chips 1", 2),
+    ("<&- >&- 2>&-", "models list --json", 0),
+])  # fmt: skip
+def test_closed_streams(closed: str, arguments: str, code: int) -> None:
+    line = f'exec "$0" -m planner {arguments} {closed}'
+    done = subprocess.run(["sh", "-c", line, sys.executable], capture_output=True, text=True,
+                          timeout=60, check=False, env=CLEAN)  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_control_c_during_the_imports() -> None:
+    code = (
+        "import sys\n"
+        "from planner.cli.entry import main\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "planner", "--version"], capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert done.stdout.startswith("planner ")
+
+
+def test_a_file_name_that_the_locale_cannot_spell(tmp_path: Path) -> None:
+    posix = {**CLEAN, "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    asked = [*COMMAND, *SMALL, "-o", "plän.yaml"]
+    done = subprocess.run(asked, cwd=tmp_path, env=posix, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "planner evaluate plän.yaml" in (tmp_path / "plän.yaml").read_text(encoding="utf-8")

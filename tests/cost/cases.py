@@ -180,7 +180,9 @@ def plans_for(
         listed = draw(_stage_lists(case, plan, ranks))
     recompute = draw(st.sampled_from(["none", "selective", "full"]))
     modes = ["ring"]
-    if model.heads % (plan.tp * plan.cp) == 0:
+    if model.heads % (plan.tp * plan.cp) == 0 and (
+        model.attention.kind == "mla" or math.ceil(model.kv_heads / plan.tp) % plan.cp == 0
+    ):
         modes.append("all-to-all")
     return replace(
         plan,

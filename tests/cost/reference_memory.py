@@ -153,12 +153,29 @@ def trained_share(job: Job) -> float:
     if job.kind != "lora":
         return 1.0
     model = job.model
-    query, key = model.heads * model.head_dim, model.kv_heads * model.head_dim
-    pairs = [(model.hidden, query), (model.hidden, key), (model.hidden, key), (query, model.hidden)]
-    width = model.mlp.hidden or (model.moe.expert_hidden if model.moe else 0)
-    pairs += [(model.hidden, width)] * (3 if model.mlp.gated else 2)
-    per_layer = job.lora_rank * sum(rows + columns for rows, columns in pairs)
-    return per_layer * model.layers / model.total_parameters
+    pairs = [pair for kind in model.layer_kinds for pair in layer_matrices(model, kind)]
+    return job.lora_rank * sum(rows + columns for rows, columns in pairs) / model.total_parameters
+
+
+def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
+    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
+    h, heads, dim = model.hidden, model.heads, model.head_dim
+    if model.attention.kind == "mla":
+        latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
+        value = model.attention.v_head_dim
+        q_rank = model.attention.q_lora_rank
+        pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
+        pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
+    else:
+        kv = model.kv_heads * dim
+        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
+    widths = [model.mlp.hidden or 0]
+    if kind == "moe" and model.moe is not None:
+        widths = [model.moe.expert_hidden] * model.moe.experts
+        widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
+    for width in widths:
+        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
+    return pairs
 
 
 def shard_counts(plan: Plan, sharding: str) -> tuple[float, float]:
@@ -208,7 +225,9 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
     core = 2 * model.heads * dims + 2 * kv * dims + 4 * model.heads
     latents = 4 * ((model.attention.q_lora_rank or 0) + (model.attention.kv_lora_rank or 0))
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp
-    none = 8 * h / rows + latents + (core + per_width * width + routed) / tp + scores
+    read = 1 if model.parallel_block else 2  # inputs of the two halves, then of their norms
+    inputs = 2 * h * (read + model.norm.per_layer) / rows
+    none = inputs + latents + (core + per_width * width + routed) / tp + scores
     full = 2 * h / rows
     selective = none - scores
     if framework.selective == "half-matmuls":
@@ -253,7 +272,9 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
     logits = 0.0
     if stage.last:
         per_logit = framework.logits_bytes + (framework.lingering_logits_bytes if m > 1 else 0)
-        columns = job.model.vocab_size / (plan.tp if framework.vocab_parallel_loss else 1)
+        unit = plan.tp * framework.vocab_multiple
+        columns = math.ceil(job.model.vocab_size / unit) * unit
+        columns /= plan.tp if framework.vocab_parallel_loss else 1
         logits = plan.micro_batch * job.seq_len / plan.cp * columns * per_logit
     buffers = _buffers(job, plan, stage, local, dense + experts)
     largest = max(local.dense, local.moe + local.experts)
@@ -314,4 +335,4 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
         return kept + 6 * parameters
     if framework.gather == "model":
         return kept + 2 * parameters
-    return kept + 2 * (2 + 4) * layer + 2 * _ends(job, plan, stage, local)
+    return kept + 2 * (2 + framework.gradient_bytes) * layer + 2 * _ends(job, plan, stage, local)

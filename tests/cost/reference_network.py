@@ -44,14 +44,15 @@ class Machine:
     def base_s(self, level: Level) -> float:
         """Start-up latency."""
         a = self.assumptions
-        return a.scale_out_latency_s if level.kind == "scale-out" else a.scale_up_latency_s
+        fitted = a.scale_out_latency_s if level.kind == "scale-out" else a.scale_up_latency_s
+        return fitted if a.wire_latency else max(fitted, level.latency_s)
 
     def hop_s(self, level: Level) -> float:
         """Latency per member passed."""
         a = self.assumptions
         if a.wire_latency:
             return level.latency_s
-        return a.ring_hop_s if level.kind == "scale-out" else 0.0
+        return max(a.ring_hop_s, level.latency_s) if level.kind == "scale-out" else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -247,10 +248,15 @@ class Net:
         times = [2 * self.gather_s(size_bytes)]
         levels = list(self.crossed())
         if "tree" in a.collective_algorithms and not a.asymptotic_volume:
-            depth = math.ceil(math.log2(self.nodes())) if self.nodes() > 1 else 0
             inner, outer = self.host.levels[0], levels[-1][0]
-            alpha = self.host.base_s(outer) + 2 * depth * self.host.hop_s(outer)
+            alpha = self.host.base_s(outer)
             alpha += 2 * (self.inside[0] - 1) * self.host.hop_s(inner)
+            reached = 0
+            for level, _, inside in levels:
+                if level.kind == "scale-out":
+                    height = math.ceil(math.log2(inside / self.inside[0]))
+                    alpha += 2 * (height - reached) * self.host.hop_s(level)
+                    reached = height
             times.append(alpha + 2 * size_bytes / (self.ring_rate() * a.tree_efficiency))
         first = self.host.levels[0]
         reduces = first.in_network_reduction != "none"

@@ -309,3 +309,27 @@ def test_a_users_torus_must_be_countable(tmp_path: Path, data: dict[str, Any]) -
         },
     )
     assert "levels[0].torus.pod: more than 100000 building blocks" in problems(tmp_path, data)
+
+
+@pytest.mark.parametrize("key", ["gemm", "attention"])
+def test_a_chip_names_constants_that_exist(key: str, tmp_path: Path, data: dict[str, Any]) -> None:
+    data["chip"]["calibration"][key] = "foo"
+    found = problems(tmp_path, data)
+    assert len(found) == 1
+    assert found[0].startswith(f"chip.calibration.{key}: 'foo' is not one of a100, ")
+
+
+@pytest.mark.parametrize(("name", "near"), [
+    ("h100", ["h100-500w", "h100-pcie-80", "h100-sxm5-80", "dgx-h100-ndr"]),
+    ("B200", ["b200-sxm-180", "dgx-b200-ndr", "gb200-nvl72", "gb200-nvl72-gpu"]),
+])  # fmt: skip
+def test_names_that_hold_what_was_typed_are_suggested_first(name: str, near: list[str]) -> None:
+    words = " or ".join(map(repr, near))
+    with pytest.raises(HardwareError, match=rf"unknown name '{name}'; did you mean {words}\?"):
+        load_cluster(name)
+
+
+def test_names_ignore_case() -> None:
+    assert load_cluster("TPU-v5p") is load_cluster("tpu-v5p")
+    assert load_chip("H100-SXM5-80") is load_chip("h100-sxm5-80")
+    assert hardware_db.describe("Energy") == hardware_db.describe("energy")

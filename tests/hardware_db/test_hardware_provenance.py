@@ -134,3 +134,28 @@ def test_describe_knows_every_kind_of_record(name: str) -> None:
 def test_describe_names_the_nearest() -> None:
     with pytest.raises(hardware_db.HardwareError, match="did you mean 'dgx-h100-ndr'"):
         hardware_db.describe("dgx-h100-ndx")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_number_that_only_a_student_report_states_is_called_a_data_sheet_s(path: Path) -> None:
+    record = read(path)
+    reports = {key for key, entry in record["sources"].items() if "student" in entry["title"]}
+    assert all(record["sources"][key]["document"].startswith("unpublished") for key in reports)
+
+    def check(node: Any) -> None:
+        if isinstance(node, dict) and "value" in node:
+            keys = node.get("source") or []
+            alone = set([keys] if isinstance(keys, str) else keys) <= reports
+            assert not (alone and keys) or node["kind"] == "assumed", node
+        elif isinstance(node, dict | list):
+            for child in node.values() if isinstance(node, dict) else node:
+                check(child)
+
+    check(record)
+
+
+def test_latencies_of_ici_are_assumed() -> None:
+    names = [name for name in hardware_db.list_clusters() if name.startswith("tpu-")]
+    assert names
+    for name in names:
+        assert hardware_db.load_cluster(name).quantities["levels.ici.latency"].kind == "assumed"

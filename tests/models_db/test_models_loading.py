@@ -314,3 +314,8 @@ def test_latent_attention_needs_its_dimensions(tmp_path: Path) -> None:
         "attention.v_head_dim",
         "attention.qk_norm",
     ]
+
+
+def test_names_that_hold_what_was_typed_are_suggested_first() -> None:
+    with pytest.raises(ModelError, match=r"are llama3-8b, llama3-70b, llama3\.1-8b, llama3\.1-70b"):
+        load_model("Llama3")
