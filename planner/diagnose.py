@@ -68,9 +68,7 @@ def diagnose(
     search = Search(model=model, options=options, limits=limits, deadline=deadline)
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
-    roomy = replace(
-        limits.without_costs(), memory_bytes=float("inf"), host_bytes=float("inf")
-    )
+    roomy = replace(limits.without_costs(), memory_bytes=float("inf"), host_bytes=float("inf"))
     leanest = least_memory(model, chips, options, roomy)
     if len(leanest.points) == 0:
         return _rules(search, chips, leanest)

@@ -200,9 +200,7 @@ def _dealt(model: CostModel, plan: Plan) -> Plan:
     """The plan with a layer split of the framework that gives its stages, where there is one."""
     rules = [plan.split, *model.framework.splits]
     fitting = [
-        rule
-        for rule in rules
-        if fits_layers(model, plan.pp, plan.interleave, SPLITS.index(rule))
+        rule for rule in rules if fits_layers(model, plan.pp, plan.interleave, SPLITS.index(rule))
     ]
     return plan if plan.stages or not fitting else replace(plan, split=fitting[0])
 

@@ -44,6 +44,26 @@ def _micro_batches(model: CostModel, plan: Plan) -> float:
     return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
 
 
+def _undealt(model: CostModel, plan: Plan) -> str:
+    """Why the layers do not go to the stages, in one sentence."""
+    layers, chunks = model.job.model.layers, plan.pp * plan.interleave
+    if plan.stages is not None:
+        listed = sum(stage.layers for stage in plan.stages)
+        return (
+            f"stages: {len(plan.stages)} stages with {listed} layers; needed: interleave 1 and "
+            f"{plan.pp} stages (pp) with {layers} layers in all"
+        )
+    which = f"pp {plan.pp} x interleave {plan.interleave}"
+    if chunks > layers:
+        return (
+            f"{which} = {chunks} chunks are more than the {layers} layers of {model.job.model.name}"
+        )
+    return (
+        f"the {layers} layers of {model.job.model.name} do not divide into {which} chunks by the "
+        f"rule {plan.split!r}; nearest pp: {nearest_divisors(plan.pp, layers)}"
+    )
+
+
 def _axes_it_lacks(model: CostModel, plan: Plan) -> str:
     words = [
         f"has no {_AXIS_WORDS[axis]}: {axis} {getattr(plan, axis)} must be 1"
@@ -158,14 +178,7 @@ RULES: tuple[Rule, ...] = (
         framework="any",
         source="planner.cost.layout, the rule named by `split`",
         holds=predicates.layers_divide,
-        explain=lambda c, p: (
-            f"the {c.job.model.layers} layers of {c.job.model.name} do not divide into pp {p.pp} x "
-            f"interleave {p.interleave} chunks by the rule {p.split!r}; nearest pp: "
-            f"{nearest_divisors(p.pp, c.job.model.layers)}"
-            if p.stages is None
-            else f"stages: {len(p.stages)} stages with {sum(s.layers for s in p.stages)} layers; "
-            f"needed: interleave 1 and {p.pp} stages (pp) with {c.job.model.layers} layers in all"
-        ),
+        explain=_undealt,
     ),
     Rule(
         name="interleave",

@@ -28,7 +28,7 @@ from planner.search.space import Skeletons
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
 
-_SKELETONS_AT_A_TIME = 1024
+_SKELETONS_AT_A_TIME = 4096
 _SKELETONS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
 _SEEDS = 256
 _PLANS_AT_A_TIME = 1024

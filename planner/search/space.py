@@ -295,9 +295,7 @@ def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> Non
     rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
 
 
-def _interleaved_splits(
-    model: CostModel, pp: int, options: SpaceOptions
-) -> list[tuple[int, int]]:
+def _interleaved_splits(model: CostModel, pp: int, options: SpaceOptions) -> list[tuple[int, int]]:
     """Pairs of interleave and layer split for a number of stages; see the module."""
     splits = [SPLITS.index(name) for name in model.framework.splits]
     asked = [s for s in splits if s in options.fixed.get("split", splits)]
@@ -305,9 +303,7 @@ def _interleaved_splits(
     even = [s for s in splits if s in (EVEN, EVEN_COUNTED)]
     if pp == 1 or any(fits_layers(model, pp, 1, s) for s in even):
         splits = even or splits
-    pairs = [
-        (v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)
-    ]
+    pairs = [(v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)]
     if not even or "interleave" in options.fixed:
         return pairs
     longest: dict[int, tuple[int, int]] = {}

@@ -230,3 +230,16 @@ def test_the_front_has_the_objectives_that_were_asked_for(objective: str) -> Non
     for one, other in itertools.permutations(points, 2):
         assert one[0] < other[0] or one[1] < other[1], "dominated in time and energy"
     assert found.front == by_time.front
+
+
+def test_replicas_under_zero3_are_warned_of() -> None:
+    plan = planner.Plan(dp=4, cp=2, sharding="zero3")
+    result = planner.evaluate(plan, model="gpt3-125m", hardware="dgx-h100-ndr")
+    expected = (
+        "sharding: zero3 shards over fsdp (x cp) only; the dp 4 ranks are replicas: write fsdp 4, "
+        "dp 1 to shard over them"
+    )
+    assert expected in result.warnings
+    sharded = planner.Plan(fsdp=4, dp=2, sharding="zero3")
+    other = planner.evaluate(sharded, model="gpt3-125m", hardware="dgx-h100-ndr")
+    assert not [line for line in other.warnings if "replicas" in line]

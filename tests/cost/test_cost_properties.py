@@ -76,9 +76,8 @@ def test_parts_add_up(data: st.DataObject) -> None:
 def test_no_part_is_negative(data: st.DataObject) -> None:
     case = data.draw(cases())
     found = case.run([one_plan(data, case)])
-    scale = float(found.step_time_s[0])
     for name in TIME_PARTS:
-        assert found.time_parts[name][0] >= -1e-12 * scale, name
+        assert found.time_parts[name][0] >= 0, name
     for parts in (found.energy.parts, found.memory_parts, found.wire_bytes):
         assert all(part[0] >= 0 for part in parts.values())
     assert 0 < found.mfu[0] <= found.hfu[0] * (1 + 1e-12)

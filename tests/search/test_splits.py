@@ -1,0 +1,118 @@
+"""Which layer splits are searched, and what frameworks without pipelines are offered."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import cost_model
+
+from models_db import load_model
+from planner.diagnose import diagnose
+from planner.plan import EVEN, EVEN_COUNTED, FRONT, Plan, PlanTable
+from planner.rules import violations
+from planner.search.engine import Search
+from planner.search.limits import Limits, usable_bytes
+from planner.search.meshes import enumerate_meshes
+from planner.search.options import SpaceOptions
+from planner.search.space import Skeletons, cross_choices, cross_skeletons
+
+
+EVERYTHING = SpaceOptions()
+
+
+def skeletons(name: str, options: SpaceOptions = EVERYTHING) -> Skeletons:
+    """All skeletons of a Megatron job on 64 chips."""
+    model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64)
+    return cross_skeletons(model, enumerate_meshes(model, (64,), options), options)
+
+
+def pipelines(found: Skeletons, split: int) -> set[tuple[int, int]]:
+    """(pp, interleave) pairs with a layer split and more than one stage."""
+    pp = found.meshes.columns["pp"][found.mesh_id]
+    here = (found.columns["split"] == split) & (pp > 1)
+    return set(zip(pp[here].tolist(), found.columns["interleave"][here].tolist(), strict=True))
+
+
+def test_a_prime_number_of_layers_is_dealt_out_unevenly() -> None:
+    """61 layers: the fewest chunks per stage for each length of the longest chunk."""
+    found = skeletons("deepseek-v3")
+    assert pipelines(found, EVEN) == pipelines(found, EVEN_COUNTED) == set()
+    # 61 over 8, 16, 24 and 32 chunks: at most 8, 4, 3 and 2 layers; 40, 48 and 56 are 2 again
+    assert {v for pp, v in pipelines(found, FRONT) if pp == 8} == {1, 2, 3, 4}
+
+
+def test_even_splits_are_not_repeated_unevenly() -> None:
+    """40 layers: uneven only where pp divides neither them nor those with both ends."""
+    found = skeletons("llama2-13b")
+    assert {pp for pp, _ in pipelines(found, EVEN)} == {2, 4, 8}
+    assert pipelines(found, FRONT) == {(16, 1), (16, 2), (32, 1)}
+
+
+def test_a_split_that_is_asked_for_is_searched() -> None:
+    front = SpaceOptions(fixed={"split": frozenset({FRONT})})
+    found = skeletons("llama2-13b", front)
+    assert pipelines(found, EVEN) == set()
+    assert {pp for pp, _ in pipelines(found, FRONT)} == {2, 4, 8, 16, 32}
+    chunks = SpaceOptions(fixed={"interleave": frozenset({5})})
+    assert (8, 5) in pipelines(skeletons("deepseek-v3", chunks), FRONT)
+
+
+@pytest.mark.parametrize("name", ["llama2-13b", "mixtral-8x7b"])
+def test_fsdp_has_no_pipelines_and_no_expert_parallelism(name: str) -> None:
+    model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64, framework="fsdp")
+    options = SpaceOptions()
+    meshes = enumerate_meshes(model, (64,), options)
+    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    assert len(space)
+    assert np.all(space.plans.pp == 1)
+    assert np.all(space.plans.ep == 1)
+
+
+def test_a_pipeline_by_hand_is_named() -> None:
+    model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64, framework="fsdp")
+    table = PlanTable.from_plans([Plan(pp=2, dp=8, sharding="ddp", split="front")])
+    lines = violations(model, table)
+    assert "fsdp has no pipeline parallelism: pp 2 must be 1" in lines
+
+
+def test_sharding_rules_are_one_sentence() -> None:
+    model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64)
+    alone = violations(model, PlanTable.from_plans([Plan(tp=4)]))
+    assert alone == ["zero1 has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"]
+    wrong = violations(model, PlanTable.from_plans([Plan(fsdp=4, dp=2)]))
+    assert wrong == ["fsdp 4 shards weights and zero1 does not: use zero3, or dp 8 with fsdp 1"]
+
+
+def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None = None) -> str:
+    """Why GPT-3 175B with offloading does not fit; also that the figures conflict."""
+    model = cost_model(load_model("gpt3-175b"), "dgx-h100-ndr", global_batch=2048)
+    if chip_bytes is not None:
+        chip = replace(model.chip, memory_bytes=chip_bytes)
+        model = replace(model, cluster=replace(model.cluster, chip=chip))
+        assert usable_bytes(model) == 0.0
+    options, limits = SpaceOptions(offload=True), Limits(host_bytes=offload_bytes)
+    found = Search(model=model, options=options, limits=limits).run((chips,))
+    assert len(found.points) == 0
+    diagnosis = diagnose(model, chips, options, limits, found)
+    assert diagnosis.needed is not None
+    assert diagnosis.available is not None
+    assert diagnosis.needed > diagnosis.available
+    return diagnosis.explanation
+
+
+def test_the_host_is_named_beside_the_chip() -> None:
+    said = explained(None, 8)
+    assert said.startswith("memory and host memory: the leanest plan (tp 8")
+    assert "offload optimizer, weights, activations" in said
+
+
+def test_the_host_alone_is_named() -> None:
+    said = explained(100e9, 16)
+    assert said.startswith("host memory: of the plans that fit on the chip the leanest on the host")
+    assert "of the 100 GB of host memory that each chip has" in said
+
+
+def test_a_reserve_above_the_capacity_is_named() -> None:
+    said = explained(None, 16, chip_bytes=2e9)
+    assert "the reserve of megatron alone (2.68 GB" in said
+    assert "all 2 GB of each" in said
