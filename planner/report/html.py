@@ -10,6 +10,7 @@ from planner.report.terminal import cost_rows, run_rows
 from planner.report.words import (
     BOUNDARY,
     choice_words,
+    front_job_words,
     front_title,
     is_best,
     job_words,
@@ -125,7 +126,7 @@ def evaluate_html(result: EvaluateResult) -> str:
 
 def front_page(result: SolveResult) -> str:
     """A page that works offline: the picture and the plans of the front."""
-    title = f"{front_title(result)}: {job_words(result)}"
+    title = f"{front_title(result)}: {front_job_words(result)}"
     best = "" if result.best is None else f"<h2>Best plan</h2>{_plan(result.best)}"
     made = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return (

@@ -1,41 +1,28 @@
-"""Where the labels of a picture go, so that none covers another, a point or the edge."""
+"""Where the labels of a picture go, so that none covers another, a point, a line or the edge."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import cos, dist, radians, sin
+
+from planner.report.shapes import Box, Pixel, Segment
 
 _CHARACTER, _ASCENT, _DESCENT = 0.6, 0.8, 0.25
 """Width of a usual character, and height above and below the line, in font sizes."""
 _GAP = 11.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """A rectangle in pixels; y grows downwards."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Whether the two have an inner point in common."""
-        return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
-
-    def inside(self, other: Box) -> bool:
-        """Whether this one sticks out nowhere."""
-        return (
-            self.left >= other.left
-            and self.right <= other.right
-            and self.top >= other.top
-            and self.bottom <= other.bottom
-        )
+_RADIUS = 7.0
+"""What labels keep free around a point."""
+_NEAR = 12.0
+"""Points that are closer than this to a label's own may touch its leader line."""
+_MARGIN = 3.0
+"""By how much a label without leader line is closer to its own point than to others."""
+_LENGTHS = (20, 28, 38, 50, 64, 80, 100, 125)
+_MORE_LENGTHS = (155, 190, 230, 280)
+"""For labels that are needed."""
+_ANGLES = (45, 30, 60, 75, 90, 225, 210, 240, 255, 270, 330, 315, 300, 135, 150, 120, 105)
+"""Leader lines in pixels, and in degrees anticlockwise from the right, the best first: to the upper
+right and the lower left of a point is where a falling staircase leaves room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +31,78 @@ class Label:
 
     Attributes:
         index: Of its point.
-        x, y: Left end and base line.
+        x, y: Its anchor on the base line.
+        anchor: Which part of the text is at x: "start", "middle" or "end".
         box: What it covers.
-        clear: Whether there is nothing else in the box.
+        leader: The line from the point to the text where it is not beside its point.
     """
 
     index: int
     x: float
     y: float
+    anchor: str
     box: Box
-    clear: bool = True
+    leader: Segment | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Room:
+    """What is taken already.
+
+    Attributes:
+        points: Pixels of the points.
+        lines: Lines of the picture.
+        area: Where labels may be.
+        labels: Those that have their place.
+    """
+
+    points: Sequence[Pixel]
+    lines: Sequence[Box]
+    area: Box
+    labels: list[Label] = field(default_factory=list)
+
+    def is_free(self, label: Label) -> bool:
+        """Whether the text covers nothing."""
+        return (
+            label.box.inside(self.area)
+            and not any(label.box.overlaps(Box.around(point, _RADIUS)) for point in self.points)
+            and not any(map(label.box.overlaps, self.lines))
+            and self.is_apart(label)
+        )
+
+    def is_apart(self, label: Label) -> bool:
+        """Whether the text covers no other text and no leader line."""
+        return not any(
+            label.box.overlaps(other.box) or (other.leader and other.leader.meets(label.box))
+            for other in self.labels
+        )
+
+    def is_clear(self, label: Label, near: float) -> bool:
+        """Whether one sees which point the text belongs to.
+
+        Args:
+            label: With or without leader line.
+            near: Points that are closer than this to the label's own do not matter.
+        """
+        own = self.points[label.index]
+        others = [point for index, point in enumerate(self.points) if index != label.index]
+        if label.leader is None:
+            closest = label.box.distance(own) + _MARGIN
+            return all(label.box.distance(other) >= closest for other in others)
+        far = [Box.around(other, _RADIUS - 1) for other in others if dist(own, other) >= near]
+        texts = [other.box for other in self.labels]
+        leaders = [other.leader for other in self.labels if other.leader]
+        return not any(map(label.leader.meets, [*far, *texts, *self.lines])) and not any(
+            map(label.leader.crosses, leaders)
+        )
+
+    def covered(self, label: Label) -> int:
+        """How many points the text covers."""
+        return sum(label.box.overlaps(Box.around(point, _RADIUS)) for point in self.points)
 
 
 def placed(
-    points: Sequence[tuple[float, float]],
+    points: Sequence[Pixel],
     words: Sequence[str],
     order: Sequence[int],
     area: Box,
@@ -65,7 +110,7 @@ def placed(
     lines: Sequence[Box] = (),
     needed: Collection[int] = (),
 ) -> list[Label]:
-    """Labels beside their points, as many as find room.
+    """Labels beside their points or at the end of a leader line, as many as find room.
 
     Args:
         points: Pixels of the points; labels stay clear of all of them.
@@ -73,41 +118,54 @@ def placed(
         order: Indices of the points, those whose labels matter most first.
         area: Where labels may be.
         size: Font size in pixels.
-        lines: What labels cover only where there is no other place.
+        lines: Lines of the picture, which neither labels nor leader lines cover.
         needed: Points that get their label even where it covers others.
     """
-    taken = [Box(left=x - 7, top=y - 7, right=x + 7, bottom=y + 7) for x, y in points]
-    labels: list[Label] = []
+    room = _Room(points=points, lines=lines, area=area)
     for index in order:
-        places = [
-            Label(index=index, x=x, y=y, box=_box(x, y, words[index], size))
-            for x, y in _places(*points[index], _width(words[index], size), size)
-        ]
-        inside = [label for label in places if label.box.inside(area)]
-        free = [label for label in inside if not any(map(label.box.overlaps, taken))]
-        clear = [label for label in free if not any(map(label.box.overlaps, lines))]
-        chosen = (clear or free or (inside if index in needed else []))[:1]
-        labels += [replace(label, clear=bool(clear)) for label in chosen]
-        taken += [label.box for label in chosen]
-    return labels
+        lengths = _LENGTHS + (_MORE_LENGTHS if index in needed else ())
+        places = list(_places(index, points[index], words[index], size, lengths))
+        free = [label for label in places if room.is_free(label)]
+        clear = (label for near in (0.0, _NEAR) for label in free if room.is_clear(label, near))
+        chosen = next(clear, None)
+        if chosen is None and index in needed:
+            inside = [label for label in places if label.box.inside(area) and room.is_apart(label)]
+            chosen = min(inside, key=room.covered, default=None)
+        room.labels += [chosen] if chosen else []
+    return room.labels
 
 
-def _width(words: str, size: float) -> float:
-    return _CHARACTER * size * len(words)
+def _label(
+    index: int, at: Pixel, anchor: str, words: str, size: float, leader: Segment | None = None
+) -> Label:
+    x, y = at
+    width = _CHARACTER * size * len(words)
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    top, bottom = y - _ASCENT * size, y + _DESCENT * size
+    box = Box(left=left, top=top, right=left + width, bottom=bottom)
+    return Label(index=index, x=x, y=y, anchor=anchor, box=box, leader=leader)
 
 
-def _box(x: float, y: float, words: str, size: float) -> Box:
-    return Box(
-        left=x, top=y - _ASCENT * size, right=x + _width(words, size), bottom=y + _DESCENT * size
-    )
-
-
-def _places(x: float, y: float, width: float, size: float) -> list[tuple[float, float]]:
-    """Left end and base line of a label around a point, the best places first."""
-    middle = y + 0.35 * size
-    above, below = y - 6.0, y + 6.0 + _ASCENT * size
-    right, left, centre = x + _GAP, x - _GAP - width, x - width / 2
-    return [
-        (right, above), (right, middle), (left, below), (right, below), (left, above),
-        (left, middle), (centre, y - _GAP - 2), (centre, y + _GAP + size),
-    ]  # fmt: skip
+def _places(
+    index: int, point: Pixel, words: str, size: float, lengths: Sequence[int]
+) -> Iterator[Label]:
+    """Labels around a point, the best places first: beside it, then at leader lines."""
+    x, y = point
+    middle, above, below = y + 0.35 * size, y - 6.0, y + 6.0 + _ASCENT * size
+    right, left = x + _GAP, x - _GAP
+    for at, anchor in (
+        ((right, above), "start"), ((right, middle), "start"), ((left, below), "end"),
+        ((right, below), "start"), ((left, above), "end"), ((left, middle), "end"),
+        ((x, y - _GAP - 2), "middle"), ((x, y + _GAP + size), "middle"),
+    ):  # fmt: skip
+        yield _label(index, at, anchor, words, size)
+    for length in lengths:
+        for angle in _ANGLES:
+            step_x, step_y = cos(radians(angle)), -sin(radians(angle))
+            start = (x + (_RADIUS + 1) * step_x, y + (_RADIUS + 1) * step_y)
+            end = (x + length * step_x, y + length * step_y)
+            for side, anchor in ((3.0, "start"), (-3.0, "end")):
+                if side * step_x > -1e-9:
+                    at = (end[0] + side, end[1] + 0.3 * size)
+                    leader = Segment(start=start, end=end)
+                    yield _label(index, at, anchor, words, size, leader)

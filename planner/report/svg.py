@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from textwrap import wrap
 
 from planner.report.frame import Axis
-from planner.report.labels import Box, placed
-from planner.report.scatter import shares
+from planner.report.labels import Label, placed
+from planner.report.scatter import is_logarithmic, shares
+from planner.report.shapes import Box
 from planner.report.words import (
     OBJECTIVES,
     best_apart,
     choice_words,
+    front_job_words,
     front_title,
     is_best,
-    job_words,
     mesh_words,
 )
 from planner.results import PlanResult, SolveResult
-from planner.units import show_bytes, show_joules, show_percent, show_seconds, unit_for
+from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds, unit_for
 
 _WIDTH, _HEIGHT = 860, 500
 _LEFT, _RIGHT, _TOP, _BOTTOM = 86, 28, 84, 62
@@ -28,6 +30,7 @@ _SMALL, _NORMAL, _LARGE = 11, 12, 17
 _NOTE_CHARACTERS = 130
 _MOST_LABELS = 20
 _BEST, _POINT, _LINE, _GRID, _GREY = "#d1495b", "#2f6690", "#9bb8d3", "#ececec", "#666"
+_LEADER = "#aaa"
 _LIGHT, _DARK = (0xA6, 0xCE, 0xE3), (0x08, 0x30, 0x6B)
 
 
@@ -75,11 +78,11 @@ def front_svg(result: SolveResult) -> str:
     labels, labelled = _labels(picture)
     notes = wrap(_note(result, labelled), _NOTE_CHARACTERS)
     height = _HEIGHT + 15 * len(notes)
-    title = f"{front_title(result)}: {job_words(result)}"
+    title = f"{front_title(result)}: {front_job_words(result)}"
     body = [
         f"<title>{escape(title)}</title>",
         f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-        _text(_LEFT, 28, job_words(result), size=_LARGE, weight="bold"),
+        _text(_LEFT, 28, front_job_words(result), size=_LARGE, weight="bold"),
         _text(_LEFT, 48, front_title(result), size=_NORMAL),
         *_legend(result),
         *_axes(picture),
@@ -133,22 +136,25 @@ def _legend(result: SolveResult) -> list[str]:
     if result.best is not None:
         parts += [mark, _text(x + 18, y, best, size=_SMALL)]
         x += 38 + 5.6 * len(best)
+    if all(is_best(point, result) for point in result.front):
+        return parts
     if "memory" not in result.front_objectives:
         return [*parts, _disc(x + 5, y - 4, 5, _POINT), _text(x + 16, y, "front", size=_SMALL)]
-    low, high = _memory_range(result)
-    words = f"memory per chip: {show_bytes(low)}"
-    parts.append(_text(x, y, words, size=_SMALL))
+    return parts + _memory_legend(result, x, y)
+
+
+def _memory_legend(result: SolveResult, x: float, y: float) -> list[str]:
+    """The colours of the points from the least to the most memory."""
+    sizes = [point.memory_per_chip_bytes for point in result.front]
+    scale = " (logarithmic)" if is_logarithmic(sizes) else ""
+    words = f"memory per chip{scale}: {show_bytes(min(sizes))}"
+    parts = [_text(x, y, words, size=_SMALL)]
     x += 10 + 5.8 * len(words)
     for step in range(24):
         colour = _colour(step / 23)
         parts.append(f'<rect x="{x + 4 * step:.1f}" y="{y - 9}" width="4" height="10" '
                      f'fill="{colour}"/>')  # fmt: skip
-    return [*parts, _text(x + 102, y, show_bytes(high), size=_SMALL)]
-
-
-def _memory_range(result: SolveResult) -> tuple[float, float]:
-    sizes = [point.memory_per_chip_bytes for point in result.front]
-    return min(sizes), max(sizes)
+    return [*parts, _text(x + 102, y, show_bytes(max(sizes)), size=_SMALL)]
 
 
 def _fills(result: SolveResult) -> list[str]:
@@ -253,22 +259,19 @@ def _point(picture: _Picture, point: PlanResult, fill: str) -> str:
 
 
 def _labels(picture: _Picture) -> tuple[list[str], int]:
-    """The mesh beside each point, the best plan's and those of the ends first; and how many."""
+    """The plan beside each point, the best one's and those of the ends first; and how many."""
     result = picture.result
     shown = [*result.front, *best_apart(result)]
     best = {index for index, point in enumerate(shown) if is_best(point, result)}
-    words = [_label(point) for point in shown]
-    order = sorted(range(len(shown)), key=lambda i: (i not in best, 0 < i < len(shown) - 1, i))
-    if len(order) > _MOST_LABELS:
-        few = range(0, len(order), -(-len(order) // _MOST_LABELS))
-        order = [index for index in order if index in best or index in few]
+    words = _label_words(shown)
+    order = sorted(_chosen(shown, result), key=lambda i: (i not in best, 0 < i < len(shown) - 1, i))
     area = Box(left=_LEFT + 2, top=_TOP, right=_WIDTH - _RIGHT, bottom=_HEIGHT - _BOTTOM - 2)
     points = [picture.at(point) for point in shown]
     labels = placed(points, words, order, area, _SMALL, _steps(picture), best)
-    parts = [_backing(label.box) for label in labels if not label.clear]
+    parts = [_leader(label) for label in labels if label.leader]
     parts += [
         _text(
-            label.x, label.y, words[label.index], size=_SMALL,
+            label.x, label.y, words[label.index], size=_SMALL, anchor=label.anchor,
             weight="bold" if label.index in best else "normal",
         )
         for label in labels
@@ -276,14 +279,35 @@ def _labels(picture: _Picture) -> tuple[list[str], int]:
     return parts, sum(label.index < len(result.front) for label in labels)
 
 
-def _backing(box: Box) -> str:
-    """White behind a label that covers something; boxes are a little wider than their text."""
-    return (
-        f'<rect x="{box.left:.1f}" y="{box.top:.1f}" width="{0.9 * (box.right - box.left):.1f}" '
-        f'height="{box.bottom - box.top:.1f}" fill="white" fill-opacity="0.85"/>'
-    )
+def _chosen(shown: Sequence[PlanResult], result: SolveResult) -> Collection[int]:
+    """Which points to label: of a long front some on the way, or the least of each objective."""
+    every = range(len(shown))
+    if len(shown) <= _MOST_LABELS:
+        return every
+    best = {index for index in every if is_best(shown[index], result)}
+    if "memory" not in result.front_objectives:
+        return best.union(every[:: -(-len(shown) // _MOST_LABELS)], every[-1:])
+    time = min(every, key=lambda i: shown[i].step_time_s)
+    energy = min(every, key=lambda i: shown[i].energy_per_step_j)
+    memory = min(every, key=lambda i: shown[i].memory_per_chip_bytes)
+    return best | {time, energy, memory}
 
 
-def _label(point: PlanResult) -> str:
-    clock = f", clock {point.plan.clock:g}" if point.plan.clock != 1.0 else ""
-    return mesh_words(point.plan) + clock
+def _leader(label: Label) -> str:
+    """The thin line from a point to its label."""
+    if label.leader is None:
+        return ""
+    (x, y), (end_x, end_y) = label.leader.start, label.leader.end
+    path = f"M{x:.1f},{y:.1f} L{end_x:.1f},{end_y:.1f}"
+    return f'<path d="{path}" fill="none" stroke="{_LEADER}" stroke-width="0.8"/>'
+
+
+def _label_words(shown: Sequence[PlanResult]) -> list[str]:
+    """`512 chips: dp 16 x tp 8 x pp 4, clock 0.9`; the chips only where their number differs."""
+    differ = len({point.chips for point in shown}) > 1
+    return [
+        (f"{plural(point.chips, 'chip')}: " if differ and point.chips > 1 else "")
+        + mesh_words(point.plan)
+        + (f", clock {point.plan.clock:g}" if point.plan.clock != 1.0 else "")
+        for point in shown
+    ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from planner.plan import Plan
 from planner.results import EvaluateResult, PlanResult, SolveResult
@@ -88,7 +89,18 @@ def job_words(result: SolveResult | EvaluateResult) -> str:
     """`llama2-13b on 4,096 x tpu-v5p (tpu-v5p)`."""
     job = result.job
     chips = result.result.chips if isinstance(result, EvaluateResult) else job["chips"]
-    return f"{job['model']} on {chips:,} x {job['chip']} ({job['hardware']})"
+    return _on(job, f"{chips:,}")
+
+
+def front_job_words(result: SolveResult) -> str:
+    """`llama3-70b on up to 1,024 x h100-sxm5-80 (dgx-h100-ndr)` where plans use fewer chips."""
+    most = result.job["chips"]
+    fewer = any(point.chips < most for point in result.front)
+    return _on(result.job, f"up to {most:,}" if fewer else f"{most:,}")
+
+
+def _on(job: Mapping[str, Any], chips: str) -> str:
+    return f"{job['model']} on {chips} x {job['chip']} ({job['hardware']})"
 
 
 def front_title(result: SolveResult) -> str:

@@ -173,7 +173,7 @@ def test_fix(fixes: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("fix", "words"), [
     ("schedule=gpipe", "megatron has no schedule 'gpipe'; it has 1f1b, interleaved"),
-    ("split=front", "megatron does not split layers by 'front'; it has even"),
+    ("split=by-cost", "megatron does not split layers by 'by-cost'; it has even"),
     ("tp=5,7", "tp 5 does not divide the 12 attention heads of gpt3-125m; nearest: 4 or 6"),
     ("ep=2", "gpt3-125m has no experts"),
 ])  # fmt: skip

@@ -19,7 +19,8 @@ import planner
 from planner import InputError
 from planner.report.frame import Axis, log_ticks, ticks
 from planner.report.front_file import write_front, writer_for
-from planner.report.labels import Box, placed
+from planner.report.labels import placed
+from planner.report.shapes import Box, Segment
 from planner.report.svg import front_svg
 from planner.report.words import mesh_words
 from planner.results import SolveResult
@@ -203,6 +204,73 @@ def test_labels_never_overlap(points: list[tuple[float, float]], words: str) -> 
                 label.box.left < x < label.box.right and label.box.top < y < label.box.bottom
                 for x, y in points
             )
+
+
+def test_a_label_that_is_not_beside_its_point_has_a_leader_line() -> None:
+    """Ten points in a crowd: what a leader line passes is no point, no label and no line."""
+    points = [(100.0 + 9 * i, 60.0 + 9 * i) for i in range(10)]
+    lines = [Box(left=100, top=59, right=190, bottom=61)]
+    area = Box(left=0, top=0, right=500, bottom=300)
+    labels = placed(points, ["dp 16 x tp 8"] * 10, range(10), area, 11, lines)
+    assert len(labels) >= 5
+    leaders = [label for label in labels if label.leader]
+    assert leaders, "there is no room beside all of them"
+    for label in labels:
+        assert not any(map(label.box.overlaps, lines))
+        if label.leader is None:
+            closest = min(points, key=label.box.distance)
+            assert closest == points[label.index], "it reads as the label of another point"
+            assert label.box.distance(points[label.index]) < 15
+    for label in leaders:
+        assert label.leader
+        assert math.dist(label.leader.start, points[label.index]) < 10
+        assert label.box.distance(label.leader.end) < 5
+        assert not any(label.leader.meets(other.box) for other in labels)
+        assert not any(map(label.leader.meets, lines))
+
+
+@pytest.mark.parametrize(("start", "end", "meets"), [
+    ((-5.0, 5.0), (15.0, 5.0), True), ((5.0, -5.0), (5.0, 15.0), True),
+    ((2.0, 2.0), (3.0, 3.0), True), ((-5.0, 8.0), (8.0, 21.0), False),
+    ((-5.0, 12.0), (15.0, 12.0), False), ((-9.0, 5.0), (-1.0, 5.0), False),
+])  # fmt: skip
+def test_segments_and_boxes(
+    start: tuple[float, float], end: tuple[float, float], meets: bool
+) -> None:
+    box = Box(left=0, top=0, right=10, bottom=10)
+    assert Segment(start=start, end=end).meets(box) is meets
+    assert Segment(start=end, end=start).meets(box) is meets
+
+
+def test_segments_cross_in_inner_points_only() -> None:
+    across = Segment(start=(0.0, 0.0), end=(10.0, 10.0))
+    assert across.crosses(Segment(start=(0.0, 10.0), end=(10.0, 0.0)))
+    assert not across.crosses(Segment(start=(6.0, 5.0), end=(10.0, 0.0)))
+    assert not across.crosses(Segment(start=(1.0, 0.0), end=(11.0, 10.0)))
+
+
+def test_nothing_hides_the_step_line(several: SolveResult) -> None:
+    """No white is drawn but the ground and the rims of the points."""
+    root = ElementTree.fromstring(front_svg(several))
+    white = [rect for rect in root.findall(f".//{SVG}rect") if rect.attrib["fill"] == "white"]
+    assert len(white) == 1
+
+
+def test_labels_begin_with_the_chips_where_their_number_differs(answer: SolveResult) -> None:
+    text = "".join(ElementTree.fromstring(front_svg(answer)).itertext())
+    most = answer.job["chips"]
+    differ = len({point.chips for point in answer.front}) > 1
+    assert (f"{most:,} chips: {mesh_words(answer.front[0].plan)}\n" in text) is differ
+    fewer = any(point.chips < most for point in answer.front)
+    assert (f" on up to {most:,} x " in text) is fewer
+
+
+def test_a_single_point_has_no_legend_of_others() -> None:
+    one = front_svg(planner.solve(**QUESTIONS["several points"], chips_exact=True, clocks=False))
+    many = front_svg(planner.solve(**QUESTIONS["several points"]))
+    assert one.count("<circle") == 1
+    assert ">front<" not in one
+    assert ">front<" in many
 
 
 class Page(HTMLParser):

@@ -16,7 +16,6 @@ from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons, cross_choices, cross_skeletons
 
-
 EVERYTHING = SpaceOptions()
 
 
