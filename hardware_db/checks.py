@@ -10,7 +10,6 @@ from hardware_db.schema_chip import ChipModel, ScaleUp
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
 
 _EXACT = 1e-6
-_PEAK_TOLERANCE = 0.01
 _TDP_TOLERANCE = 1.1
 _MOST_CHIPS = 10_000_000
 _MOST_CUBES = 100_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 
 import hardware_db
 import models_db
+from hardware_db import Allocation
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.diagnose import diagnose
@@ -163,7 +163,7 @@ def solve_request(
     if request.chips is None:
         raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
     resolved = resolve(request, origin)
-    allocation = resolved.cost.allocation(request.chips)
+    allocation = _allocation(resolved.cost, request.chips, origin)
     search = Search(
         model=resolved.cost,
         options=options_of(request),
@@ -177,6 +177,14 @@ def solve_request(
         return _without_plan(resolved, proof, search, allocation.losses, started)
     exact = search.run((request.chips,)) if request.objective == "memory" else proof
     return _with_plan(resolved, search, proof, exact, allocation.losses, started)
+
+
+def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
+    """The cluster cut to the chips of a request; a refusal names them as they were written."""
+    try:
+        return model.allocation(chips)
+    except InputError as error:
+        raise InputError(origin.blame(str(error), {"chips"})) from error
 
 
 def _proof(resolved: Resolved, search: Search) -> Found:
@@ -227,7 +235,7 @@ def _with_plan(
         counts=proof.counts,
         seconds=time.perf_counter() - started,
         job=job_fields(resolved),
-        plan_job=job_of(resolved, Path(os.devnull)),
+        plan_job=job_of(resolved),
         versions=versions(),
         sources=_sources(model),
         front_counts={} if whole is proof else whole.counts,

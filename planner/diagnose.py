@@ -27,6 +27,7 @@ from planner.search.remedies import (
     other_options,
 )
 from planner.units import show_bytes, show_percent, show_seconds, show_watts
+from solvers.solution import Status
 
 _MOST = 4
 _RULES = {
@@ -63,16 +64,30 @@ def diagnose(
         chips: Chips asked for.
         options, limits: What was searched, and within what.
         found: The search that proved that nothing fits.
-        deadline: `time.perf_counter` value after which no further remedies are looked for.
+        deadline: `time.perf_counter` value after which nothing further is looked for.
     """
     search = Search(model=model, options=options, limits=limits, deadline=deadline)
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
     roomy = replace(limits.without_costs(), memory_bytes=float("inf"), host_bytes=float("inf"))
-    leanest = least_memory(model, chips, options, roomy)
+    leanest = least_memory(model, chips, options, roomy, deadline)
+    if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return _unfinished(limits)
     if len(leanest.points) == 0:
         return _rules(search, chips, leanest)
     return _memory(search, chips, leanest.plans)
+
+
+def _unfinished(limits: Limits) -> Diagnosis:
+    """No plan meets the limits, but no time is left to find the leanest that the rules allow."""
+    given = "" if limits.memory_bytes is None else f" of {show_bytes(limits.memory_bytes)}"
+    return Diagnosis(
+        constraint="memory or divisibility",
+        explanation=(
+            f"no plan that the rules of divisibility allow fits in the memory limit{given}; the "
+            "time limit ended the search for the leanest one, and for changes that would free it"
+        ),
+    )
 
 
 def _rules(search: Search, chips: int, found: Found) -> Diagnosis:

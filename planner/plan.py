@@ -19,7 +19,7 @@ machine. The product dp * fsdp * tp * cp * pp is the number of chips used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from itertools import permutations
 from typing import Any
 
@@ -303,8 +303,3 @@ def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
             table.sharding[row, column] = code_of("sharding", stage.sharding or plan.sharding)
             table.clock[row, column] = plan.clock if stage.clock is None else stage.clock
     return table
-
-
-def with_stages(plan: Plan, layers: Sequence[int]) -> Plan:
-    """The plan with an explicit list of layers per stage and everything else unchanged."""
-    return replace(plan, stages=tuple(Stage(layers=count) for count in layers))

@@ -283,7 +283,7 @@ def plan_text(
         resolved: The job.
         plan: The plan.
         comments: Lines that head the file.
-        folder: Where the file will lie; paths of the user's own files are seen from there.
+        folder: Where the file will lie: the user's own files that lie in it are named from there.
     """
     import yaml  # noqa: PLC0415  (only when a file is written)
 
@@ -314,4 +314,4 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         fields["lora_rank"] = job.lora_rank
     if request.max_memory is not None:
         fields["max_memory"] = request.max_memory
-    return fields if folder is None else portable(fields, folder)
+    return portable(fields, folder)

@@ -30,12 +30,13 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def portable(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
     """Fields for a file in a folder: what lies in it is named from there, the rest absolutely."""
+    home = None if folder is None else folder.resolve()
 
     def seen(name: str) -> str:
-        path, home = Path(name).resolve(), folder.resolve()
-        return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)
+        path = Path(name).resolve()
+        return str(path if home is None or home not in path.parents else path.relative_to(home))
 
     return {
         name: path_as_text(seen(value)) if name in FIELDS and names_a_file(value) else value

@@ -37,8 +37,9 @@ LAYERS: dict[str, int] = {
     "planner.results": 8, "planner.explain": 8, "planner.diagnose": 8, "planner.report": 8,
     "planner.validation": 8,
     "planner.api": 9,
-    "planner.cli": 10,
-    "planner.__main__": 11,
+    "planner.installation": 10,
+    "planner.cli": 11,
+    "planner.__main__": 12,
 }  # fmt: skip
 
 

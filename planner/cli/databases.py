@@ -218,11 +218,13 @@ def show_hardware(
     import hardware_db  # noqa: PLC0415
 
     rows = _guarded(lambda: hardware_db.describe(name))
-    _show(name, list(rows), sources=sources, as_json=as_json, extra=_labels_of(name))
+    record = _hardware_record(name)
+    extra = {"title": record.title}
+    _show(record.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
 
-def _labels_of(name: str) -> dict[str, Any]:
-    """What a record is called; of a cluster and a chip with one name, the cluster."""
+def _hardware_record(name: str) -> Any:
+    """A record of any kind; of a cluster and a chip with one name, the cluster."""
     import hardware_db as db  # noqa: PLC0415
 
     records: tuple[tuple[tuple[str, ...], Callable[[str], Any]], ...] = (
@@ -234,7 +236,7 @@ def _labels_of(name: str) -> dict[str, Any]:
     plain = name.strip().lower()
     name = next((plain for names, _ in records if plain in names), name)
     load = next((load for names, load in records if name in names), db.load_cluster)
-    return {"title": load(name).title}
+    return load(name)
 
 
 def schema(  # the flag is there because every command takes it

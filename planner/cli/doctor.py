@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from planner.cli.output import print_json
-from planner.version import SCHEMA_VERSION
-
-_PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "PyYAML")
-_OPTIONAL = ("plotly", "dask", "matplotlib")
-_SMALL_JOB: dict[str, Any] = {
-    "model": "gpt3-125m",
-    "hardware": "dgx-h100-ndr",
-    "chips": 16,
-    "chips_exact": True,
-}
-
-
-def _installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def doctor(
@@ -40,102 +20,17 @@ def doctor(
     Example:
       planner doctor
     """
-    packages = {name: _installed(name) or "missing" for name in _PACKAGES}
-    others = {name: _installed(name) or "not installed (optional)" for name in _OPTIONAL}
-    failures = [
-        f"{name} is not installed: python -m pip install {name}"
-        for name, found in packages.items()
-        if found == "missing"
-    ]
-    checks = {"required packages are installed": not failures}
-    for name, check in _CHECKS.items():
-        failure = _failure(check)
-        checks[name] = failure is None
-        failures += [] if failure is None else [f"{name}: {failure}"]
-    facts = {"python": platform.python_version(), **_versions(), **packages, **others}
+    from planner.installation import examine  # noqa: PLC0415  (not for --help)
+
+    findings = examine()
     if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "versions": facts,
-                "checks": checks,
-                "failures": failures,
-                "ok": not failures,
-            }
-        )
+        print_json(findings.to_dict())
     else:
-        _print(facts, checks)
-    for failure in failures:
+        from planner.report.tables import pairs, print_view  # noqa: PLC0415  (only for people)
+
+        results = [(name, "ok" if ok else "FAILED") for name, ok in findings.checks.items()]
+        print_view(pairs([*findings.versions.items(), *results]))
+    for failure in findings.failures:
         print(f"error: {failure}", file=sys.stderr)
-    if failures:
+    if findings.failures:
         raise typer.Exit(1)
-
-
-def _failure(check: Callable[[], str | None]) -> str | None:
-    """What is wrong according to a check; one that cannot be run has failed as well."""
-    try:
-        return check()
-    except Exception as error:  # a broken installation may raise anything
-        return f"{type(error).__name__}: {error}"
-
-
-def _versions() -> dict[str, str]:
-    try:
-        from planner.api import versions  # noqa: PLC0415  (numpy; not for --help)
-    except ImportError:
-        return {}
-    return versions()
-
-
-def _databases() -> str | None:
-    """Loads every record."""
-    import hardware_db  # noqa: PLC0415
-    import models_db  # noqa: PLC0415
-
-    for name in hardware_db.list_chips():
-        hardware_db.load_chip(name)
-    for name in hardware_db.list_clusters():
-        hardware_db.load_cluster(name)
-    for name in models_db.list_models():
-        models_db.load_model(name)
-    return None
-
-
-def _proof() -> str | None:
-    """Solves a small job and reads its plan again."""
-    from planner.api import evaluate, solve  # noqa: PLC0415
-
-    answer = solve(**_SMALL_JOB)
-    if answer.best is None or answer.status != "optimal" or answer.gap != 0.0:
-        return f"status {answer.status}, gap {answer.gap}"
-    again = evaluate(answer.best.plan, **_SMALL_JOB).result
-    if again != answer.best:
-        return f"{answer.best.step_time_s} s, but {again.step_time_s} s when evaluated again"
-    return None
-
-
-def _sums() -> str | None:
-    """Compares a step with the sum of its parts."""
-    from planner.api import solve  # noqa: PLC0415
-
-    best = solve(**_SMALL_JOB).best
-    if best is None:
-        return "no plan"
-    parts = sum(best.time_s.values())
-    if abs(parts / best.step_time_s - 1) > 1e-9:
-        return f"parts of {parts} s in a step of {best.step_time_s} s"
-    return None
-
-
-_CHECKS: dict[str, Callable[[], str | None]] = {
-    "every chip, cluster and model loads": _databases,
-    "solves a small job to proof, and evaluates it to the same digits": _proof,
-    "parts of the step add up": _sums,
-}
-
-
-def _print(facts: dict[str, str], checks: dict[str, bool]) -> None:
-    from planner.report.tables import pairs, print_view  # noqa: PLC0415  (only for people)
-
-    results = [(name, "ok" if ok else "FAILED") for name, ok in checks.items()]
-    print_view(pairs([*facts.items(), *results]))

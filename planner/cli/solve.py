@@ -153,7 +153,8 @@ def solve(
         Path | None, _option("Write the best plan as a YAML file.", _OUTPUT, "-o", "--output")
     ] = None,
     pareto: Annotated[
-        Path | None, _option("Write the front: .csv, .json, .svg or .html.", _OUTPUT)
+        list[Path] | None,
+        _option("Write the front: .csv, .json, .svg or .html (repeatable).", _OUTPUT),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
@@ -201,7 +202,7 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _run(job_file, asked, output, pareto, as_json=as_json)
+    _run(job_file, asked, output, pareto or [], as_json=as_json)
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -231,7 +232,7 @@ def _run(
     job_file: Path | None,
     asked: dict[str, Any],
     output: Path | None,
-    pareto: Path | None,
+    pareto: list[Path],
     *,
     as_json: bool,
 ) -> None:
@@ -277,51 +278,44 @@ def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
     return files | {name: Path(value) for name, value in named.items() if names_a_file(value)}
 
 
-def _check_outputs(output: Path | None, pareto: Path | None, inputs: dict[str, Path]) -> None:
-    """Finds out before the search whether its answer can be written, and over no input."""
+def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Path]) -> None:
+    """Finds out before the search whether its answer can be written, each file once, no input."""
     from planner.errors import InputError  # noqa: PLC0415
     from planner.files import check_writable, same_path  # noqa: PLC0415
+    from planner.report.front_file import writer_for  # noqa: PLC0415
 
-    if pareto is not None:
-        from planner.report.front_file import writer_for  # noqa: PLC0415
-
-        writer_for(pareto)
-    wanted = [path for path in (output, pareto) if path is not None]
-    check_writable(*wanted)
-    if len({path.resolve() for path in wanted}) < len(wanted):
-        raise InputError(f"pareto: {pareto} is the file of --output too; name another")
-    for flag, path in (("output", output), ("pareto", pareto)):
+    for path in pareto:
+        writer_for(path)
+    wanted = [] if output is None else [("output", output)]
+    wanted += [("pareto", path) for path in pareto]
+    check_writable(*(path for _, path in wanted))
+    for index, (flag, path) in enumerate(wanted):
+        for other, earlier in wanted[:index]:
+            if path.resolve() == earlier.resolve():
+                raise InputError(f"{flag}: {path} is the file of --{other} too; name another")
         for what, given in inputs.items():
-            if path is not None and same_path(path, given):
+            if same_path(path, given):
                 raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
 
 
-def _write(request: Request, result: SolveResult, output: Path | None, pareto: Path | None) -> None:
+def _write(request: Request, result: SolveResult, output: Path | None, pareto: list[Path]) -> None:
     """Writes the files that were asked for: all of them or none."""
     from planner.files import write_all  # noqa: PLC0415
+    from planner.report.front_file import writer_for  # noqa: PLC0415
 
     texts = {}
     if result.best is not None and output is not None:
         texts[output] = _plan_text(request, result, result.best, output)
-    if result.front and pareto is not None:
-        from planner.report.front_file import writer_for  # noqa: PLC0415
-
-        texts[pareto] = writer_for(pareto)(result)
+    if result.front:
+        texts |= {path: writer_for(path)(result) for path in pareto}
     write_all(texts)
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
     from planner.files import path_as_text  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
-    from planner.report.words import mesh_words  # noqa: PLC0415
+    from planner.report.words import best_words  # noqa: PLC0415
     from planner.request import resolve  # noqa: PLC0415
-    from planner.units import show_bytes, show_joules, show_percent, show_seconds  # noqa: PLC0415
 
-    comments = [
-        f"{result.job['model']} on {best.chips:,} x {result.job['chip']}: {mesh_words(best.plan)}",
-        f"{result.status}: {show_seconds(best.step_time_s)} per step, "
-        f"MFU {show_percent(best.mfu)}, {show_bytes(best.memory_per_chip_bytes)} per chip, "
-        f"{show_joules(best.energy_per_step_j)} per step",
-        f"evaluate again with: planner evaluate {path_as_text(output.name)}",
-    ]
-    return plan_text(resolve(request), best.plan, comments, output.parent)
+    again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
+    return plan_text(resolve(request), best.plan, [*best_words(result, best), again], output.parent)

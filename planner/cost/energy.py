@@ -19,8 +19,6 @@ from planner.cost.context import CostModel
 from planner.cost.traffic import Traffic
 from planner.plan import FloatArray
 
-ENERGY_PARTS = ("compute", "memory", "network", "static", "host")
-
 
 def voltage(chip: Chip, clock: FloatArray) -> FloatArray:
     """Relative voltage at a relative clock: max(floor, 1 + slope (f - 1))."""

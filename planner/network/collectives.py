@@ -32,7 +32,6 @@ from planner.network.rates import level_rates, neighbour_rate, ring_rate
 from planner.network.torus import torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
 
-ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _NEVER = 1e300  # the latency, in seconds, of an algorithm that the fabric does not offer
 
 

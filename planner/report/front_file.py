@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.files import write_atomically
 from planner.results import SolveResult
 from planner.version import SCHEMA_VERSION
 
@@ -70,8 +69,3 @@ def writer_for(path: Path) -> Callable[[SolveResult], str]:
     if path.suffix.lower() not in writers:
         raise InputError(f"{path}: the front is written as {', '.join(writers)}")
     return writers[path.suffix.lower()]
-
-
-def write_front(path: Path, result: SolveResult) -> None:
-    """Writes the front; see `writer_for` for formats and errors."""
-    write_atomically(path, writer_for(path)(result))

@@ -26,7 +26,6 @@ from planner.units import (
 
 _PANEL_WIDTH = 96
 """Columns from which decisions and costs stand side by side."""
-_NOT_DROPPED = {"considered", *PASSED}
 
 
 def cost_rows(result: PlanResult) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.plan import Plan
 from planner.results import EvaluateResult, PlanResult, SolveResult
-from planner.units import plural
+from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
 OBJECTIVES = {
     "time": "step time",
@@ -101,6 +101,17 @@ def front_job_words(result: SolveResult) -> str:
 
 def _on(job: Mapping[str, Any], chips: str) -> str:
     return f"{job['model']} on {chips} x {job['chip']} ({job['hardware']})"
+
+
+def best_words(result: SolveResult, best: PlanResult) -> list[str]:
+    """Two lines about the best plan: what it is, and its status and costs."""
+    job = result.job
+    return [
+        f"{job['model']} on {best.chips:,} x {job['chip']}: {mesh_words(best.plan)}",
+        f"{result.status}: {show_seconds(best.step_time_s)} per step, "
+        f"MFU {show_percent(best.mfu)}, {show_bytes(best.memory_per_chip_bytes)} per chip, "
+        f"{show_joules(best.energy_per_step_j)} per step",
+    ]
 
 
 def front_title(result: SolveResult) -> str:

@@ -64,12 +64,6 @@ def skeleton_bytes(
     return least / _SLACK
 
 
-def leanest_bytes(model: CostModel, meshes: Meshes, *, offload: bool) -> FloatArray:
-    """(m,) bytes per chip of the leanest plan on each mesh; inf where no layer split exists."""
-    levels = (NO_RECOMPUTE, SELECTIVE, FULL)
-    return np.asarray(np.min([_leanest(model, meshes, r, offload=offload) for r in levels], axis=0))
-
-
 def _leanest(model: CostModel, meshes: Meshes, recompute: int, *, offload: bool) -> FloatArray:
     """(m,) bytes per chip of the leanest plan with a recomputation.
 

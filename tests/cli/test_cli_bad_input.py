@@ -273,6 +273,24 @@ def test_both_files_or_none(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_several_fronts_are_written_each_to_its_own_file(tmp_path: Path) -> None:
+    fronts = [tmp_path / "front.csv", tmp_path / "front.svg"]
+    flags = [word for path in fronts for word in ("--pareto", path)]
+    assert planner("solve", *SMALL, "--chips", "8", *flags).code == 0
+    assert all(path.stat().st_size for path in fronts)
+    twice = refused("solve", *SMALL, "--chips", "8", *flags, "--pareto", fronts[1])
+    assert twice == [f"pareto: {fronts[1]} is the file of --pareto too; name another"]
+
+
+def test_a_number_of_chips_that_a_cluster_cannot_give_is_named_where_it_is_written(
+    tmp_path: Path,
+) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text("{model: gpt3-125m, hardware: tpu-v5p, chips: 13}", encoding="utf-8")
+    assert refused("solve", job)[0].startswith(f"{job}: chips: tpu-v5p cannot give 13 chips")
+    assert refused("solve", job, "--chips", "17")[0].startswith("chips: tpu-v5p cannot give 17")
+
+
 @pytest.mark.parametrize("command", ["models", "hardware"])
 def test_unknown_records(command: str) -> None:
     near = {"models": "llama2-13b", "hardware": "h100-sxm5-80"}[command]

@@ -276,7 +276,7 @@ def test_doctor() -> None:
 
 
 def test_doctor_says_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.cli.doctor._PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr("planner.installation._PACKAGES", ("numpy", "no-such-package"))
     outcome = planner("doctor", "--json")
     assert outcome.code == 1
     assert outcome.document["versions"]["no-such-package"] == "missing"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import planner
 from planner import InputError
 from planner.report.frame import Axis, log_ticks, ticks
-from planner.report.front_file import write_front, writer_for
+from planner.report.front_file import writer_for
 from planner.report.labels import placed
 from planner.report.shapes import Box, Segment
 from planner.report.svg import front_svg
@@ -48,8 +48,8 @@ def several() -> SolveResult:
 
 
 def written(answer: SolveResult, path: Path) -> str:
-    """What `write_front` leaves in a file."""
-    write_front(path, answer)
+    """What a file of that name holds."""
+    path.write_text(writer_for(path)(answer), encoding="utf-8")
     return path.read_text(encoding="utf-8")
 
 

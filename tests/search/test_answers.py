@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.jobs import cost_model, dense_model, random_chips, random_cost_mode
 from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.diagnose import diagnose
 from planner.plan import RECOMPUTES, PlanTable
 from planner.results import PASSED
 from planner.search.deadline import Deadline, OutOfTime
@@ -46,6 +48,18 @@ def all_plans(chips: int) -> np.ndarray:
 def chips_of(text: str) -> int:
     """The number in `--chips 16 (more chips)`."""
     return int(text.split()[1])
+
+
+def test_a_diagnosis_without_time_does_not_guess() -> None:
+    """With time this is memory; without, the search for the leanest plan finds nothing at all."""
+    model, options, limits = small_model(), SpaceOptions(), Limits(memory_bytes=1e6)
+    found = Search(model=model, options=options, limits=limits).run((8,))
+    assert found.status is Status.INFEASIBLE
+    assert diagnose(model, 8, options, limits, found).constraint == "memory"
+    hurried = diagnose(model, 8, options, limits, found, deadline=time.perf_counter() - 1)
+    assert hurried.constraint == "memory or divisibility"
+    assert "time limit" in hurried.explanation
+    assert not hurried.remedies
 
 
 @pytest.mark.parametrize("seed", range(16))
