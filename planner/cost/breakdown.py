@@ -10,7 +10,7 @@ from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.energy import Energy, split_energy
 from planner.cost.memory import MEMORY_PARTS, Memory
-from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, slowest_class
+from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, busy_s, slowest_class
 from planner.cost.terms import LayerTerms
 from planner.cost.traffic import (
     Traffic,
@@ -105,7 +105,8 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
     moved = traffic(model, x.columns)
     network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
     total = x.step.energy[:, 0]
-    energy = split_energy(model, chips, network_w, time, x.step.busy[:, 0], total, moved)
+    busy = busy_s(x.stages, x.inputs, x.step.factor)[:, 0]
+    energy = split_energy(model, chips, network_w, time, busy, total, moved)
     tokens = model.job.batch_tokens / time
     needed = tokens * model_flop_per_token(model.job, model.shapes)
     peak = chips * peak_flop_per_s(model)

@@ -111,7 +111,7 @@ def idle_backward_s(
 def step_collective_s(
     a: Assumptions, nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray
 ) -> FloatArray:
-    """Seconds of the collectives of one step, before overlap.
+    """Seconds of the collectives of one step, before overlap; 0 without parameters.
 
     Args:
         a: Wire bytes, buckets.
@@ -119,7 +119,8 @@ def step_collective_s(
         sharding: Codes.
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
     """
-    total = _reduction_s(a, sharding, dense, (nets.data, nets.replica, nets.shard))
+    of_dense = _reduction_s(a, sharding, dense, (nets.data, nets.replica, nets.shard))
+    total: FloatArray = np.where(dense > 0, of_dense, 0.0)
     if not np.any(experts):
         return total
     pair = (nets.expert_data, nets.expert_replica, nets.expert_shard)

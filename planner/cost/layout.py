@@ -66,12 +66,6 @@ class StageClasses:
             **{f.name: np.take(getattr(self, f.name), index, axis=0) for f in fields(self)}
         )
 
-    def by_columns(self) -> StageClasses:
-        """The same, stored so that one class of many plans is contiguous."""
-        return StageClasses(
-            **{f.name: np.asfortranarray(getattr(self, f.name)) for f in fields(self)}
-        )
-
 
 def head_cost_in_layers(model: Model) -> float:
     """Cost of the output head in layers, by parameters that multiply activations."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -91,10 +92,10 @@ class StageCost:
     optimizer_kernels: FloatArray
     extra_w: FloatArray
 
-    def sum_layers(self, field: str, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """Layers times `field` of `LayerCost`, over both kinds; of some of the n plans."""
+    def sum_layers(self, field: str) -> FloatArray:
+        """Layers times `field` of `LayerCost`, over both kinds."""
         parts = [
-            layers[rows] * getattr(cost, field)[rows]
+            layers * getattr(cost, field)
             for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe))
             if cost is not None
         ]
@@ -138,7 +139,6 @@ class StepCost:
         bubble: Seconds in which the slowest stage waits to start or to finish.
         exposed: Seconds of reductions that nothing hides.
         optimizer: Seconds of the optimizer step.
-        busy: Mean seconds per chip in which kernels run.
         factor: Site factor and jitter that multiply everything.
     """
 
@@ -148,34 +148,24 @@ class StepCost:
     bubble: FloatArray
     exposed: FloatArray
     optimizer: FloatArray
-    busy: FloatArray
     factor: FloatArray
 
 
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
-    slowest = total = exposed = optimizer = busy = extra_j = np.zeros_like(x.p2p)
-    for stage in stages:
-        if not stage.count.any():
-            continue
-        ends = _ends_s(stage, x)
-        time = stage.sum_layers("total") + ends
-        slowest = np.maximum(slowest, time)
-        total = total + stage.count * time
-        hides = stage.sum_layers("hides")
-        if stage.last.any():
-            hides = hides + stage.last * x.ends.head_backward
-        visible = exposed_s(a, stage.collective, hides)
-        exposed = np.maximum(exposed, np.where(stage.count > 0, visible, 0.0))
-        optimizer = np.maximum(optimizer, stage.optimizer)
-        kernels = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
-        run = stage.count * kernels
-        busy = busy + run
-        extra_j = extra_j + run * stage.extra_w
-    bubble = _bubble_s(a, stages, x, slowest, total - slowest)
+    stages = [stage for stage in stages if stage.count.any()] or stages[:1]
+    ends = [_ends_s(stage, x) for stage in stages]
+    times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
+    slowest = reduce(np.maximum, times)
+    others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
+    bubble = _bubble_s(a, stages, times, x, slowest, others)
+    exposed = reduce(np.maximum, [_exposed_s(a, stage, x) for stage in stages])
+    optimizer = reduce(np.maximum, [stage.optimizer for stage in stages])
     steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
+    runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
+    extra_j = reduce(np.add, [run * s.extra_w for run, s in zip(runs, stages, strict=True)])
     energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w)
     return StepCost(
         time=time,
@@ -184,9 +174,28 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         bubble=bubble,
         exposed=exposed,
         optimizer=optimizer,
-        busy=busy / x.pp * factor,
         factor=factor,
     )
+
+
+def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
+    """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
+    run = reduce(np.add, [_run_s(stage, x, _ends_s(stage, x)) for stage in stages])
+    return np.asarray(run / x.pp * factor)
+
+
+def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
+    """Seconds in which kernels run in a step, summed over the stages of a class."""
+    step = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
+    return np.asarray(stage.count * step)
+
+
+def _exposed_s(a: Assumptions, stage: StageCost, x: StepInputs) -> FloatArray:
+    """Seconds of a stage's reductions that its last backward pass does not hide."""
+    hides = stage.sum_layers("hides")
+    if stage.last.any():
+        hides = hides + stage.last * x.ends.head_backward
+    return exposed_s(a, stage.collective, hides)
 
 
 def _ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
@@ -228,47 +237,59 @@ def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray)
 
 
 def _gpipe_wait_s(
-    a: Assumptions, stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray
+    a: Assumptions,
+    stages: Sequence[StageCost],
+    times: Sequence[FloatArray],
+    x: StepInputs,
+    slowest: FloatArray,
 ) -> FloatArray:
     """(n, k) (m - 1) (f_max + b_max - t_max) under GPipe: the slowest passes are of two stages."""
     wait = np.zeros_like(slowest)
-    rows = np.flatnonzero(x.gpipe & (x.m > 1) & (x.pp > 1))
+    waits = x.gpipe & (x.m > 1) & (x.pp > 1)
+    rows = np.flatnonzero(np.broadcast_to(waits, (len(slowest), 1)))
     if not len(rows):
         return wait
-    forward = backward = np.zeros_like(slowest[rows])
+    forward = backward = np.zeros_like(_of(slowest, rows))
     passes: dict[int, FloatArray] = {}  # by identity: stages of one plan table share their layers
-    for stage in stages:
-        if not stage.count.any():
-            continue
-        first, last = stage.first[rows], stage.last[rows]
-        ends = first * x.ends.embedding[rows] + last * x.ends.head[rows]
-        ahead = ends - last * x.ends.head_backward[rows]
+    for stage, time in zip(stages, times, strict=True):
+        ahead = np.zeros_like(forward)
         for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
             if cost is not None:
                 if id(cost) not in passes:
                     passes[id(cost)] = forward_pass_s(a, cost, rows)
-                ahead = ahead + layers[rows] * passes[id(cost)]
-        behind = stage.sum_layers("total", rows) + ends - ahead
+                ahead = ahead + _of(layers, rows) * passes[id(cost)]
+        if stage.first.any():
+            ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
+        if stage.last.any():
+            head = _of(x.ends.head, rows) - _of(x.ends.head_backward, rows)
+            ahead = ahead + _of(stage.last, rows) * head
+        behind = _of(time, rows) - ahead
         forward, backward = np.maximum(forward, ahead), np.maximum(backward, behind)
-    wait[rows] = (x.m[rows] - 1) * np.maximum(forward + backward - slowest[rows], 0.0)
+    wait[rows] = (_of(x.m, rows) - 1) * np.maximum(forward + backward - _of(slowest, rows), 0.0)
     return wait
 
 
-def forward_pass_s(
-    a: Assumptions, cost: LayerCost, rows: IntArray | slice = slice(None)
-) -> FloatArray:
+def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
+    """Some rows of an (n, k) column; of one that repeats a single row, that row."""
+    if rows is None or len(column) == 1:
+        return column
+    return np.take(column.T, rows, axis=1).T
+
+
+def forward_pass_s(a: Assumptions, cost: LayerCost, rows: IntArray | None = None) -> FloatArray:
     """Seconds of the forward pass of a layer with half of its collectives; of some of the plans.
 
     Both passes then take longer when anything gets slower: a backward pass that hides collectives
     does not shorten the forward pass.
     """
-    alone = cost.alone[rows] - cost.backward[rows]
-    return sharded_layer_s(a, alone, 0.5 * cost.collective[rows])
+    alone = _of(cost.alone, rows) - _of(cost.backward, rows)
+    return sharded_layer_s(a, alone, 0.5 * _of(cost.collective, rows))
 
 
 def _bubble_s(
     a: Assumptions,
     stages: Sequence[StageCost],
+    times: Sequence[FloatArray],
     x: StepInputs,
     slowest: FloatArray,
     others: FloatArray,
@@ -276,20 +297,21 @@ def _bubble_s(
     """(n, k) idle seconds of the slowest stage; `others` sums the times of all other stages."""
     wait = others / x.v
     if np.any(x.zero_bubble):
-        wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, x, slowest), wait)
+        wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    return wait + ramp + _gpipe_wait_s(a, stages, x, slowest)
+    return wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
 
 
 def _zero_bubble_wait_s(
-    a: Assumptions, stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray
+    a: Assumptions,
+    stages: Sequence[StageCost],
+    times: Sequence[FloatArray],
+    x: StepInputs,
+    slowest: FloatArray,
 ) -> FloatArray:
     """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
     paced = left = np.zeros_like(slowest)
-    for stage in stages:
-        if not stage.count.any():
-            continue
-        time = stage.sum_layers("total") + _ends_s(stage, x)
+    for stage, time in zip(stages, times, strict=True):
         fill = _filled_s(a, stage, x, time)
         left = left + stage.count * (time - fill)
         paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))

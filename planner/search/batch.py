@@ -12,7 +12,6 @@ from planner.cost.offload import offloads_only_cost
 from planner.plan import (
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
-    ORDERS,
     FloatArray,
     IntArray,
     PlanTable,
@@ -184,7 +183,7 @@ def build_batch(
     space, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
     batch = None
     if len(space):
-        orders = ORDERS if options.all_orders else model.framework.orders or ORDERS
+        orders = options.orders(model.framework)
         placements = build_placements(model, skeletons.meshes.columns, orders)
         deadline.check()
         costed = limits.on_costs or not only_memory

@@ -108,15 +108,17 @@ def _corners(
     """(n, q, d) lower bounds; inf where a mesh has no plan with that recomputation."""
     if len(skeletons) == 0:
         return np.empty((0, len(clocks), len(objectives)))
+    orders = options.orders(model.framework)
     if MEMORY not in objectives:
-        return skeleton_corners(model, skeletons, least, clocks)[:, :, list(objectives)]
+        corners = skeleton_corners(model, skeletons, least, clocks, orders)
+        return corners[:, :, list(objectives)]
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
         corners = np.zeros((len(skeletons), len(clocks), 3))
         if objectives != (MEMORY,):
             same = np.full(len(skeletons.meshes), recompute)
-            corners[:, :, :MEMORY] = skeleton_corners(model, skeletons, same, clocks)
+            corners[:, :, :MEMORY] = skeleton_corners(model, skeletons, same, clocks, orders)
         held = skeleton_bytes(model, skeletons, recompute, offload=options.offload)
         corners[:, :, MEMORY] = held[:, None]
         corners[least[skeletons.mesh_id] > recompute] = np.inf

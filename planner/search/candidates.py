@@ -8,49 +8,22 @@ once per box with the ideal networks of its mesh, which no placement beats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.energy import extra_w, standing_w
-from planner.cost.evaluate import layer_columns
 from planner.cost.layout import StageClasses, stage_classes
-from planner.cost.memory import stage_parameters
-from planner.cost.parameters import LocalParameters, local_parameters, trained_share
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
-from planner.cost.terms import (
-    data_nets,
-    end_terms,
-    layer_cost,
-    layer_terms,
-    send_term,
-    shard_terms,
-    state_terms,
-)
-from planner.network.collectives import GroupCosts
-from planner.plan import (
-    GPIPE,
-    OFFLOAD_OPTIMIZER,
-    ZERO2,
-    ZERO_BUBBLE,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.cost.terms import layer_cost
+from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
 from planner.search.space import Space
-from planner.search.tables import (
-    DATA_GROUPS,
-    LAYER_GROUPS,
-    Placements,
-    TermIndex,
-    index_term,
-    scope_of,
-)
-
-_LAYER_FIELDS = ("total", "backward", "kernels")
-_PER_LAYER = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
+from planner.search.tables import Placements, TermIndex
+from planner.search.term_values import LAYER_FIELDS, STATE_FIELDS, TermValues, term_indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +47,8 @@ class Candidates:
         placements: Distinct placements per mesh.
         clocks: (k,) relative clocks that are tried.
         stages: Stage classes of the logical plans.
-        m, chips: (n,) micro-batches and chips of the logical plans.
+        chips: (n,) chips of the logical plans.
+        columns: Name to an (n,) column of the logical plans; (1,) where all plans are equal.
         layer, shard, state, ends, send: Where the rows of the terms are.
         values: Term name to arrays of its rows.
         standing_w: (n,) standing power per chip.
@@ -86,8 +60,8 @@ class Candidates:
     placements: Placements
     clocks: FloatArray
     stages: StageClasses
-    m: FloatArray
     chips: FloatArray
+    columns: dict[str, NDArray[Any]]
     layer: TermIndex
     shard: TermIndex
     state: TermIndex
@@ -151,16 +125,17 @@ class Candidates:
         state = self.row_of(self.state, rows)
         return [
             StageCost(
-                count=_column(self.stages.count, index, rows.plan),
-                first=_column(self.stages.first, index, rows.plan),
-                last=_column(self.stages.last, index, rows.plan),
-                dense_layers=_column(self.stages.dense, index, rows.plan),
-                moe_layers=_column(self.stages.moe, index, rows.plan),
+                count=self._column(f"count.{index}", rows),
+                first=self._column(f"first.{index}", rows),
+                last=self._column(f"last.{index}", rows),
+                dense_layers=self._column(f"dense.{index}", rows),
+                moe_layers=self._column(f"moe.{index}", rows),
                 dense=costs[0],
                 moe=costs[1],
-                collective=_column(self.values["state.collective"], index, state),
-                optimizer=_column(self.values["state.optimizer"], index, state),
-                optimizer_kernels=_column(self.values["state.optimizer_kernels"], index, state),
+                **{
+                    name: np.take(self.values[f"state.{name}"][:, index], state)[:, None]
+                    for name in STATE_FIELDS
+                },
                 extra_w=self.extra_w,
             )
             for index in range(self.stages.count.shape[1])
@@ -170,10 +145,8 @@ class Candidates:
         """One layer of a kind ("dense", "moe") for pairs of term rows; None where there is none."""
         if f"layer.{kind}.total" not in self.values:
             return None
-        parts = {name: self._value(f"layer.{kind}.{name}", layer) for name in _LAYER_FIELDS}
-        parts["weight_grad"] = np.zeros((1, 1))  # read by zero-bubble schedules only
-        if "zero-bubble" in self.model.framework.schedules:
-            parts["weight_grad"] = self._value(f"layer.{kind}.weight_grad", layer)
+        parts = {name: self._value(f"layer.{kind}.{name}", layer) for name in LAYER_FIELDS}
+        parts["weight_grad"] = self._weight_grad(f"layer.{kind}.weight_grad", layer)
         return layer_cost(
             self.model,
             **parts,
@@ -188,31 +161,30 @@ class Candidates:
         """
         return np.take(self.values[name].T, rows, axis=1).T
 
+    def _weight_grad(self, name: str, rows: IntArray) -> FloatArray:
+        """(r, k) rows of a term that only zero-bubble schedules read; (1, 1) without them."""
+        if "zero-bubble" in self.model.framework.schedules:
+            return self._value(name, rows)
+        return np.zeros((1, 1))
+
+    def _column(self, name: str, rows: Rows) -> NDArray[Any]:
+        """(r, 1) rows of a column of the logical plans; (1, 1) where all are equal."""
+        column = self.columns[name]
+        return (np.take(column, rows.plan) if len(column) > 1 else column)[:, None]
+
     def _inputs(self, rows: Rows) -> StepInputs:
-        plans = self.space.plans
         ends = self.row_of(self.ends, rows)
-        schedule = np.take(plans.schedule, rows.plan)
+        names = ("m", "pp", "v", "zero_bubble", "gpipe", "chips", "standing_w")
         return StepInputs(
-            m=np.take(self.m, rows.plan)[:, None],
-            pp=np.take(plans.pp, rows.plan)[:, None].astype(np.float64),
-            v=np.take(plans.interleave, rows.plan)[:, None].astype(np.float64),
-            zero_bubble=(schedule == ZERO_BUBBLE)[:, None],
-            gpipe=(schedule == GPIPE)[:, None],
-            chips=np.take(self.chips, rows.plan)[:, None],
+            **{name: self._column(name, rows) for name in names},
             ends=EndCost(
                 embedding=self._value("ends.embedding", ends),
                 head=self._value("ends.head", ends),
                 head_backward=self._value("ends.head_backward", ends),
-                head_weight_grad=self._value("ends.head_weight_grad", ends),
+                head_weight_grad=self._weight_grad("ends.head_weight_grad", ends),
             ),
             p2p=self._value("send.p2p", self.row_of(self.send, rows)),
-            standing_w=np.take(self.standing_w, rows.plan)[:, None],
         )
-
-
-def _column(table: FloatArray, index: int, rows: IntArray) -> FloatArray:
-    """(r, 1) rows of one column of a table that is stored by columns."""
-    return np.take(table[:, index], rows)[:, None]
 
 
 def _build(
@@ -222,157 +194,49 @@ def _build(
     plans = space.plans
     stages = stage_classes(plans, model.job.model)
     m = micro_batches(model, plans)
-    terms = _terms(space, placements, m)
+    terms = term_indices(space, placements, m)
     counts, which = np.unique(plans.chips, return_inverse=True)
-    standing = np.array([standing_w(model, int(count)) for count in counts])
-    maker = _Maker(model, plans, placements, clocks[None, :], m)
+    standing = np.array([standing_w(model, int(count)) for count in counts])[which.ravel()]
+    of_term = TermValues(model, plans, placements, clocks[None, :], m)
     values = {
-        **maker.layer(terms["layer"]),
-        **maker.shard(terms["shard"]),
-        **maker.state(terms["state"], stages),
-        **maker.ends(terms["ends"]),
-        **maker.send(terms["send"]),
+        **of_term.layer(terms["layer"]),
+        **of_term.shard(terms["shard"]),
+        **of_term.state(terms["state"], stages),
+        **of_term.ends(terms["ends"]),
+        **of_term.send(terms["send"]),
     }
     return Candidates(
         model=model,
         space=space,
         placements=placements,
         clocks=clocks,
-        stages=stages.by_columns(),
-        m=m,
+        stages=stages,
         chips=plans.chips.astype(np.float64),
+        columns=_plan_columns(plans, stages, m, standing),
         **terms,
         values={name: np.asfortranarray(table) for name, table in values.items()},
-        standing_w=standing[which.ravel()],
+        standing_w=standing,
         extra_w=extra_w(model.chip, clocks[None, :]),
     )
 
 
-def _terms(space: Space, placements: Placements, m: FloatArray) -> dict[str, TermIndex]:
-    """Where the rows of every term are, from the columns and the groups that it depends on."""
-    plans, mesh_id, axes = space.plans, space.mesh_id, space.meshes.columns
-    everywhere = np.zeros(len(space.meshes), dtype=np.int64)
-    own = np.arange(len(everywhere))
-    batches = np.where(plans.sharding == ZERO2, m, np.minimum(m, 2)).astype(np.int64)
-    per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
-    held = plans.offload & OFFLOAD_OPTIMIZER
-    ends = [plans.tp, plans.cp, plans.micro_batch]
-    send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
-    columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
-        "layer": (
-            [*per_layer, plans.offload & ~OFFLOAD_OPTIMIZER],
-            scope_of(axes, ("tp", "cp", "ep")),
-            LAYER_GROUPS,
-        ),
-        "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
-        "state": (
-            [mesh_id, plans.sharding, held, plans.interleave, plans.split],
-            own,
-            DATA_GROUPS,
-        ),
-        "ends": (ends, everywhere, ()),
-        "send": (send, scope_of(axes, ("tp", "cp", "pp")), ("pp",)),
+def _plan_columns(
+    plans: PlanTable, stages: StageClasses, m: FloatArray, standing: FloatArray
+) -> dict[str, NDArray[Any]]:
+    """The columns of the step; see `Candidates.columns`."""
+    columns: dict[str, NDArray[Any]] = {
+        "m": m,
+        "pp": plans.pp.astype(np.float64),
+        "v": plans.interleave.astype(np.float64),
+        "zero_bubble": plans.schedule == ZERO_BUBBLE,
+        "gpipe": plans.schedule == GPIPE,
+        "chips": plans.chips.astype(np.float64),
+        "standing_w": standing,
     }
+    for name in ("count", "first", "last", "dense", "moe"):
+        table = getattr(stages, name)
+        columns |= {f"{name}.{i}": table[:, i].copy() for i in range(table.shape[1])}
     return {
-        name: index_term(keys, mesh_id, scope, placements, groups)
-        for name, (keys, scope, groups) in columns.items()
+        name: column[:1] if len(column) and (column == column[0]).all() else column
+        for name, column in columns.items()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Computes the terms on their rows, with the functions that evaluate single plans."""
-
-    model: CostModel
-    plans: PlanTable
-    placements: Placements
-    clock: FloatArray
-    m: FloatArray
-
-    def _nets(self, term: TermIndex) -> dict[str, GroupCosts]:
-        return {
-            name: self.placements.costs[name].take(classes[:, None])
-            for name, classes in term.row_classes.items()
-        }
-
-    def _column(self, name: str, term: TermIndex) -> IntArray:
-        column: IntArray = getattr(self.plans, name)[term.base][term.row_base, None]
-        return column
-
-    def _local(self, term: TermIndex) -> LocalParameters:
-        return local_parameters(
-            self.model.job.model,
-            self._column("tp", term),
-            self._column("ep", term),
-            self.model.vocab_multiple,
-        )
-
-    def _tokens(self, term: TermIndex) -> FloatArray:
-        local = self._column("micro_batch", term) * self.model.job.seq_len
-        return local / self._column("cp", term)
-
-    def layer(self, term: TermIndex) -> dict[str, FloatArray]:
-        """Rows of the layer term, (rows, k) each."""
-        names = (*_PER_LAYER, "offload")
-        columns = layer_columns(
-            self.model, **{n: self._column(n, term) for n in names}, clock=self.clock
-        )
-        times = layer_terms(self.model, columns, self._nets(term), self._local(term))
-        found = {}
-        for kind in ("dense", "moe"):
-            layer = getattr(times, kind)
-            if layer is not None:
-                for name in (*_LAYER_FIELDS, "weight_grad"):
-                    found[f"layer.{kind}.{name}"] = getattr(layer, name)
-        return found
-
-    def shard(self, term: TermIndex) -> dict[str, FloatArray]:
-        """Rows of the per-layer sharding term, (rows, 1) each."""
-        terms = shard_terms(
-            self.model,
-            data_nets(self._nets(term)),
-            self._local(term),
-            self._column("sharding", term),
-            self.m[term.base][term.row_base, None],
-            trained_share(self.model.job),
-        )
-        return {
-            f"shard.{kind}.{name}": getattr(terms, name)[index]
-            for index, kind in enumerate(("dense", "moe"))
-            for name in ("collective", "accumulate")
-        }
-
-    def state(self, term: TermIndex, stages: StageClasses) -> dict[str, FloatArray]:
-        """Rows of the per-step term, (rows, s) each."""
-        base = self.plans.take(term.base[term.row_base])
-        at = stages.take(term.base[term.row_base])
-        local = self._local(term)
-        dense, experts = stage_parameters(self.model.job, base, at, local)
-        sharding = base.sharding[:, None]
-        terms = state_terms(
-            self.model,
-            data_nets(self._nets(term)),
-            sharding,
-            base.offload[:, None],
-            dense,
-            experts,
-            trained_share(self.model.job),
-        )
-        names = ("collective", "optimizer", "optimizer_kernels")
-        return {f"state.{name}": getattr(terms, name) for name in names}
-
-    def ends(self, term: TermIndex) -> dict[str, FloatArray]:
-        """Rows of the embedding and head term, (rows, k) each."""
-        ends = end_terms(self.model, self._column("tp", term), self._tokens(term), self.clock)
-        return {f"ends.{f.name}": getattr(ends, f.name) for f in fields(ends)}
-
-    def send(self, term: TermIndex) -> dict[str, FloatArray]:
-        """Rows of the pipeline message term, (rows, 1)."""
-        p2p = send_term(
-            self.model,
-            self._column("tp", term),
-            self._tokens(term),
-            self._column("sequence_parallel", term).astype(np.bool_),
-            self._nets(term)["pp"],
-        )
-        return {"send.p2p": p2p}

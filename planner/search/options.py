@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from planner.errors import InputError
+from planner.frameworks import Framework
 from planner.messages import did_you_mean, not_one_of, shown
 from planner.plan import (
     CP_MODES,
+    ORDERS,
     RECOMPUTES,
     SCHEDULES,
     SHARDINGS,
@@ -60,6 +62,10 @@ class SpaceOptions:
     offload: bool = False
     clocks: bool = True
     all_orders: bool = False
+
+    def orders(self, framework: Framework) -> tuple[tuple[str, ...], ...]:
+        """The orders of the axes to consider, innermost first."""
+        return ORDERS if self.all_orders else framework.orders or ORDERS
 
     def allows(self, name: str, values: IntArray) -> BoolArray:
         """(n,) whether the values of a field are among those asked for."""

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory import stage_parameters
@@ -187,7 +188,7 @@ class _Builder:
         placement = self.rows.placement
         columns = {n: getattr(c.space.plans, n)[plan].astype(np.int64) for n in _CHOICES}
         columns["order"] = c.placements.order[placement]
-        columns["m"] = c.m[plan].astype(np.int64)
+        columns["m"] = micro_batches(self.model, c.space.plans)[plan].astype(np.int64)
         columns["gpipe"] = (columns["schedule"] == GPIPE).astype(np.int64)
         columns["mesh"] = c.space.mesh_id[plan]
         columns["held"] = columns["offload"] & OFFLOAD_OPTIMIZER

@@ -7,13 +7,12 @@ A skeleton is a mesh with micro-batch b, schedule and interleave v.
 
 B_r is the sequences of one data rank; S(b) the least seconds of all layers and both ends for a
 micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
-recomputation that lets anything on the mesh fit, with the best network that any placement of tp
-and cp could have; K(b) the same of kernel seconds; d the reduction of
+recomputation that lets anything on the mesh fit, with networks of tp, cp and ep of which each cost
+is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
 the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
-at least the mean stage, messages between stages and to experts travel for free, and zero-bubble
-schedules have no bubble. All of these are relaxations, so no plan on the mesh is faster or
-cheaper.
+at least the mean stage, messages between stages travel for free, and zero-bubble schedules have no
+bubble. All of these are relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
@@ -28,15 +27,19 @@ from planner.cost.parameters import local_parameters, trained_share
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms, layer_terms
 from planner.distinct import distinct
-from planner.network.collectives import GroupCosts, group_costs
+from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
-from planner.plan import ALL_TO_ALL, RING, ZERO_BUBBLE, FloatArray, IntArray
-from planner.rules import divisors
+from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.space import Skeletons
+from planner.search.tables import LAYER_GROUPS, ideal_networks
 
 
 def skeleton_corners(
-    model: CostModel, skeletons: Skeletons, recompute: IntArray, clocks: FloatArray
+    model: CostModel,
+    skeletons: Skeletons,
+    recompute: IntArray,
+    clocks: FloatArray,
+    orders: tuple[tuple[str, ...], ...] = ORDERS,
 ) -> FloatArray:
     """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
 
@@ -45,12 +48,14 @@ def skeleton_corners(
         skeletons: n skeletons.
         recompute: The least recomputation that any plan on each of their meshes must use.
         clocks: (k,) relative clocks.
+        orders: Orders of the axes that plans may have, innermost first.
     """
     columns = {**skeletons.meshes.columns, "recompute": recompute}
-    names = ("chips", "tp", "cp", "ep", "recompute")
-    first, which = distinct([columns[name] for name in names])
-    keys = {name: columns[name][first] for name in names}
-    nets = _ideal_networks(model, keys)
+    ideal = ideal_networks(model, skeletons.meshes.columns, orders, LAYER_GROUPS)
+    sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
+    first, which = distinct([*sizes, *(net.columns for net in ideal.values())])
+    keys = {name: column[first] for name, column in columns.items()}
+    nets = {name: net.take(first[:, None]) for name, net in ideal.items()}
     fixed = _least_reduction_s(model, columns) + model.assumptions.step_s
     counts, inverse = np.unique(columns["chips"], return_inverse=True)
     standing = np.array([standing_w(model, int(count)) for count in counts])[inverse.ravel()]
@@ -94,14 +99,6 @@ def _corners(
     busy = m * kernels / pp * factor
     energy = chips * (busy * extra_w(model.chip, clocks) + time * standing)
     return np.stack([time, energy], axis=2)
-
-
-def _ideal_networks(model: CostModel, keys: dict[str, IntArray]) -> dict[str, GroupCosts]:
-    """The best networks of tp and cp, and one that costs nothing for ep."""
-    nets = {name: _best_networks(model, keys["chips"], keys[name]) for name in ("tp", "cp")}
-    free = np.zeros_like(nets["tp"].features)
-    free[:2] = 1.0
-    return {**nets, "ep": GroupCosts(free, nets["tp"].levels)}
 
 
 def _least_seconds(
@@ -209,25 +206,3 @@ def _most_per_chip(level: FabricLevel, members: int) -> float:
     if level.peer_bytes_per_s > 0:
         return level.peer_bytes_per_s * max(min(members, level.domain) - 1, 1)
     return max([level.bytes_per_s, *(rate for _, rate in level.by_group)])
-
-
-def _best_networks(model: CostModel, chips: IntArray, size: IntArray) -> GroupCosts:
-    """Least of every cost over all strides that a group of `size` of `chips` could have."""
-    fabrics: dict[Fabric, list[int]] = {}
-    for row, count in enumerate(chips):
-        fabrics.setdefault(model.fabric(int(count)), []).append(row)
-    levels = len(model.cluster.levels)
-    best: FloatArray | None = None
-    for fabric, rows in fabrics.items():
-        sizes, strides, owner = [], [], []
-        for row in rows:
-            for stride in divisors(int(chips[row] // size[row])):
-                sizes.append(int(size[row]))
-                strides.append(stride)
-                owner.append(row)
-        costs = group_costs(fabric, [(np.array(sizes), np.array(strides))])
-        if best is None:
-            best = np.full((costs.features.shape[0], len(chips)), np.inf)
-        np.minimum.at(best.T, np.array(owner), costs.features.T)
-    assert best is not None
-    return GroupCosts(best[:, :, None], levels)

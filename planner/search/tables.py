@@ -26,8 +26,9 @@ from planner.distinct import distinct
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
+from planner.network.groups import Segment
 from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
-from planner.plan import AXES, ORDERS, IntArray
+from planner.plan import AXES, ORDERS, FloatArray, IntArray
 
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
@@ -104,17 +105,16 @@ def build_placements(
         orders: Orders of the axes to consider, innermost first.
     """
     mesh, order = _distinct_orders(meshes, orders)
-    table = Mesh(**{axis: meshes[axis][mesh] for axis in AXES}, ep=meshes["ep"][mesh], order=order)
-    groups = segments(table)
-    fabrics, counts = _fabrics(model, meshes["chips"])
-    chips = counts[mesh]
+    groups = _groups(meshes, mesh, order)
+    fabrics, which = _fabrics(model, meshes["chips"])
+    fabric = which[mesh]
     classes: dict[str, IntArray] = {}
     costs: dict[str, GroupCosts] = {}
     for name in GROUPS:
         if name in EXPERT_GROUPS and model.shapes.experts == 0:  # never used
             classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
         else:
-            classes[name], costs[name] = _classes(fabrics, chips, groups[name])
+            classes[name], costs[name] = _classes(fabrics, fabric, groups[name])
     first, _ = distinct([mesh, *classes.values()])
     keep = np.sort(first)
     mesh, order = mesh[keep], order[keep]
@@ -129,8 +129,40 @@ def build_placements(
         classes=classes,
         costs=costs,
         ideal=ideal,
-        merged=len(table) - len(keep),
+        merged=len(fabric) - len(keep),
     )
+
+
+def ideal_networks(
+    model: CostModel,
+    meshes: dict[str, IntArray],
+    orders: tuple[tuple[str, ...], ...],
+    names: tuple[str, ...],
+) -> dict[str, GroupCosts]:
+    """For some groups of every mesh, (m,) costs of which each is the least over the placements.
+
+    Args:
+        model, meshes, orders: As for `build_placements`.
+        names: Of `GROUPS`.
+    """
+    mesh, order = _distinct_orders(meshes, orders)
+    groups = _groups(meshes, mesh, order)
+    fabrics, which = _fabrics(model, meshes["chips"])
+    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1))
+    ideal = {}
+    for name in names:
+        classes, costs = _classes(fabrics, which[mesh], groups[name])
+        at, costs = _with_ideal(costs, classes, start)
+        ideal[name] = costs.take(at)
+    return ideal
+
+
+def _groups(
+    meshes: dict[str, IntArray], mesh: IntArray, order: IntArray
+) -> dict[str, list[Segment]]:
+    """The segments of the groups of (mesh, order) pairs."""
+    sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
+    return segments(Mesh(**sizes, order=order))
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
@@ -156,20 +188,26 @@ def _classes(
 ) -> tuple[IntArray, GroupCosts]:
     """Class of each group, and the costs of the classes; groups with equal costs share one."""
     classes, costs = group_classes(fabrics, fabric, parts)
-    unique, which = np.unique(costs.features, axis=1, return_inverse=True)
-    return which.ravel()[classes].astype(np.int64), GroupCosts(unique, costs.levels)
+    unique, which = _distinct_costs(costs.features)
+    return which[classes], GroupCosts(unique, costs.levels)
 
 
 def _with_ideal(
     costs: GroupCosts, classes: IntArray, start: IntArray
 ) -> tuple[IntArray, GroupCosts]:
     """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
-    features = costs.features[:, classes]
-    best = np.minimum.reduceat(features, start[:-1], axis=1)
-    best[0] = np.maximum.reduceat(features[0], start[:-1])  # larger groups hold smaller shards
-    unique, which = np.unique(best, axis=1, return_inverse=True)
+    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
+    sizes = costs.features[0][classes]
+    best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
+    unique, which = _distinct_costs(best)
     merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
-    return (len(costs) + which.ravel()).astype(np.int64), merged
+    return len(costs) + which, merged
+
+
+def _distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The distinct columns of cost features, and which of them each column is."""
+    first, which = distinct([row.view(np.int64) for row in features])  # equal bits, equal costs
+    return features[:, first], which
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
