@@ -21,6 +21,7 @@ from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
+from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Space
 from planner.search.tables import Placements, TermIndex
 from planner.search.term_values import LAYER_FIELDS, STATE_FIELDS, TermValues, term_indices
@@ -100,7 +101,7 @@ class Candidates:
 
         Every network cost is the least over the placements, the reduction is hidden as far as the
         overlap allows whatever the backward pass, and GPipe waits for one stage instead of one per
-        pass, so each term is at most its true value.
+        pass, so each term is at most its true value; what rounding may add is taken off.
         """
         rows = self.ideal(boxes)
         overlap = self.model.assumptions.dp_overlap
@@ -111,7 +112,7 @@ class Candidates:
         inputs = self._inputs(rows)
         inputs = replace(inputs, gpipe=np.zeros_like(inputs.gpipe))
         cost = step_cost(replace(self.model.assumptions, dp_overlap=0.0), stages, inputs)
-        return cost.time, cost.energy
+        return cost.time * ROUNDED_DOWN, cost.energy * ROUNDED_DOWN
 
     def row_of(self, term: TermIndex, rows: Rows) -> IntArray:
         """Row of a term for each candidate row."""

@@ -30,11 +30,11 @@ from planner.plan import (
 from planner.search.limits import Limits
 from planner.search.meshes import Meshes, divides_layers
 from planner.search.options import MESH_AXES
+from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Skeletons
 
 NOTHING_FITS = -1
 _EVERYTHING = 7
-_SLACK = 1 + 1e-9  # bounds are sums in another order than the plans' own
 
 
 def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload: bool) -> IntArray:
@@ -47,7 +47,7 @@ def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         todo = np.flatnonzero(least == NOTHING_FITS)
         held = _leanest(model, meshes.take(todo), recompute, offload=offload)
-        least[todo[held <= limit * _SLACK]] = recompute
+        least[todo[held * ROUNDED_DOWN <= limit]] = recompute
     return least
 
 
@@ -61,7 +61,7 @@ def skeleton_bytes(
         plans = _lean_plans(meshes, sharding, recompute, mask, 0)
         plans = replace(plans, **skeletons.columns)  # type: ignore[arg-type]
         least = np.minimum(least, memory_table(model, plans).peak)
-    return least / _SLACK
+    return least * ROUNDED_DOWN
 
 
 def _leanest(model: CostModel, meshes: Meshes, recompute: int, *, offload: bool) -> FloatArray:

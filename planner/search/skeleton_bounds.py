@@ -30,6 +30,7 @@ from planner.distinct import distinct
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
+from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Skeletons
 from planner.search.tables import LAYER_GROUPS, ideal_networks
 
@@ -98,7 +99,7 @@ def _corners(
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor
     energy = chips * (busy * extra_w(model.chip, clocks) + time * standing)
-    return np.stack([time, energy], axis=2)
+    return np.stack([time, energy], axis=2) * ROUNDED_DOWN
 
 
 def _least_seconds(

@@ -132,7 +132,8 @@ def test_bounds_change_nothing_on_real_models(
 def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
     model = random_cost_model(400 + seed)
     counts = (random_chips(model, seed),)
-    options = SpaceOptions(all_orders=True)
+    options = SpaceOptions(all_orders=seed % 2 == 0)
+    orders = options.orders(model.framework)
     meshes = enumerate_meshes(model, counts, options)
     least = least_recompute(model, meshes, Limits(), offload=False)
     meshes, least = meshes.take(np.flatnonzero(least >= 0)), least[least >= 0]
@@ -140,11 +141,11 @@ def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
     if len(skeletons) == 0:
         pytest.skip("nothing fits in this random job")
     clocks = np.array([1.0, 0.7] if model.chip.clock_settable else [1.0])
-    corners = skeleton_corners(model, skeletons, least, clocks)
+    corners = skeleton_corners(model, skeletons, least, clocks, orders)
     space = cross_choices(model, skeletons, options)
     space = space.take(np.flatnonzero(memory_table(model, space.plans).peak <= usable_bytes(model)))
     candidates = Candidates.build(
-        model, space, build_placements(model, meshes.columns, ORDERS), clocks
+        model, space, build_placements(model, meshes.columns, orders), clocks
     )
     boxes = np.arange(len(space))
     rows = candidates.expand(boxes)
@@ -165,8 +166,8 @@ def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
         dtype=np.int64,
     )
     corner = corners[of][rows.plan]
-    assert np.all(corner[:, :, 0] <= cost.time * (1 + 1e-12))
-    assert np.all(corner[:, :, 1] <= cost.energy * (1 + 1e-12))
+    assert np.all(corner[:, :, 0] <= cost.time)
+    assert np.all(corner[:, :, 1] <= cost.energy)
 
 
 @pytest.mark.parametrize("seed", range(16))
