@@ -29,6 +29,7 @@ from gpt3_space import reproduced, solved
 from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, LLAMA2_13B, BenchmarkJob
 from measuring import Report, Table
 
+from planner.errors import InputError
 from planner.search.options import SpaceOptions
 
 _DENSE = ("tp", "pp", "cp", "fsdp")
@@ -121,6 +122,17 @@ def chip_rows(job: BenchmarkJob, options: argparse.Namespace) -> list[dict[str, 
     return rows
 
 
+def refusals(job: BenchmarkJob, options: argparse.Namespace) -> list[str]:
+    """What the cluster says of each power of two that it cannot give."""
+    said = []
+    for power in range(options.smallest, options.largest + 1):
+        try:
+            job.cost_model().allocation(2**power)
+        except InputError as error:
+            said.append(str(error).removeprefix("chips: "))
+    return said
+
+
 def axis_cases(job: BenchmarkJob, *, experts: bool, repeats: int) -> list[tuple[str, Case]]:
     """The cases of `axis_rows`, each with what it adds."""
     axes: tuple[str, ...] = ("dp",)
@@ -176,6 +188,7 @@ def main() -> int:
         title = f"{job.model} on {job.hardware}"
         report.facts["chips"][title] = rows
         report.tables.append(Table(title=f"{title}, {job.sequences:,} sequences", rows=rows))
+        report.notes += refusals(job, options)
     for job, experts in widened:
         rows = axis_rows(job, options, experts=experts)
         report.facts["axes"][job.title] = rows
