@@ -11,7 +11,8 @@ each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with w
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
-GPipe; with 1F1B and interleaved schedules it is an upper estimate, with zero-bubble an estimate.
+GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
+estimate.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).

@@ -6,7 +6,7 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 `planner.search` drops candidates by the same predicates and counts them.
 """
 
-from planner.rules.checking import applicable, violations
+from planner.rules.checking import applicable, offloads_allowed, violations
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import heads_exchange
 from planner.rules.table import RULES, Rule
@@ -18,5 +18,6 @@ __all__ = [
     "divisors",
     "heads_exchange",
     "nearest_divisors",
+    "offloads_allowed",
     "violations",
 ]

@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import IntArray, PlanTable
+from planner.plan import BoolArray, IntArray, PlanTable
 from planner.rules.table import RULES, Rule
 
+OFFLOAD_RULES = ("offload-activations", "megatron-offload")
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
 def applicable(framework: str) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic and its own."""
     return tuple(rule for rule in RULES if rule.framework in ("any", "framework", framework))
+
+
+def offloads_allowed(model: CostModel, plans: PlanTable) -> BoolArray:
+    """(n,) plans whose offloading obeys the rules about it, whatever the other rules say."""
+    allowed = np.ones(len(plans), dtype=np.bool_)
+    for rule in applicable(model.framework.name):
+        if rule.name in OFFLOAD_RULES:
+            allowed &= rule.holds(model, plans)
+    return allowed
 
 
 def violations(model: CostModel, plans: PlanTable, *, arithmetic_only: bool = False) -> list[str]:

@@ -15,6 +15,7 @@ from planner.plan import (
     INTERLEAVED,
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
+    OFFLOAD_OPTIMIZER,
     ORDERS,
     SCHEDULES,
     SHARDINGS,
@@ -119,8 +120,11 @@ def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Only zero3 has fsdp > 1, and where state is shared there are ranks to share it."""
-    ranks = plans.dp * plans.fsdp * plans.cp
+    """Only zero3 has fsdp > 1, and where state is shared there are ranks to share it.
+
+    Those of zero3 are fsdp x cp, those of zero1 and zero2 dp x cp.
+    """
+    ranks = plans.cp * np.where(plans.sharding == ZERO3, plans.fsdp, plans.dp)
     split = (plans.fsdp == 1) | (plans.sharding == ZERO3)
     useful = (plans.sharding == DDP) | (ranks > 1)
     return np.asarray(split & useful)
@@ -172,6 +176,12 @@ def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     """Activations are offloaded or recomputed, not both."""
     moves = plans.offload & OFFLOAD_ACTIVATIONS > 0
     return np.asarray(~moves | (plans.recompute == NO_RECOMPUTE))
+
+
+def megatron_offload(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Weights and activations move to the host without pipelines only."""
+    moves = plans.offload & ~OFFLOAD_OPTIMIZER > 0
+    return np.asarray(~moves | (plans.pp == 1))
 
 
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:

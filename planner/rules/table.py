@@ -80,6 +80,11 @@ def _unshared(plan: Plan) -> str:
             f"fsdp {plan.fsdp} shards weights and {plan.sharding} does not: use zero3, or "
             f"dp {plan.dp * plan.fsdp} with fsdp 1"
         )
+    if plan.sharding == "zero3" and plan.dp > 1:
+        return (
+            f"zero3 shards over fsdp x cp, which is 1; the dp {plan.dp} ranks are replicas: use "
+            f"fsdp {plan.dp} with dp 1 to shard over them, or ddp"
+        )
     return f"{plan.sharding} has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"
 
 
@@ -248,6 +253,17 @@ RULES: tuple[Rule, ...] = (
         holds=predicates.offload_fits,
         per_stage=True,
         explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
+    ),
+    Rule(
+        name="megatron-offload",
+        framework="megatron",
+        source="Megatron-LM core/transformer/transformer_config.py: cpu_offloading excludes "
+        "pipelines",
+        holds=predicates.megatron_offload,
+        explain=lambda c, p: (
+            f"megatron moves {' and '.join(n for n in p.offload if n != 'optimizer')} to the host "
+            f"without a pipeline only, not with pp {p.pp}"
+        ),
     ),
     Rule(
         name="axes-offered",

@@ -9,16 +9,11 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.offload import offloads_only_cost
-from planner.plan import (
-    NO_RECOMPUTE,
-    OFFLOAD_ACTIVATIONS,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.plan import FloatArray, IntArray, PlanTable
+from planner.rules import offloads_allowed
 from planner.search.boxes import ENERGY, MEMORY, TIME
 from planner.search.candidates import Candidates
-from planner.search.deadline import Deadline
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
@@ -28,7 +23,6 @@ from solvers.mesh import Opened
 
 _CHUNK = 16384
 _MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
-NEVER = Deadline()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -259,9 +253,7 @@ def _offloaded(
     enough = {0: fits.copy()}
     parts: list[tuple[Space, FloatArray]] = []
     for mask in _MASKS_BY_SIZE:
-        wanted = np.ones(len(space), dtype=np.bool_)
-        if mask & OFFLOAD_ACTIVATIONS:
-            wanted &= space.plans.recompute == NO_RECOMPUTE
+        wanted = offloads_allowed(model, replace(space.plans, offload=np.full(len(space), mask)))
         covered = np.zeros(len(space), dtype=np.bool_)
         for smaller, ok in enough.items():
             if smaller & mask == smaller:

@@ -18,7 +18,7 @@ from planner.search.limits import Limits
 from planner.search.mesh_memory import NOTHING_FITS, least_recompute, skeleton_bytes
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
-from planner.search.skeleton_bounds import skeleton_corners
+from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import SKELETON, Skeletons, cross_skeletons
 
 TIME, ENERGY, MEMORY = range(3)
@@ -109,16 +109,18 @@ def _corners(
     if len(skeletons) == 0:
         return np.empty((0, len(clocks), len(objectives)))
     orders = options.orders(model.framework)
-    if MEMORY not in objectives:
-        corners = skeleton_corners(model, skeletons, least, clocks, orders)
-        return corners[:, :, list(objectives)]
+    bounds = None
+    if objectives != (MEMORY,):
+        bounds = SkeletonBounds.build(model, skeletons, orders, deadline)
+    if bounds is not None and MEMORY not in objectives:
+        return bounds.corners(least, clocks, deadline)[:, :, list(objectives)]
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
         corners = np.zeros((len(skeletons), len(clocks), 3))
-        if objectives != (MEMORY,):
+        if bounds is not None:
             same = np.full(len(skeletons.meshes), recompute)
-            corners[:, :, :MEMORY] = skeleton_corners(model, skeletons, same, clocks, orders)
+            corners[:, :, :MEMORY] = bounds.corners(same, clocks, deadline)
         held = skeleton_bytes(model, skeletons, recompute, offload=options.offload)
         corners[:, :, MEMORY] = held[:, None]
         corners[least[skeletons.mesh_id] > recompute] = np.inf

@@ -25,3 +25,6 @@ class Deadline:
         """Raises `OutOfTime` once the moment is over."""
         if self.passed:
             raise OutOfTime
+
+
+NEVER = Deadline()

@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
-from planner.plan import SPLITS, BoolArray, IntArray
+from planner.plan import BY_COST, EVEN_COUNTED, FRONT_COUNTED, SPLITS, BoolArray, IntArray
 from planner.rules import divisors
 from planner.search.options import SpaceOptions
 
@@ -136,6 +136,15 @@ def divides_layers(model: CostModel, pp: IntArray, split: int) -> BoolArray:
 def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
     """Whether a rule of `planner.plan.SPLITS` divides the layers into pp x interleave chunks."""
     return stage_layers(model.job.model, pp, interleave, split) is not None
+
+
+def equal_chunks(model: CostModel, chunks: int, split: int) -> bool:
+    """Whether a rule of `planner.plan.SPLITS` gives every chunk as much, as it counts.
+
+    Rules that count embedding and head as a layer each leave out one layer where these are.
+    """
+    counted = split in (EVEN_COUNTED, FRONT_COUNTED)
+    return split != BY_COST and (model.job.model.layers + 2 * counted) % chunks == 0
 
 
 def interleaves(model: CostModel, pp: int) -> list[int]:

@@ -176,10 +176,16 @@ def more_memory(search: Search, chips: int) -> Iterator[str]:
 
 
 def more_chips(search: Search, chips: int) -> Iterator[str]:
-    """The fewest chips above those asked for on which a plan is possible."""
+    """The fewest chips above those asked for on which a plan is possible.
+
+    Where too many counts would have to be searched for that, the first that doubling reaches.
+    """
     cluster = search.model.cluster
     counts = cluster.chip_counts(min(cluster.max_chips, _FARTHEST * chips))
     count = first_possible(search, [n for n in counts if n > chips])
+    if count is None:
+        doubled = {chips << power for power in range(1, _FARTHEST.bit_length())}
+        count = first_possible(search, [n for n in counts if n in doubled])
     if count is not None:
         yield f"--chips {count} (more chips)"
 

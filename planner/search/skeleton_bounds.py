@@ -17,6 +17,8 @@ bubble. All of these are relaxations, so no plan on the mesh is faster or cheape
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from planner.cost.context import CostModel
@@ -30,6 +32,7 @@ from planner.distinct import distinct
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
+from planner.search.deadline import NEVER, Deadline
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Skeletons
 from planner.search.tables import LAYER_GROUPS, ideal_networks
@@ -42,41 +45,92 @@ def skeleton_corners(
     clocks: FloatArray,
     orders: tuple[tuple[str, ...], ...] = ORDERS,
 ) -> FloatArray:
-    """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
+    """(n, k, 2) lower bounds of `SkeletonBounds`, for a single recomputation per mesh."""
+    return SkeletonBounds.build(model, skeletons, orders).corners(recompute, clocks)
 
-    Args:
-        model: Job, cluster, assumptions.
-        skeletons: n skeletons.
-        recompute: The least recomputation that any plan on each of their meshes must use.
-        clocks: (k,) relative clocks.
-        orders: Orders of the axes that plans may have, innermost first.
+
+@dataclass(frozen=True, slots=True)
+class SkeletonBounds:
+    """What the bounds of some skeletons share, whatever is recomputed.
+
+    Attributes:
+        model, skeletons: As given.
+        networks: Group name to (meshes,) least costs over the placements.
+        fixed: (meshes,) exposed seconds once per step.
+        standing: (meshes,) standing power per chip.
     """
-    columns = {**skeletons.meshes.columns, "recompute": recompute}
-    ideal = ideal_networks(model, skeletons.meshes.columns, orders, LAYER_GROUPS)
-    sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
-    first, which = distinct([*sizes, *(net.columns for net in ideal.values())])
-    keys = {name: column[first] for name, column in columns.items()}
-    nets = {name: net.take(first[:, None]) for name, net in ideal.items()}
-    fixed = _least_reduction_s(model, columns) + model.assumptions.step_s
-    counts, inverse = np.unique(columns["chips"], return_inverse=True)
-    standing = np.array([standing_w(model, int(count)) for count in counts])[inverse.ravel()]
-    corners = np.empty((len(skeletons), len(clocks), 2))
-    for micro_batch in np.unique(skeletons.columns["micro_batch"]):
-        rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
-        mesh = skeletons.mesh_id[rows]
-        seconds, kernels = _least_seconds(model, keys, nets, int(micro_batch), clocks)
-        at = {name: column[mesh, None] for name, column in columns.items()}
-        corners[rows] = _corners(
+
+    model: CostModel
+    skeletons: Skeletons
+    networks: dict[str, GroupCosts]
+    fixed: FloatArray
+    standing: FloatArray
+
+    @staticmethod
+    def build(
+        model: CostModel,
+        skeletons: Skeletons,
+        orders: tuple[tuple[str, ...], ...],
+        deadline: Deadline = NEVER,
+    ) -> SkeletonBounds:
+        """The bounds of some skeletons.
+
+        Args:
+            model: Job, cluster, assumptions.
+            skeletons: n skeletons.
+            orders: Orders of the axes that plans may have, innermost first.
+            deadline: When to give up.
+
+        Raises:
+            OutOfTime: The deadline passed.
+        """
+        columns = skeletons.meshes.columns
+        counts, which = np.unique(columns["chips"], return_inverse=True)
+        standing = np.array([standing_w(model, int(count)) for count in counts])
+        return SkeletonBounds(
             model,
-            at,
-            {name: column[rows, None] for name, column in skeletons.columns.items()},
-            seconds[which[mesh]],
-            kernels[which[mesh]],
-            fixed[mesh, None],
-            standing[mesh, None],
-            clocks,
+            skeletons,
+            ideal_networks(model, columns, orders, LAYER_GROUPS, deadline),
+            _least_reduction_s(model, columns) + model.assumptions.step_s,
+            standing[which.ravel()],
         )
-    return corners
+
+    def corners(
+        self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
+    ) -> FloatArray:
+        """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
+
+        Args:
+            recompute: (meshes,) the least recomputation that plans on each mesh must use.
+            clocks: (k,) relative clocks.
+            deadline: When to give up.
+
+        Raises:
+            OutOfTime: The deadline passed.
+        """
+        skeletons = self.skeletons
+        columns = {**skeletons.meshes.columns, "recompute": recompute}
+        sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
+        first, which = distinct([*sizes, *(net.columns for net in self.networks.values())])
+        keys = {name: column[first] for name, column in columns.items()}
+        nets = {name: net.take(first[:, None]) for name, net in self.networks.items()}
+        corners = np.empty((len(skeletons), len(clocks), 2))
+        for micro_batch in np.unique(skeletons.columns["micro_batch"]):
+            deadline.check()
+            rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
+            mesh = skeletons.mesh_id[rows]
+            seconds, kernels = _least_seconds(self.model, keys, nets, int(micro_batch), clocks)
+            corners[rows] = _corners(
+                self.model,
+                {name: column[mesh, None] for name, column in columns.items()},
+                {name: column[rows, None] for name, column in skeletons.columns.items()},
+                seconds[which[mesh]],
+                kernels[which[mesh]],
+                self.fixed[mesh, None],
+                self.standing[mesh, None],
+                clocks,
+            )
+        return corners
 
 
 def _corners(

@@ -9,8 +9,8 @@ Choices that are provably the same plan are enumerated once: sharding that shard
 selective recomputation that drops nothing, a context-parallel mode without context parallelism.
 
 A framework that deals out layers evenly or not does so unevenly only where no even split gives
-that many stages, and then with the fewest chunks per stage for each length of the longest chunk:
-more chunks that are no shorter would only send more.
+that many stages. Interleaved plans have equal chunks (where the rule counts embedding and head as
+layers: with them): for others the step time is an estimate only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import applicable, divisors, heads_exchange
-from planner.search.meshes import Meshes, fits_layers, interleaves
+from planner.search.meshes import Meshes, equal_chunks, fits_layers, interleaves
 from planner.search.options import MESH_AXES, SpaceOptions
 
 SKELETON = ("micro_batch", "schedule", "interleave", "split")
@@ -144,7 +144,7 @@ def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions)
     cp = rows.columns["cp"]
     swaps = (cp > 1) & heads_exchange(model, rows.columns["tp"], cp)
     rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
-    rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model)})
+    rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model, options)})
     tally = {"considered": len(rows)}
     if fixed := rows.keep(_asked_choices(rows, options)):
         tally["fixed"] = fixed
@@ -232,12 +232,16 @@ class _Rows:
         )
 
 
-def _recomputes(model: CostModel) -> list[int]:
-    """Recomputations that differ: selective drops nothing where no scores are stored."""
+def _recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
+    """Recomputations that differ: selective drops nothing where no scores are stored.
+
+    It is then left out, unless it is asked for and none is not.
+    """
     drops_nothing = (
         model.assumptions.fused_attention and model.framework.selective == "core-attention"
     )
-    return [NO_RECOMPUTE, FULL] if drops_nothing else [NO_RECOMPUTE, SELECTIVE, FULL]
+    same = drops_nothing and bool(options.allows("recompute", np.array([NO_RECOMPUTE]))[0])
+    return [NO_RECOMPUTE, FULL] if same else [NO_RECOMPUTE, SELECTIVE, FULL]
 
 
 def _asked_choices(rows: _Rows, options: SpaceOptions) -> BoolArray:
@@ -304,10 +308,4 @@ def _interleaved_splits(model: CostModel, pp: int, options: SpaceOptions) -> lis
     if pp == 1 or any(fits_layers(model, pp, 1, s) for s in even):
         splits = even or splits
     pairs = [(v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)]
-    if not even or "interleave" in options.fixed:
-        return pairs
-    longest: dict[int, tuple[int, int]] = {}
-    for v, s in pairs:
-        if s not in even:
-            longest.setdefault(-(-model.job.model.layers // (pp * v)), (v, s))
-    return [pair for pair in pairs if pair[1] in even or pair in longest.values()]
+    return [(v, s) for v, s in pairs if v == 1 or equal_chunks(model, pp * v, s)]

@@ -29,6 +29,7 @@ from planner.network.fabric import Fabric
 from planner.network.groups import Segment
 from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
 from planner.plan import AXES, ORDERS, FloatArray, IntArray
+from planner.search.deadline import NEVER, Deadline
 
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
@@ -138,12 +139,17 @@ def ideal_networks(
     meshes: dict[str, IntArray],
     orders: tuple[tuple[str, ...], ...],
     names: tuple[str, ...],
+    deadline: Deadline = NEVER,
 ) -> dict[str, GroupCosts]:
     """For some groups of every mesh, (m,) costs of which each is the least over the placements.
 
     Args:
         model, meshes, orders: As for `build_placements`.
         names: Of `GROUPS`.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
     mesh, order = _distinct_orders(meshes, orders)
     groups = _groups(meshes, mesh, order)
@@ -151,6 +157,7 @@ def ideal_networks(
     start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in names:
+        deadline.check()
         classes, costs = _classes(fabrics, which[mesh], groups[name])
         at, costs = _with_ideal(costs, classes, start)
         ideal[name] = costs.take(at)

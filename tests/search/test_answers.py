@@ -14,7 +14,7 @@ from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.diagnose import diagnose
-from planner.plan import RECOMPUTES, PlanTable
+from planner.plan import ORDERS, RECOMPUTES, PlanTable
 from planner.results import PASSED
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found, Search, least_memory
@@ -30,6 +30,7 @@ from planner.search.remedies import (
     more_chips,
     rounded_up,
 )
+from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import SKELETON, cross_choices, cross_skeletons
 from solvers.solution import Status
 
@@ -60,6 +61,29 @@ def test_a_diagnosis_without_time_does_not_guess() -> None:
     assert hurried.constraint == "memory or divisibility"
     assert "time limit" in hurried.explanation
     assert not hurried.remedies
+
+
+def test_a_passed_deadline_ends_the_bounds_of_one_chip_count() -> None:
+    model, options = small_model(), SpaceOptions()
+    skeletons = cross_skeletons(model, enumerate_meshes(model, (8,), options), options)
+    past = Deadline(time.perf_counter() - 1)
+    with pytest.raises(OutOfTime):
+        SkeletonBounds.build(model, skeletons, ORDERS, past)
+    bounds = SkeletonBounds.build(model, skeletons, ORDERS)
+    least = np.zeros(len(skeletons.meshes), dtype=np.int64)
+    with pytest.raises(OutOfTime):
+        bounds.corners(least, np.ones(1), past)
+
+
+def test_more_chips_are_found_by_doubling_where_the_next_ones_do_not_help(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = cost_model(dense_model(8, 4096, 32, 32, 16384), "dgx-h100-ndr", global_batch=64)
+    search = Search(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=1.5e9))
+    assert [chips_of(text) for text in more_chips(search, 8)] == [48]
+    for name, number in (("_COUNTS_AT_FIRST", 1), ("_MOST_COUNTS", 3)):  # 16, 24 and 32 chips
+        monkeypatch.setattr(f"planner.search.remedies.{name}", number)
+    assert [chips_of(text) for text in more_chips(search, 8)] == [64]
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -10,6 +10,7 @@ from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.plan import ORDERS, PlanTable
+from planner.rules import applicable
 from planner.search.candidates import Candidates
 from planner.search.engine import Found, Search
 from planner.search.limits import Limits, usable_bytes
@@ -45,7 +46,8 @@ def everything(
     for table in tables:
         held = memory_table(model, table)
         fits, _ = limits.memory(model, held)
-        fits &= ~((table.offload & 4 > 0) & (table.recompute > 0))
+        for rule in applicable(model.framework.name):
+            fits &= rule.holds(model, table)
         at = np.flatnonzero(fits)
         if len(at) == 0:
             continue

@@ -8,7 +8,16 @@ from support.jobs import cost_model
 
 from models_db import load_model
 from planner.diagnose import diagnose
-from planner.plan import EVEN, EVEN_COUNTED, FRONT, Plan, PlanTable
+from planner.plan import (
+    EVEN,
+    EVEN_COUNTED,
+    FRONT,
+    FRONT_COUNTED,
+    NO_RECOMPUTE,
+    SELECTIVE,
+    Plan,
+    PlanTable,
+)
 from planner.rules import violations
 from planner.search.engine import Search
 from planner.search.limits import Limits, usable_bytes
@@ -33,18 +42,17 @@ def pipelines(found: Skeletons, split: int) -> set[tuple[int, int]]:
 
 
 def test_a_prime_number_of_layers_is_dealt_out_unevenly() -> None:
-    """61 layers: the fewest chunks per stage for each length of the longest chunk."""
+    """61 layers: no two chunks per stage of any pipeline are equal, so none is interleaved."""
     found = skeletons("deepseek-v3")
     assert pipelines(found, EVEN) == pipelines(found, EVEN_COUNTED) == set()
-    # 61 over 8, 16, 24 and 32 chunks: at most 8, 4, 3 and 2 layers; 40, 48 and 56 are 2 again
-    assert {v for pp, v in pipelines(found, FRONT) if pp == 8} == {1, 2, 3, 4}
+    assert {v for pp, v in pipelines(found, FRONT) if pp == 8} == {1}
 
 
 def test_even_splits_are_not_repeated_unevenly() -> None:
     """40 layers: uneven only where pp divides neither them nor those with both ends."""
     found = skeletons("llama2-13b")
     assert {pp for pp, _ in pipelines(found, EVEN)} == {2, 4, 8}
-    assert pipelines(found, FRONT) == {(16, 1), (16, 2), (32, 1)}
+    assert pipelines(found, FRONT) == {(16, 1), (32, 1)}
 
 
 def test_a_split_that_is_asked_for_is_searched() -> None:
@@ -53,7 +61,18 @@ def test_a_split_that_is_asked_for_is_searched() -> None:
     assert pipelines(found, EVEN) == set()
     assert {pp for pp, _ in pipelines(found, FRONT)} == {2, 4, 8, 16, 32}
     chunks = SpaceOptions(fixed={"interleave": frozenset({5})})
-    assert (8, 5) in pipelines(skeletons("deepseek-v3", chunks), FRONT)
+    assert pipelines(skeletons("llama2-13b", chunks), EVEN) == {(2, 5), (4, 5), (8, 5)}
+    assert len(skeletons("deepseek-v3", chunks)) == 0
+
+
+def test_interleaved_chunks_are_equal_as_the_rule_counts() -> None:
+    """torchtitan counts both ends: 30 layers make 16 chunks of 2, 28 do not."""
+    for layers, offered in ((30, {(8, 1), (8, 2), (8, 4)}), (28, {(8, 1)})):
+        config = replace(load_model("gpt3-1.3b"), layers=layers)
+        model = cost_model(config, "dgx-h100-ndr", global_batch=64, framework="torchtitan")
+        pp = SpaceOptions(fixed={"pp": frozenset({8})})
+        found = cross_skeletons(model, enumerate_meshes(model, (8,), pp), pp)
+        assert pipelines(found, FRONT_COUNTED) == offered
 
 
 @pytest.mark.parametrize("name", ["llama2-13b", "mixtral-8x7b"])
@@ -78,8 +97,39 @@ def test_sharding_rules_are_one_sentence() -> None:
     model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64)
     alone = violations(model, PlanTable.from_plans([Plan(tp=4)]))
     assert alone == ["zero1 has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"]
+    one = violations(model, PlanTable.from_plans([Plan(dp=8, sharding="zero3")]))
+    assert one == [
+        "zero3 shards over fsdp x cp, which is 1; the dp 8 ranks are replicas: use fsdp 8 with "
+        "dp 1 to shard over them, or ddp"
+    ]
     wrong = violations(model, PlanTable.from_plans([Plan(fsdp=4, dp=2)]))
     assert wrong == ["fsdp 4 shards weights and zero1 does not: use zero3, or dp 8 with fsdp 1"]
+
+
+@pytest.mark.parametrize("moved", ["weights", "activations", "optimizer"])
+def test_megatron_offloads_weights_and_activations_without_pipelines(moved: str) -> None:
+    model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64)
+    plan = Plan(pp=4, dp=2, offload=(moved,))
+    lines = violations(model, PlanTable.from_plans([plan, replace(plan, pp=1)]))
+    words = f"megatron moves {moved} to the host without a pipeline only, not with pp 4"
+    assert lines == ([] if moved == "optimizer" else [words])
+    options = SpaceOptions(offload=True)
+    found = Search(model=model, options=options, limits=Limits(memory_bytes=20e9)).run((16,))
+    assert any(plan.offload for plan in map(found.plans.plan, range(len(found.plans))))
+    assert not violations(model, found.plans)
+
+
+def test_selective_recomputation_that_drops_nothing_can_be_asked_for() -> None:
+    """With fused attention it is the same as none; it is searched where none is not."""
+    model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64)
+
+    def best(recompute: int) -> float:
+        options = SpaceOptions(fixed={"recompute": frozenset({recompute})})
+        found = Search(model=model, options=options, limits=Limits()).run((16,))
+        assert found.plans.recompute[0] == recompute
+        return float(found.points[0, 0])
+
+    assert best(SELECTIVE) == best(NO_RECOMPUTE)
 
 
 def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None = None) -> str:
