@@ -54,13 +54,12 @@ def _take(axis: int, left: list[int]) -> bool:
 def split(rules: TorusRules, chips: int) -> tuple[Shape, int] | None:
     """Shape and number of the fewest equal slices that hold `chips` chips, or None.
 
-    Several slices are used only for jobs larger than the whole pod.
+    Several slices are used only for jobs larger than the largest slice that can be scheduled.
     """
     shapes = slice_shapes(rules)
     if chips in shapes:
         return shapes[chips], 1
-    pod = math.prod(rules.pod)
-    if chips <= pod:
+    if chips <= _largest_slice(rules):
         return None
     for count in range(2, rules.max_slices + 1):
         size, rest = divmod(chips, count)
@@ -74,14 +73,18 @@ def split(rules: TorusRules, chips: int) -> tuple[Shape, int] | None:
 def torus_counts(rules: TorusRules, limit: int) -> set[int]:
     """Every chip count up to `limit` for which `split` finds slices."""
     sizes = [size for size in slice_shapes(rules) if size <= limit]
-    pod = math.prod(rules.pod)
     counts = set(sizes)
     for size in sizes:
         if size >= rules.smallest_multislice_chips:
-            first = max(2, pod // size + 1)
+            first = max(2, _largest_slice(rules) // size + 1)
             last = min(limit // size, rules.max_slices)
             counts.update(size * count for count in range(first, last + 1))
     return counts
+
+
+def _largest_slice(rules: TorusRules) -> int:
+    """Chips of the largest slice that can be scheduled."""
+    return min(math.prod(rules.pod), rules.largest_slice_chips)
 
 
 def torus_losses(shape: Shape, wrap: tuple[bool, ...], rules: TorusRules) -> list[str]:

@@ -40,6 +40,13 @@ def test_v5p_whole_pod_is_above_the_largest_schedulable_slice() -> None:
     assert scale("tpu-v5p", 6144).losses == ()
 
 
+def test_v5p_between_the_largest_slice_and_the_pod() -> None:
+    """One slice of the pod where there is one with that many chips, else several."""
+    assert scale("tpu-v5p", 7680).slices == 1
+    assert scale("tpu-v5p", 8192).slices == 2
+    assert {7680, 8192} <= set(load_cluster("tpu-v5p").chip_counts(8960))
+
+
 def test_v5p_beyond_a_pod_uses_the_fewest_slices() -> None:
     allocation = scale("tpu-v5p", 12288)
     ici, dcn = allocation.levels
