@@ -242,8 +242,9 @@ def _front_of_csv(path: Path) -> dict[str, Any]:
     Raises:
         InputError: The file is no front.
     """
+    text = read_text(path)
     try:
-        front = csv_records(read_text(path), _LISTS)
+        front = csv_records(text, _LISTS)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     if not front or not {"mesh", "placement", "job", "schema_version"} <= set(front[0]):

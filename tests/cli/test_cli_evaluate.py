@@ -437,6 +437,8 @@ def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
     table = tmp_path / "front.csv"
     rows = len(solve(*SMALL, "--pareto", table)["front"])
     whole = table.read_text(encoding="utf-8")
+    (line,) = refused("evaluate", tmp_path / "absent.csv", "--row", 1)
+    assert line.startswith(f"{tmp_path / 'absent.csv'}: cannot be read (no such file")
     lines = refused("evaluate", table, "--row", rows + 1)
     assert lines == [
         f"row: {table} holds plans 1 to {rows}, choose one; {rows + 1} is not one of them"
