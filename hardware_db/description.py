@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hardware_db.cluster import Cluster
-from hardware_db.errors import HardwareError, nearest
 from hardware_db.loading import (
     Name,
     list_calibrations,
@@ -17,6 +16,7 @@ from hardware_db.loading import (
     load_chip,
     load_cluster,
     load_reference,
+    unknown_name,
 )
 from hardware_db.quantity import Quantity, Source, Value
 
@@ -63,7 +63,7 @@ def describe(name: Name) -> tuple[Row, ...]:
         table = load_reference(name)
         return _rows(table.quantities, table.sources, "")
     if isinstance(name, str) and name not in known and "/" not in name and "." not in name:
-        raise HardwareError(f"hardware: unknown name {name!r}{nearest(name, known)}")
+        raise unknown_name(name, (*list_calibrations(), *list_references()))
     return _cluster_rows(load_cluster(name))
 
 

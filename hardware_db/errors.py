@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _MOST = 4
+_LONGEST = 100
 
 
 class HardwareError(Exception):
@@ -30,19 +31,35 @@ class HardwareError(Exception):
         return type(self), (self.problems,)
 
 
-def nearest(name: object, allowed: Iterable[str]) -> str:
+def nearest(name: object, allowed: Iterable[str], others: Iterable[str] = ()) -> str:
     """A hint such as `; did you mean 'h100'?`, or the empty string if nothing is close.
 
     Names that hold what was typed come first, whole words of them before parts, short before long;
-    only where there are none, the one that is spelled most like it. Case does not matter.
+    where there are none, the one that is spelled most like it; else those that hold the word
+    spelled most like it. Case does not matter.
+
+    Args:
+        name: What was typed.
+        allowed: The valid names.
+        others: Valid names that are less likely meant.
     """
+    typed, first = str(name).lower(), sorted(set(allowed))
+    last = sorted({*others} - {*first})
+    names = first + last
+    found = _holding(typed, first) + _holding(typed, last) or _spelled_like(typed, names, 0.5)
+    if not found:
+        words = {word for name in names for word in re.findall("[a-z0-9]+", name)}
+        found = [
+            held for word in _spelled_like(typed, words, 0.75) for held in _holding(word, names)
+        ]
+    return f"; did you mean {' or '.join(map(repr, found[:_MOST]))}?" if found else ""
+
+
+def _spelled_like(typed: str, names: Iterable[str], cutoff: float) -> list[str]:
+    """The name most like what was typed, if it is at all."""
     import difflib  # noqa: PLC0415  (only needed when something is wrong)
 
-    typed, names = str(name).lower(), sorted(allowed)
-    found = _holding(typed, names)[:_MOST] or difflib.get_close_matches(
-        typed, names, n=1, cutoff=0.5
-    )
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return difflib.get_close_matches(typed[:_LONGEST], sorted(names), n=1, cutoff=cutoff)
 
 
 def _holding(typed: str, names: Iterable[str]) -> list[str]:

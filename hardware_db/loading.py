@@ -140,9 +140,15 @@ def _shipped_cluster(name: str) -> Cluster:
         return _cluster(read_record("clusters", name), f"clusters/{name}.yaml")
     if name in list_chips():
         return _with_chip(_shipped_chip(name))
-    names = sorted({*list_clusters(), *list_chips()})
-    hint = nearest(name, names) or f"; clusters: {', '.join(list_clusters())}"
-    raise HardwareError(f"hardware: unknown name {name!r}{hint}")
+    raise unknown_name(name)
+
+
+def unknown_name(name: str, others: tuple[str, ...] = ()) -> HardwareError:
+    """What is said about a name that no cluster and no chip has, nor one of `others`."""
+    hint = nearest(name, (*list_clusters(), *list_chips()), others) or (
+        f"; clusters: {', '.join(list_clusters())}; chips: {', '.join(list_chips())}"
+    )
+    return HardwareError(f"hardware: unknown name {name!r}{hint}")
 
 
 def _with_chip(chip: Chip) -> Cluster:

@@ -6,6 +6,7 @@ Imported only when a file is loaded, because pydantic takes longer to import tha
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,6 +106,17 @@ def one_of(*allowed: str) -> Checked:
     return Checked(check, {"enum": list(allowed)})
 
 
+def _starting(*allowed: str) -> Checked:
+    """Restricts a string to some beginnings; the error lists them."""
+
+    def check(value: str) -> str:
+        if not value.startswith(allowed):
+            raise fault(f"{_short(value)} does not start with {' or '.join(allowed)}")
+        return value
+
+    return Checked(check, {"pattern": f"^({'|'.join(map(re.escape, allowed))})"})
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 _NUMBER = {"type": "number"}
 _VECTOR = {"type": "array", "items": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}}
@@ -114,8 +126,12 @@ class SourceModel(Strict):
     """A public document: a title and where to find it."""
 
     title: Text = Field(description="Title of the document.")
-    url: Text | None = Field(default=None, description="Where it is.")
-    doi: Text | None = Field(default=None, description="Digital object identifier.")
+    url: Annotated[Text, _starting("http://", "https://")] | None = Field(
+        default=None, description="Where it is."
+    )
+    doi: Annotated[Text, _starting("10.")] | None = Field(
+        default=None, description="Digital object identifier."
+    )
     arxiv: Text | None = Field(default=None, description="arXiv number.")
     document: Text | None = Field(default=None, description="Document number of the publisher.")
     accessed: Text | None = Field(default=None, description="When it was read, as YYYY-MM-DD.")

@@ -73,7 +73,7 @@ class Count(_Number):
 class LayerCount(Count):
     """A number of layers; per-layer tables are made of it, hence the bound."""
 
-    value: Annotated[int, Field(ge=1, le=100_000)] = Field(description="The number.")
+    value: Annotated[int, Field(ge=1, le=10_000)] = Field(description="The number.")
 
 
 class CountOrZero(_Number):

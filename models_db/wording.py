@@ -66,7 +66,7 @@ def _sentence(item: Any, steps: Sequence[int | str]) -> str:
     elif kind == "greater_than_equal":
         text = f"{_shown(value)} is out of range; must be at least {context['ge']}"
     elif kind == "less_than_equal":
-        text = f"{_shown(value)} is out of range; must be at most {context['le']}"
+        text = f"{_shown(value)} is out of range; must be at most {context['le']:,}"
     elif kind == "string_pattern_mismatch":
         form = _FORMS.get(context["pattern"], context["pattern"])
         text = f"{_shown(value)} does not have the right form: {form}"

@@ -18,6 +18,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.frameworks import default_framework
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.planfile import job_of, read_plan_file
@@ -39,6 +40,7 @@ from planner.version import SCHEMA_VERSION, __version__
 from solvers.solution import Status
 
 _DAY_S = 86400.0
+_GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
 
 
 def solve(
@@ -68,12 +70,14 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
     """
     if isinstance(source, Plan):
         return evaluate_plan(resolve(request_from(fields)), source)
-    request, plan, origin = read_plan_file(Path(source), fields)
-    return evaluate_plan(resolve(request, origin), plan)
+    request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    return evaluate_plan(resolve(request, origin), plan, assumed)
 
 
-def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
-    """What a plan costs for a resolved job.
+def evaluate_plan(
+    resolved: Resolved, plan: Plan, assumed: tuple[tuple[str, str, str], ...] = ()
+) -> EvaluateResult:
+    """What a plan costs for a resolved job; `assumed`: what the source of the plan left out.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
@@ -89,6 +93,7 @@ def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
     fits, _ = limits.memory(model, costs.memory)
     warnings = violations(model, table)
     warnings += _memory_warnings(model, result, limits) + _sharding_warnings(plan)
+    warnings += _framework_warnings(model)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -96,10 +101,23 @@ def evaluate_plan(resolved: Resolved, plan: Plan) -> EvaluateResult:
         warnings=tuple(warnings),
         run=_training_run(resolved.request, result),
         losses=allocation.losses,
-        defaults=resolved.defaults,
-        job=job_fields(resolved),
+        defaults=resolved.defaults + assumed,
+        job={**job_fields(resolved), "chips": plan.chips},
         versions=versions(),
     )
+
+
+def _framework_warnings(model: CostModel) -> list[str]:
+    """A framework whose constants were fitted on other chips than these."""
+    framework, chip = model.job.framework, model.chip
+    usual = default_framework(chip.vendor)
+    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
+    if framework == usual or not elsewhere:
+        return []
+    return [
+        f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
+        f"{usual.name}; its constants were fitted on other chips"
+    ]
 
 
 def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:

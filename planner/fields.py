@@ -52,12 +52,20 @@ def plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _reads(parse: Callable[[str, str], float], what: str) -> BeforeValidator:
+def plain_whole(value: Any) -> Any:
+    """As `plain`; a floating-point number that is whole, such as 1e9, is the whole number."""
+    number = plain(value)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _reads(
+    parse: Callable[[str, str], float], what: str, of_number: Callable[[Any], Any] = plain
+) -> BeforeValidator:
     """Accepts text with a unit where a number is meant."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
-            return plain(value)
+            return of_number(value)
         try:
             return parse(value, what)
         except InputError as error:
@@ -86,7 +94,7 @@ _Positive = Field(gt=0, le=_LARGEST, allow_inf_nan=False)
 Whole = Annotated[
     int,
     Field(ge=1, le=_LARGEST_COUNT),
-    _reads(parse_whole, "number"),
+    _reads(parse_whole, "number", plain_whole),
     _schema("count", _WHOLE),
 ]
 Count = Annotated[
@@ -132,6 +140,7 @@ class _Words:
 
     names: tuple[str, ...]
     several: bool
+    text: int = 0  # the field takes text too: at least so many words with commas between them
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -142,7 +151,12 @@ class _Words:
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         word = {"type": "string", "enum": list(self.names)}
-        return {"type": "array", "items": word} if self.several else word
+        if not self.several:
+            return word
+        one = rf"\s*({'|'.join(self.names)})\s*"
+        several = {"type": "array", "items": word}
+        with_commas = {"type": "string", "pattern": f"^{one}(,{one}){{{self.text - 1},}}$"}
+        return {"anyOf": [several, with_commas]} if self.text else several
 
     def _checked(self, value: Any) -> Any:
         wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
@@ -158,6 +172,6 @@ def choice(names: Iterable[str]) -> Any:
     return _Words(tuple(names), several=False)
 
 
-def choices(names: Iterable[str]) -> Any:
-    """A list whose entries are among some words."""
-    return _Words(tuple(names), several=True)
+def choices(names: Iterable[str], *, text: int = 0) -> Any:
+    """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
+    return _Words(tuple(names), several=True, text=text)

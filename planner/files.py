@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ _LONGEST = 200
 _BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
 # What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
 _BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_END = "..."  # the mark that ends a YAML document
+_WHOLE = "# whole only if its last line is three dots"
+_EXPONENT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -152,7 +157,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml  # noqa: PLC0415  (not needed when all comes from flags)
 
     name = _name(path)
-    text = _text(path)
+    text = read_text(path)
+    if _cut_off(text):
+        raise InputError(f"{name}: is cut off: the line of three dots that ends it is missing")
     try:
         _check_structure(text)
         data = yaml.load(text, Loader=_unique_key_loader())
@@ -168,8 +175,26 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return data
 
 
-def _text(path: Path) -> str:
-    """The content of a text file, a pipe or standard input."""
+def with_end(comments: str, yaml_text: str) -> str:
+    """A YAML file whose last line is a mark, and a comment that says so; see `_cut_off`."""
+    return f"{comments}{_WHOLE}\n{yaml_text}{_END}\n"
+
+
+def _cut_off(text: str) -> bool:
+    """Whether a file that `with_end` wrote has lost its end; other files have no such mark."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    head = takewhile(lambda line: not line.strip() or line.startswith("#"), lines)
+    if _WHOLE not in (line.rstrip() for line in head):
+        return False
+    return next(line.strip() for line in reversed(lines) if line.strip()) != _END
+
+
+def read_text(path: Path) -> str:
+    """The content of a text file, a pipe or standard input.
+
+    Raises:
+        InputError: The file is missing, too large or not text.
+    """
     name = _name(path)
     try:
         with path.open("rb") as file:
@@ -227,13 +252,16 @@ def _base_loader() -> Any:
 
 
 def _unique_key_loader() -> Any:
-    """A safe loader that refuses keys that appear twice or are no single word."""
+    """A safe loader that refuses keys that appear twice or are no single word.
+
+    Unlike YAML 1.1 it reads `3e-6`, an exponent without a dot, as a number.
+    """
     import yaml  # noqa: PLC0415
 
     base: Any = _base_loader()
 
     class Loader(base):  # type: ignore[misc]
-        """Safe loader with unique keys."""
+        """Safe loader with unique keys and numbers such as 3e-6."""
 
     def mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
         seen = set()
@@ -247,4 +275,5 @@ def _unique_key_loader() -> Any:
         return result
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
     return Loader

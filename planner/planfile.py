@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from planner.errors import InputError
 from planner.fields import Share as Clock
-from planner.fields import choices, refusal
-from planner.files import read_yaml
+from planner.fields import choices, plain_whole, refusal
+from planner.files import read_text, read_yaml, with_end
+from planner.flat import csv_records
 from planner.messages import Origin, mistakes, one_line, shown
 from planner.plan import (
     AXES,
@@ -36,11 +37,13 @@ from planner.records import located, portable
 from planner.request import Request, Resolved, unknown_names
 from planner.version import SCHEMA_VERSION
 
-Size = Annotated[int, Field(ge=1, le=2**31)]
-
+Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
 _FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
+# Fields without a default that change what a plan is said to cost.
+_KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
+_LISTS = ("offload", "placement.order")  # columns of a front in CSV
 
 
 def _once(axes: list[str]) -> list[str]:
@@ -69,7 +72,7 @@ class MeshModel(_Strict):
 class StageModel(_Strict):
     """One stage of an explicit layout; what is left out is the plan's."""
 
-    layers: Annotated[int, Field(ge=0, le=2**20)] = Field(
+    layers: Annotated[int, Field(ge=0, le=2**20), BeforeValidator(plain_whole)] = Field(
         description="Transformer layers; the embedding is on the first stage, the head on the last."
     )
     recompute: Literal[RECOMPUTES] | None = Field(  # type: ignore[valid-type]
@@ -130,17 +133,33 @@ class PlanFile(_Strict):
     plan: PlanModel = Field(description="How it is split over the chips.")
 
 
+class PlanRead(NamedTuple):
+    """What a plan file says.
+
+    Attributes:
+        request: The job.
+        plan: The plan.
+        origin: Where the fields of the job come from.
+        assumed: Fields of the plan that the file leaves out: (name, value, reason).
+    """
+
+    request: Request
+    plan: Plan
+    origin: Origin
+    assumed: tuple[tuple[str, str, str], ...]
+
+
 def read_plan_file(
     path: Path,
     changes: Mapping[str, Any] | None = None,
     *,
     flags: bool = False,
     row: int | None = None,
-) -> tuple[Request, Plan, Origin]:
-    """The job and the plan in a file, and where the fields of the job come from.
+) -> PlanRead:
+    """The job and the plan in a file.
 
     Args:
-        path: A plan file, or a front as `solve --pareto front.json` writes it.
+        path: A plan file, or a front as `solve --pareto` writes it to front.json or front.csv.
         changes: Fields of the job that replace those of the file; what followed from a replaced
             field goes with it.
         flags: Whether the changes are flags of the command line.
@@ -149,7 +168,10 @@ def read_plan_file(
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
-    data = _chosen(read_yaml(path), path, row)
+    content = _front_of_csv(path) if path.suffix.lower() == ".csv" else read_yaml(path)
+    if "model" in content and "plan" not in content:
+        raise InputError(f"{path}: is a job file, not a plan: planner solve takes it")
+    data = _chosen(content, path, row)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
@@ -171,7 +193,63 @@ def read_plan_file(
             f"{origin.label(['chips'])}: {file.job.chips:,} contradicts the mesh of the plan, "
             f"which uses {plan.chips:,}"
         )
-    return file.job, plan, origin
+    return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
+
+
+def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
+    """What a file leaves out of its plan, with the value taken; axes left out are 1."""
+    taken = plan_fields(plan)
+    reasons = {"sequence_parallel": "on where tp > 1"}
+    return tuple(
+        (
+            f"plan.{name}",
+            _words(taken[name]),
+            reasons.get(name, "left out of the plan; its default"),
+        )
+        for name in PlanModel.model_fields
+        if name in taken and name not in {*given.model_fields_set, "mesh"}
+    )
+
+
+def _words(value: object) -> str:
+    """A value of a plan as its file shows it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "nothing"
+    return value if isinstance(value, str) else shown(value)
+
+
+def read_job_file(path: Path) -> dict[str, Any]:
+    """The fields of a job file.
+
+    Raises:
+        InputError: It cannot be read, or it is a plan or a front; then with the command for it.
+    """
+    front = f"{path}: is a front, not a job file: planner evaluate takes it, with --row"
+    if path.suffix.lower() == ".csv":
+        _front_of_csv(path)
+        raise InputError(front)
+    data = read_yaml(path)
+    if "plan_job" in data:
+        raise InputError(front)
+    if isinstance(data.get("plan"), dict):
+        raise InputError(f"{path}: is a plan, not a job file: planner evaluate takes it")
+    return located(data, path)
+
+
+def _front_of_csv(path: Path) -> dict[str, Any]:
+    """The plans of a front in a CSV file, as a front in JSON holds them.
+
+    Raises:
+        InputError: The file is no front.
+    """
+    text = read_text(path)
+    try:
+        front = csv_records(text, _LISTS)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if not front or not {"mesh", "placement", "job", "schema_version"} <= set(front[0]):
+        raise InputError(f"{path}: is neither YAML nor a front as solve --pareto writes it")
+    return {"front": front}
 
 
 def _chosen(data: dict[str, Any], path: Path, row: int | None) -> dict[str, Any]:
@@ -193,8 +271,9 @@ def _chosen(data: dict[str, Any], path: Path, row: int | None) -> dict[str, Any]
         raise InputError(f"{path}: front.{row - 1}: not a plan as solve writes it")
     plan = {name: value for name, value in point.items() if name in PlanModel.model_fields}
     plan["placement"] = point["placement"].get("order")
-    version = data.get("schema_version")
-    return {"schema_version": version, "job": data.get("plan_job"), "plan": plan}
+    version = point.get("schema_version", data.get("schema_version"))
+    job = point.get("job", data.get("plan_job"))
+    return {"schema_version": version, "job": job, "plan": plan}
 
 
 def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
@@ -293,7 +372,8 @@ def plan_text(
         "plan": plan_fields(plan),
     }
     head = "".join(f"# {one_line(line)}\n" for line in comments)
-    return head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    return with_end(head, text)
 
 
 def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
@@ -312,6 +392,6 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     }
     if not job.trains_all:
         fields["lora_rank"] = job.lora_rank
-    if request.max_memory is not None:
-        fields["max_memory"] = request.max_memory
+    given = {name: getattr(request, name) for name in _KEPT}
+    fields |= {name: value for name, value in given.items() if value is not None}
     return portable(fields, folder)

@@ -45,6 +45,7 @@ from planner.fields import (
     Whole,
     choice,
     choices,
+    plain_whole,
     refusal,
 )
 from planner.frameworks import ERAS, FRAMEWORKS
@@ -72,14 +73,34 @@ def _fixes(value: Any) -> Any:
         if not values or not all(isinstance(item, str | int | float) for item in values):
             problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
             continue
-        fixes[name] = tuple(item if isinstance(item, str) else shown(item) for item in values)
+        fixes[name] = tuple(map(_text, values))
+        problems += _fix_problems(name if isinstance(name, str) else shown(name), fixes[name])
+    if problems:
+        raise refusal("\n".join(dict.fromkeys(problems)))
+    return fixes
+
+
+def _text(value: str | float) -> str:
+    """A value of `fix` as a flag gives it."""
+    return value if isinstance(value, str) else shown(plain_whole(value))
+
+
+def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
+    """What is wrong with a field of `fix`, or with each of its values."""
+    problems = []
+    for text in texts:
         try:
-            fixed_values(name if isinstance(name, str) else shown(name), fixes[name])
+            fixed_values(name, (text,))
         except InputError as error:
             problems.append(str(error).removeprefix("fix: "))
-    if problems:
-        raise refusal("\n".join(problems))
-    return fixes
+    return problems
+
+
+def _words(value: Any) -> Any:
+    """`[fsdp, tp]` or `fsdp,tp` as a tuple; anything else as it is, for the validation."""
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(","))
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _front(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,11 +119,11 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_tuples(cls, values: Any) -> Any:
-        """Lists, as YAML and flags give them, as the tuples that strict validation wants."""
+        """Lists, and text with commas, as the tuples that strict validation wants."""
         if not isinstance(values, dict):
             return values
-        lists = {n: values[n] for n in ("front", "axes") if isinstance(values.get(n), list)}
-        return {**values, **{name: tuple(words) for name, words in lists.items()}}
+        given = {name: _words(values[name]) for name in ("front", "axes") if name in values}
+        return {**values, **given}
 
     model: NameOrPath = Field(description="Model of the database, or path of a YAML file.")
     hardware: NameOrPath = Field(
@@ -143,12 +164,14 @@ class Request(BaseModel):
         description="What the best plan minimizes: step time, energy per step, their product "
         "(edp), or memory per chip.",
     )
-    front: Annotated[tuple[str, ...], choices(FRONT_OBJECTIVES), AfterValidator(_front)] = Field(
-        default=("time", "energy"),
-        description="Objectives of the Pareto front: time, energy, and memory if wanted.",
+    front: Annotated[tuple[str, ...], choices(FRONT_OBJECTIVES, text=2), AfterValidator(_front)] = (
+        Field(
+            default=("time", "energy"),
+            description="Objectives of the Pareto front: time, energy, and memory if wanted.",
+        )
     )
     chips_exact: bool = Field(default=False, description="The front keeps to exactly `chips`.")
-    axes: Annotated[tuple[str, ...], choices(MESH_AXES)] | None = Field(
+    axes: Annotated[tuple[str, ...], choices(MESH_AXES, text=1)] | None = Field(
         default=None, description="Mesh axes that may exceed 1; default all."
     )
     fix: Annotated[

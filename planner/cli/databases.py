@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.cli.once import Once
 from planner.cli.output import print_json
 from planner.version import SCHEMA_VERSION
 
@@ -82,7 +83,7 @@ def _guarded(call: Callable[[], Any]) -> Any:
         raise InputError(str(error)) from error
 
 
-@models.command("list")
+@models.command("list", cls=Once)
 def list_models(*, as_json: Json = False) -> None:
     """All models with their sizes."""
     import models_db  # noqa: PLC0415
@@ -114,7 +115,7 @@ def _model_record(model: Model) -> dict[str, Any]:
     return {**record, "seq_len": model.seq_len, "aliases": list(model.aliases)}
 
 
-@models.command("show")
+@models.command("show", cls=Once)
 def show_model(
     name: Annotated[str, typer.Argument(help="Model name, alias or YAML file.")],
     *,
@@ -134,7 +135,7 @@ def show_model(
     _show(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
 
-@hardware.command("list")
+@hardware.command("list", cls=Once)
 def list_hardware(*, as_json: Json = False) -> None:
     """All clusters with their levels, and all chips."""
     import hardware_db  # noqa: PLC0415
@@ -203,7 +204,7 @@ def _peaks(chip: Chip) -> str:
     return ", ".join(f"{dtype} {plain(peaks[dtype] / 1e12)}" for dtype in names)
 
 
-@hardware.command("show")
+@hardware.command("show", cls=Once)
 def show_hardware(
     name: Annotated[str, typer.Argument(help="Cluster, chip, or YAML file.")],
     *,
@@ -242,7 +243,9 @@ def _hardware_record(name: str) -> Any:
 def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
-        typer.Argument(help="chip, cluster, calibration, model, job, plan or assumptions."),
+        typer.Argument(
+            help="chip, cluster, calibration, reference, model, job, plan or assumptions."
+        ),
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Accepted; it is JSON anyway.")] = True,

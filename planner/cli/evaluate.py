@@ -14,8 +14,8 @@ def evaluate(
     plan_file: Annotated[
         Path,
         typer.Argument(
-            help="Plan file (YAML), as `solve -o` writes it; or a front, as `solve --pareto "
-            "front.json` writes it, with --row."
+            help="Plan file (YAML), as `solve -o` writes it; or a front (.json or .csv), as "
+            "`solve --pareto` writes it, with --row."
         ),
     ],
     *,
@@ -74,8 +74,8 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    request, plan, origin = read_plan_file(plan_file, asked, flags=True, row=row)
-    result = evaluate_plan(resolve(request, origin), plan)
+    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row)
+    result = evaluate_plan(resolve(request, origin), plan, assumed)
     if as_json:
         print_json(result.to_dict())
         return

@@ -16,6 +16,7 @@ import typer
 from typer.main import get_command
 
 from planner.cli import databases, doctor, evaluate, solve
+from planner.cli.once import Once
 from planner.errors import InputError, PlannerError
 from planner.messages import printable, shortened
 from planner.version import __version__
@@ -40,12 +41,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("solve")(solve.solve)
-app.command("evaluate")(evaluate.evaluate)
+app.command("solve", cls=Once)(solve.solve)
+app.command("evaluate", cls=Once)(evaluate.evaluate)
 app.add_typer(databases.models, name="models")
 app.add_typer(databases.hardware, name="hardware")
-app.command("schema")(databases.schema)
-app.command("doctor")(doctor.doctor)
+app.command("schema", cls=Once)(databases.schema)
+app.command("doctor", cls=Once)(doctor.doctor)
 
 
 def _version(*, wanted: bool) -> None:

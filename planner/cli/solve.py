@@ -150,7 +150,8 @@ def solve(
         str | None, _option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
     ] = None,
     output: Annotated[
-        Path | None, _option("Write the best plan as a YAML file.", _OUTPUT, "-o", "--output")
+        Path | None,
+        _option("Write the best plan as a YAML file (.yaml or .yml).", _OUTPUT, "-o", "--output"),
     ] = None,
     pareto: Annotated[
         list[Path] | None,
@@ -212,19 +213,27 @@ def _names(text: str | None) -> list[str] | None:
 def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
     """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
     from planner.errors import InputError  # noqa: PLC0415
-    from planner.messages import shown  # noqa: PLC0415
+    from planner.messages import shortened, shown  # noqa: PLC0415
 
     if not texts:
         return None
     fixes: dict[str, list[str]] = {}
+    problems = []
     for text in texts:
         name, equals, values = text.partition("=")
         field = name.strip().replace("-", "_")
         if not field or not equals or not values:
-            raise InputError(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
+            problems.append(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
+            continue
         if field in fixes:
-            raise InputError(f"fix: {field} is given twice; write all values at once: {field}=1,2")
+            both = shortened(",".join([*fixes[field], values]))
+            problems.append(
+                f"fix: {field} is given twice; write its values at once: {field}={both}"
+            )
+            continue
         fixes[field] = [value.strip() for value in values.split(",")]
+    if problems:
+        raise InputError("\n".join(problems))
     return fixes
 
 
@@ -257,12 +266,11 @@ def _run(
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
-    from planner.files import read_yaml  # noqa: PLC0415
     from planner.messages import Origin  # noqa: PLC0415
-    from planner.records import located  # noqa: PLC0415
+    from planner.planfile import read_job_file  # noqa: PLC0415
     from planner.request import request_from  # noqa: PLC0415
 
-    fields = {} if job_file is None else located(read_yaml(job_file), job_file)
+    fields = {} if job_file is None else read_job_file(job_file)
     origin = Origin(
         file="" if job_file is None else str(job_file), arguments=frozenset(asked), dashes=True
     )
@@ -282,6 +290,7 @@ def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Pa
     """Finds out before the search whether its answer can be written, each file once, no input."""
     from planner.errors import InputError  # noqa: PLC0415
     from planner.files import check_writable, same_path  # noqa: PLC0415
+    from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
     from planner.report.front_file import writer_for  # noqa: PLC0415
 
     for path in pareto:
@@ -296,6 +305,8 @@ def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Pa
         for what, given in inputs.items():
             if same_path(path, given):
                 raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
+    if output is not None and not names_a_file(str(output)):
+        raise InputError(f"output: {output}: a plan is written as {' or '.join(YAML_SUFFIXES)}")
 
 
 def _write(request: Request, result: SolveResult, output: Path | None, pareto: list[Path]) -> None:

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 from planner.errors import InputError
+from planner.flat import csv_text
 from planner.results import SolveResult
 from planner.version import SCHEMA_VERSION
 
 
 def front_csv(result: SolveResult) -> str:
-    """One row per plan; nested fields have dotted names."""
-    rows = [_flat(point.to_dict()) for point in result.front]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    """One row per plan with its job; nested fields have dotted names.
 
-
-def _flat(fields: dict[str, object], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list):
-            flat[prefix + name] = " ".join(map(str, value))
-        else:
-            flat[prefix + name] = value
-    return flat
+    The version comes last: it is never empty, which shows that a row is whole.
+    """
+    rest = {"job": dict(result.plan_job), "schema_version": SCHEMA_VERSION}
+    rows = [{**point.to_dict(), **rest} for point in result.front]
+    return csv_text(rows, last="schema_version")
 
 
 def front_json(result: SolveResult) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,19 @@ def planner(*arguments: object) -> Outcome:
         sys.argv = before
     assert code is None or isinstance(code, int), code
     return Outcome(code=code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def replaced(flags: Iterable[object], *changes: object) -> list[object]:
+    """A command line with other values for some of its flags; `--fix` and `--pareto` add up."""
+    names = {word for word in changes if str(word).startswith("--")} - {"--fix", "--pareto"}
+    kept: list[object] = []
+    dropping = False
+    for word in flags:
+        if str(word).startswith("-"):
+            dropping = word in names
+        if not dropping:
+            kept.append(word)
+    return [*kept, *changes]
 
 
 def solve(*arguments: object) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import planner, refused, solve
+from cli.command import planner, refused, replaced, solve
 
 SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80")
 
@@ -13,8 +13,7 @@ SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80")
 def asked(*flags: object) -> list[str]:
     """The mistakes of `planner solve` on a small job with these flags."""
     given = [str(flag) for flag in flags]
-    base = [*SMALL] if "--chips" in given else [*SMALL, "--chips", "8"]
-    return refused("solve", *base, *given)
+    return refused("solve", *replaced([*SMALL, "--chips", "8"], *given))
 
 
 def one(*flags: object) -> str:
@@ -352,3 +351,32 @@ def test_an_answer_does_not_overwrite_its_question(flag: str, what: str, tmp_pat
     line = f"{name}: {link} is the {what} file that is read; name another"
     assert refused("solve", job, flag, link) == [line]
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_flag_that_is_given_twice() -> None:
+    """The last one does not replace the first one silently; --help still helps."""
+    flags = ("--chips", "8", "-o", "a.yaml", "--chips", "16", "--output", "b.yaml")
+    assert refused("solve", *SMALL, *flags) == [
+        "chips: is given twice; give one value", "output: is given twice; give one value",
+    ]  # fmt: skip
+    assert refused("evaluate", "x.yaml", *["--row", 1] * 3) == [
+        "row: is given 3 times; give one value"
+    ]
+    assert refused("solve", *SMALL, "--clocks", "--no-clocks") == [
+        "clocks: is given twice; give one value"
+    ]
+    assert planner("models", "list", "--json", "--json").code == 0
+    assert planner("solve", "--chips", "8", "--chips", "16", "--help").code == 0
+
+
+def test_a_fixed_field_that_is_given_twice() -> None:
+    assert refused("solve", *SMALL, "--chips", "8", "--fix", "tp=2", "--fix", "tp=4") == [
+        "fix: tp is given twice; write its values at once: tp=2,4"
+    ]
+
+
+def test_a_plan_is_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    line = f"output: {path}: a plan is written as .yaml or .yml"
+    assert refused("solve", *SMALL, "--chips", "8", "-o", path) == [line]
+    assert not list(tmp_path.iterdir())

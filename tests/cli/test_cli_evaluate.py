@@ -66,8 +66,7 @@ def test_the_written_plan_reproduces_every_figure(name: str, tmp_path: Path) -> 
     assert again["warnings"] == []
     assert again["versions"] == answer["versions"]
     for key, value in answer["job"].items():
-        if key != "chips":
-            assert again["job"][key] == value, key
+        assert again["job"][key] == value, key
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -209,9 +208,18 @@ def test_a_minimal_file(tmp_path: Path) -> None:
     )
     answer = evaluate(path)
     assert answer["chips"] == 8
-    assert {row["name"] for row in answer["defaults"]} == {
+    assumed = {row["name"]: row["value"] for row in answer["defaults"]}
+    plan = {name: value for name, value in assumed.items() if name.startswith("plan.")}
+    assert assumed.keys() - plan.keys() == {
         "framework", "seq-len", "batch-tokens", "precision", "era",
     }  # fmt: skip
+    assert plan == {
+        "plan.schedule": "1f1b", "plan.interleave": "1", "plan.sharding": "zero1",
+        "plan.sequence_parallel": "false", "plan.cp_mode": "ring", "plan.recompute": "none",
+        "plan.offload": "nothing", "plan.placement": "tp, cp, fsdp, dp, pp", "plan.split": "even",
+        "plan.clock": "1.0",
+    }  # fmt: skip
+    assert "plan.sharding" in planner("evaluate", path).out
 
 
 def test_explicit_stages(written: Path) -> None:
@@ -398,3 +406,83 @@ def test_a_single_plan_has_no_rows(tmp_path: Path) -> None:
     outcome = planner("evaluate", file, "--row", "1")
     assert outcome.code == 2
     assert "leave it out" in outcome.err
+
+
+@pytest.mark.parametrize("lost", [2, 4, 12, 100, 250])
+def test_a_file_that_is_cut_off(written: Path, lost: int) -> None:
+    """What is lost at its end would otherwise be taken for a field left out."""
+    whole = written.read_bytes()
+    written.write_bytes(whole[:-lost])
+    line = f"{written}: is cut off: the line of three dots that ends it is missing"
+    assert refused("evaluate", written) == [line]
+    written.write_bytes(whole[:-1])
+    assert evaluate(written)["fits"] is True
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
+    name: str, tmp_path: Path
+) -> None:
+    table, document = tmp_path / "front.csv", tmp_path / "front.json"
+    answer = solve(*JOBS[name], "--pareto", table, "--pareto", document)
+    for row, point in enumerate(answer["front"], start=1):
+        again = evaluate(table, "--row", row)
+        assert again == evaluate(document, "--row", row)
+        for key in (*COSTS, *DECISIONS, "placement"):
+            assert again[key] == point[key], key
+        assert again["defaults"] == []
+
+
+def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
+    table = tmp_path / "front.csv"
+    rows = len(solve(*SMALL, "--pareto", table)["front"])
+    whole = table.read_text(encoding="utf-8")
+    (line,) = refused("evaluate", tmp_path / "absent.csv", "--row", 1)
+    assert line.startswith(f"{tmp_path / 'absent.csv'}: cannot be read (no such file")
+    lines = refused("evaluate", table, "--row", rows + 1)
+    assert lines == [
+        f"row: {table} holds plans 1 to {rows}, choose one; {rows + 1} is not one of them"
+    ]
+    for lost in (2, 3, 200):
+        table.write_text(whole[:-lost], encoding="utf-8")
+        assert f"{table}: row {rows}: is cut off" in refused("evaluate", table, "--row", 1)[0]
+    for text in ("", "a,b\n1,2\n", whole.splitlines()[0], "mesh,mesh.tp,x\n1,2,3\n", '"\0",'):
+        table.write_text(text, encoding="utf-8")
+        assert len(refused("evaluate", table, "--row", 1)) == 1
+
+
+def test_a_job_file_says_which_command_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("{model: gpt3-125m, chips: 8, front: [time, energy]}", encoding="utf-8")
+    line = f"{path}: is a job file, not a plan: planner solve takes it"
+    assert refused("evaluate", path) == [line]
+
+
+def test_the_whole_run_is_in_the_plan_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    run = ("--train-tokens", "1e12", "--price-per-chip-hour", "2", "--carbon-intensity", "300")
+    answer = solve(*SMALL, *run, "-o", path)
+    assert answer["training_run"]["cost"] > 0
+    assert evaluate(path)["training_run"] == answer["training_run"]
+
+
+def test_a_framework_away_from_home_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    solve(*SMALL, "--no-clocks", "-o", path)
+    for hardware, words in (("tpu-v5p", "Google.*jax"), ("gaudi3", None), ("mi300x", None)):
+        warnings = evaluate(path, "--hardware", hardware)["warnings"]
+        found = [line for line in warnings if line.startswith("framework: megatron")]
+        assert bool(found) is (words is not None), (hardware, warnings)
+        assert words is None or re.search(words, found[0])
+    other = evaluate(path, "--framework", "torchtitan")["warnings"]
+    assert not [line for line in other if line.startswith("framework: ")], "both are of GPUs"
+    assert "framework: jax" in evaluate(path, "--framework", "jax")["warnings"][-1]
+
+
+def test_a_mesh_with_exponents(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    assert "dp: 8" in text
+    written.write_text(text.replace("dp: 8", "dp: 8e0"), encoding="utf-8")
+    assert evaluate(written)["mesh"]["dp"] == 8
+    written.write_text(text.replace("dp: 8", "dp: 1e9"), encoding="utf-8")
+    assert "dp 1000000000 x fsdp 1" in refused("evaluate", written)[0]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hardware_db
-from cli.command import planner, refused, solve
+from cli.command import planner, refused, replaced, solve
 from planner import InputError
 from planner.assumptions import calibrated, overridden
 from planner.defaults import precision_of
@@ -86,7 +86,7 @@ def job(tmp_path: Path) -> Any:
 @functools.cache
 def by_flags(flags: tuple[str, ...]) -> Any:
     """The answer to the same question asked by flags alone."""
-    return solve(*BASE_FLAGS, *flags)
+    return solve(*replaced(BASE_FLAGS, *flags))
 
 
 def same(one: Any, other: Any) -> None:
@@ -160,7 +160,10 @@ def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
     ({"fix": {"tp": []}}, "fix"),
     ({"fix": {"tq": 2}}, "'tq'"),
     ({"fix": {"tp": {"a": 1}}}, "fix"),
-    ({"axes": "tp"}, "axes: 'tp'"),
+    ({"axes": "tpp"}, "axes: 'tpp'"),
+    ({"axes": "fsdp,tpp"}, "axes: 'tpp'"),
+    ({"axes": ""}, "axes: ''"),
+    ({"axes": 3}, "axes: 3"),
     ({"front": "time"}, "front: 'time'"),
     ({"chips_exact": "yes"}, "chips_exact: 'yes'"),
     ({"chips_exact": 1}, "chips_exact: 1"),
@@ -181,7 +184,7 @@ def test_a_wrong_field(change: dict[str, Any], words: str, job: Any) -> None:
 
 
 @pytest.mark.parametrize(("change", "foreign"), [
-    ({"axes": "tp"}, "tuple"),
+    ({"axes": 3}, "tuple"),
     ({"fix": "tp=8"}, "dictionary"),
     ({"model": None}, "None"),
     ({"chips": True}, "True"),
@@ -192,6 +195,46 @@ def test_messages_speak_of_the_file_not_of_python(
 ) -> None:
     lines = refused("solve", job({**BASE, **change}))
     assert foreign not in lines[0], lines
+
+
+def test_each_wrong_value_of_a_fixed_field(job: Any) -> None:
+    path = job({**BASE, "fix": {"tp": [2, "two", -3]}})
+    ends = "is not a positive whole number up to 2,147,483,648"
+    assert refused("solve", path) == [
+        f"{path}: fix: tp: 'two' {ends}", f"{path}: fix: tp: '-3' {ends}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), [("axes", "tp, dp"), ("front", "time,energy,memory")])
+def test_a_list_of_words_may_be_the_text_of_its_flag(name: str, text: str, job: Any) -> None:
+    path = job({**BASE, name: text})
+    same(solve(path), by_flags(FIELDS[name][1]))
+
+
+def test_numbers_with_an_exponent(job: Any) -> None:
+    """`1e9` without a dot is a number, and a whole one where that is meant."""
+    same(
+        solve(
+            job(
+                "{model: gpt3-125m, hardware: h100-sxm5-80, chips: 4e0, "
+                "batch_tokens: 262144, seq_len: 1.024e3}"
+            )
+        ),
+        by_flags(("--seq-len", "1Ki")),
+    )
+    path = job({**BASE})
+    path.write_text(path.read_text(encoding="utf-8") + "seq_len: 25e-1\n", encoding="utf-8")
+    assert refused("solve", path) == [f"{path}: seq_len: 2.5: must be a whole number"]
+
+
+def test_what_is_no_job_says_what_it_is(tmp_path: Path) -> None:
+    plan, fronts = tmp_path / "plan.yaml", [tmp_path / "front.json", tmp_path / "front.csv"]
+    solve(*BASE_FLAGS, "-o", plan, "--pareto", fronts[0], "--pareto", fronts[1])
+    line = f"{plan}: is a plan, not a job file: planner evaluate takes it"
+    assert refused("solve", plan) == [line]
+    for front in fronts:
+        line = f"{front}: is a front, not a job file: planner evaluate takes it, with --row"
+        assert refused("solve", front) == [line]
 
 
 def test_all_mistakes_at_once_each_with_its_path(job: Any) -> None:
@@ -320,6 +363,7 @@ def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
     ("fused_attention: 3\n", "fused_attention"),
     ("collective_algorithms: [rings]\n", "collective_algorithms"),
     ("collective_algorithms: []\n", "collective_algorithms"),
+    ("micro_batch_s: 3e-6\n", None),
     ("{}\n", None),
     ("- a\n", "mapping"),
 ])  # fmt: skip
@@ -355,7 +399,7 @@ def test_paths_in_a_job_file_are_seen_from_its_folder(
 def test_a_similar_path_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
     for flag in ("--assumptions", "--model", "--hardware"):
-        lines = refused("solve", *BASE_FLAGS, flag, tmp_path / "slw.yaml")
+        lines = refused("solve", *replaced(BASE_FLAGS, flag, tmp_path / "slw.yaml"))
         assert len(lines) == 1
         assert lines[0].endswith("did you mean 'slow.yaml'?")
 

@@ -333,3 +333,39 @@ def test_names_ignore_case() -> None:
     assert load_cluster("TPU-v5p") is load_cluster("tpu-v5p")
     assert load_chip("H100-SXM5-80") is load_chip("h100-sxm5-80")
     assert hardware_db.describe("Energy") == hardware_db.describe("energy")
+
+
+@pytest.mark.parametrize("look_up", [load_cluster, hardware_db.describe])
+def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
+    with pytest.raises(HardwareError, match=r"'h101'; did you mean 'h100-500w' or 'h100-pcie-80'"):
+        look_up("h101")
+    with pytest.raises(HardwareError, match=r"clusters: .*tpu-v5p.*; chips: .*h100-sxm5-80"):
+        look_up("zzzzzz")
+
+
+@pytest.mark.parametrize("name", ["tpu", "a100"])
+def test_a_suggestion_is_made_once_and_machines_come_first(name: str) -> None:
+    with pytest.raises(HardwareError) as error:
+        hardware_db.describe(name)
+    names = str(error.value).split("did you mean ")[1].removesuffix("?").split(" or ")
+    assert len(set(names)) == len(names) == 4
+    machines = (*hardware_db.list_clusters(), *hardware_db.list_chips())
+    assert all(found.strip("'") in machines for found in names)
+
+
+@pytest.mark.parametrize(("change", "line"), [
+    ({"url": "www.example.com"}, "'www.example.com' does not start with http:// or https://"),
+    ({"doi": "https://doi.org/10.1/x"}, "'https://doi.org/10.1/x' does not start with 10."),
+])  # fmt: skip
+def test_a_source_leads_somewhere(
+    change: dict[str, str], line: str, tmp_path: Path, data: dict[str, Any]
+) -> None:
+    data["sources"]["more"] = {"title": "More", **change}
+    assert problems(tmp_path, data) == (f"sources.more.{next(iter(change))}: {line}",)
+
+
+def test_an_exponent_without_a_dot_is_a_number(tmp_path: Path, data: dict[str, Any]) -> None:
+    path = tmp_path / "mine.yaml"
+    data["levels"][0]["latency"]["value"] = "LATENCY"
+    path.write_text(yaml.safe_dump(data).replace("LATENCY", "3e-6"), encoding="utf-8")
+    assert load_cluster(path).levels[0].latency_s == 3e-6

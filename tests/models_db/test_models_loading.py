@@ -115,7 +115,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
         (
             "layers: {value: 32,",
             "layers: {value: 1000000,",
-            "m.yaml: layers.value: 1000000 is out of range; must be at most 100000",
+            "m.yaml: layers.value: 1000000 is out of range; must be at most 10,000",
         ),
         (
             "layers: {value: 32,",

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 import planner
 from planner import InputError
+from planner.flat import csv_records, csv_text
 from planner.report.frame import Axis, log_ticks, ticks
-from planner.report.front_file import writer_for
+from planner.report.front_file import front_csv, writer_for
 from planner.report.labels import placed
 from planner.report.shapes import Box, Segment
 from planner.report.svg import front_svg
@@ -352,3 +353,22 @@ def test_ticks_are_round_inside_and_ascending(low: float, high: float) -> None:
     for step in steps:
         mantissa = step / 10 ** math.floor(math.log10(step))
         assert min(abs(mantissa - round_one) for round_one in (1, 2, 2.5, 5, 10)) < 1e-3
+
+
+def test_csv_is_read_back(several: SolveResult) -> None:
+    records = csv_records(front_csv(several), ("offload", "placement.order"))
+    assert len(records) == len(several.front)
+    for record, point in zip(records, several.front, strict=True):
+        assert record["schema_version"] == 1
+        assert record["job"] == dict(several.plan_job)
+        for name in ("mesh", "clock", "offload", "step_time_s", "breakdown"):
+            assert record[name] == point.to_dict()[name], name
+
+
+def test_mappings_in_a_list_and_cells_without_a_value() -> None:
+    stages = [{"layers": 17, "recompute": "full"}, {"layers": 15}]
+    record = {"stages": stages, "words": ["a", "b"], "none": [], "in": {"x": 1e-7}, "end": 1}
+    text = csv_text([record, {"words": [], "none": [], "end": 2, "late": True}], last="end")
+    assert csv_records(text, ("words", "none")) == [
+        record, {"words": [], "none": [], "late": True, "end": 2},
+    ]  # fmt: skip
