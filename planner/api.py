@@ -20,7 +20,7 @@ from planner.errors import InputError
 from planner.explain import neighbors, sentences
 from planner.frameworks import default_framework
 from planner.messages import Origin
-from planner.plan import Plan, PlanTable
+from planner.plan import Plan, PlanTable, code_of
 from planner.planfile import job_of, read_plan_file
 from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
 from planner.results import (
@@ -33,6 +33,7 @@ from planner.results import (
 from planner.rules import violations
 from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
+from planner.search.meshes import equal_chunks
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.units import show_bytes
@@ -93,7 +94,7 @@ def evaluate_plan(
     fits, _ = limits.memory(model, costs.memory)
     warnings = violations(model, table)
     warnings += _memory_warnings(model, result, limits) + _sharding_warnings(plan)
-    warnings += _framework_warnings(model)
+    warnings += _framework_warnings(model) + _chunk_warnings(model, plan)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -117,6 +118,17 @@ def _framework_warnings(model: CostModel) -> list[str]:
     return [
         f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
         f"{usual.name}; its constants were fitted on other chips"
+    ]
+
+
+def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Interleaved chunks of unequal length, whose rounds the step time does not see."""
+    chunks = plan.pp * plan.interleave
+    if plan.interleave == 1 or equal_chunks(model, chunks, code_of("split", plan.split)):
+        return []
+    return [
+        f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step time "
+        "is an estimate, which may be up to 25 % too low"
     ]
 
 

@@ -232,6 +232,16 @@ def test_the_front_has_the_objectives_that_were_asked_for(objective: str) -> Non
     assert found.front == by_time.front
 
 
+def test_unequal_interleaved_chunks_are_warned_of() -> None:
+    plan = planner.Plan(pp=8, schedule="interleaved", interleave=3, split="front", sharding="ddp",
+                        sequence_parallel=False)  # fmt: skip
+    job = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "framework": "megatron"}
+    words = "interleave: 32 layers make no 24 equal chunks"
+    assert any(line.startswith(words) for line in planner.evaluate(plan, **job).warnings)
+    equal = dataclasses.replace(plan, interleave=4)
+    assert not any("chunks" in line for line in planner.evaluate(equal, **job).warnings)
+
+
 def test_replicas_under_zero3_are_warned_of() -> None:
     plan = planner.Plan(dp=4, cp=2, sharding="zero3")
     result = planner.evaluate(plan, model="gpt3-125m", hardware="dgx-h100-ndr")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from planner.cli.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
 SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
          "--chips-exact"]  # fmt: skip
 LONG = ["solve", "--model", "llama3.1-405b", "--hardware", "h100-sxm5-80", "--chips", "16384",
@@ -40,7 +40,7 @@ def loaded_by(arguments: list[str], modules: tuple[str, ...]) -> list[str]:
         "    print('LOADED' + json.dumps([m for m in wanted if m in sys.modules]), "
         "file=sys.stderr)\n"
         "atexit.register(tell)\n"
-        "from planner.cli.main import main\n"
+        "from planner.cli.entry import main\n"
         "main()\n"
     )
     done = subprocess.run(
@@ -200,7 +200,7 @@ def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
 
 READY = [
     sys.executable, "-c",
-    "import sys; from planner.cli.main import main; print('ready', file=sys.stderr, flush=True); "
+    "import sys; from planner.cli.entry import main; print('ready', file=sys.stderr, flush=True); "
     "main()",
 ]  # fmt: skip
 
