@@ -24,7 +24,8 @@ from measuring import Report, Samples, Table
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.plan import AXES, NO_RECOMPUTE, ORDERS, FloatArray
+from planner.plan import AXES, OFFLOADS, ORDERS, FloatArray
+from planner.rules import offloads_allowed
 from planner.search.batch import Tally, build_batch
 from planner.search.engine import Found, Search
 from planner.search.limits import Limits
@@ -42,11 +43,11 @@ CALCULON_PLANS = 7_126_368
 _CALCULON_NOTE = (
     f"calculon counts {CALCULON_PLANS:,} executions: neither clocks nor context parallelism, "
     "ZeRO-1 at most; but its choices of overlap and of a network per axis, which here follow from "
-    "the framework and the placement."
+    "the framework and the placement, and weights and activations on the host in pipelines, which "
+    "Megatron-Core refuses."
 )
 TARGET_S = 5.0
 QUICK_CHIPS = 64
-_OFFLOADS = {True: 8, False: 4}  # sets of {optimizer, weights, activations}; without recomputation
 _SKELETONS = 1024
 _BOXES = 256
 
@@ -57,7 +58,7 @@ class Counts:
 
     Attributes:
         meshes, plans: Meshes; plans with neither offload, placement nor clock.
-        offloaded: Plans times sets of offloads.
+        offloaded: Plans times the sets of offloads that the rules allow.
         placed: Those times the distinct placements of their meshes.
         ordered: Those times all orders of the axes that exceed 1, equal networks counted apart.
         candidates: `placed` times clocks.
@@ -87,8 +88,10 @@ def counted(model: CostModel, chips: int, options: SpaceOptions, clocks: int) ->
         placements = build_placements(model, some.meshes.columns, ORDERS).count[space.mesh_id]
         big = sum((some.meshes.columns[axis] > 1).astype(np.int64) for axis in AXES)
         orders = np.array([1, 1, 2, 6, 24, 120])[big][space.mesh_id]
-        keeps_all = space.plans.recompute == NO_RECOMPUTE
-        sets = np.where(keeps_all, _OFFLOADS[True], _OFFLOADS[False]).astype(np.int64)
+        sets = np.zeros(len(space), dtype=np.int64)
+        for mask in range(2 ** len(OFFLOADS)):
+            moved = replace(space.plans, offload=np.full(len(space), mask))
+            sets += offloads_allowed(model, moved).astype(np.int64)
         plans += len(space)
         offloaded += int(sets.sum())
         placed += int((sets * placements).sum())
