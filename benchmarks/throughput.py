@@ -37,6 +37,7 @@ from measuring import Report, Samples, Table
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.plan import ORDERS, IntArray, PlanTable
+from planner.search.batch import CHUNK
 from planner.search.candidates import Candidates, Rows
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
@@ -45,7 +46,6 @@ from planner.search.tables import Placements, build_placements
 
 CHUNKS = (64, 512, 4096, 8192, 16384, 32768, 65536)
 QUICK_CHUNKS = (4096,)
-_MEMORY_CHUNK = 16384
 _CHECKED = 4096
 _WITH_MEMORY = "tables + memory"
 TARGETS = {"direct": 1e6, _WITH_MEMORY: 8e6}
@@ -112,8 +112,8 @@ def prepare(job: BenchmarkJob, *, all_orders: bool, repeats: int = 3) -> Prepare
 
     def hold() -> None:
         plans = found["space"].plans
-        for start in range(0, len(plans), _MEMORY_CHUNK):
-            memory_table(model, plans.take(np.arange(len(plans))[start : start + _MEMORY_CHUNK]))
+        for start in range(0, len(plans), CHUNK):
+            memory_table(model, plans.take(np.arange(len(plans))[start : start + CHUNK]))
 
     spent = [measuring.cpu_seconds(step, repeats).best for step in (enumerate_plans, hold, build)]
     candidates: Candidates = found["candidates"]

@@ -21,7 +21,7 @@ from planner.search.space import Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
 
-_CHUNK = 16384
+CHUNK = 8192  # plans at a time: what memory and bounds need of them stays in the cache
 _MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
 
 
@@ -80,8 +80,8 @@ class Batch:
         shape = (len(self.peak), len(self.clocks))
         bounds = np.full((*shape, 3), -np.inf)
         if bounded and self.candidates is not None and self.objectives != (MEMORY,):
-            for start in range(0, len(self.peak), _CHUNK):
-                at = np.arange(start, min(start + _CHUNK, len(self.peak)))
+            for start in range(0, len(self.peak), CHUNK):
+                at = np.arange(start, min(start + CHUNK, len(self.peak)))
                 bounds[at, :, TIME], bounds[at, :, ENERGY] = self.candidates.bounds(at)
         bounds[:, :, MEMORY] = self.peak[:, None]
         return bounds[:, :, list(self.objectives)]
@@ -225,8 +225,8 @@ def _fitting(
     fits = np.zeros(len(space), dtype=np.bool_)
     peak = np.zeros(len(space))
     dropped: dict[str, int] = {}
-    for start in range(0, len(space), _CHUNK):
-        at = np.arange(start, min(start + _CHUNK, len(space)))
+    for start in range(0, len(space), CHUNK):
+        at = np.arange(start, min(start + CHUNK, len(space)))
         held = memory_table(model, space.plans.take(at))
         fits[at], lost = limits.memory(model, held)
         peak[at] = held.peak

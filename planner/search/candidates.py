@@ -116,6 +116,8 @@ class Candidates:
 
     def row_of(self, term: TermIndex, rows: Rows) -> IntArray:
         """Row of a term for each candidate row."""
+        if not term.row_classes:  # it depends on no network
+            return np.take(term.offset, rows.plan)
         if len(rows) and rows.placement[0] < 0:
             return term.offset[rows.plan] + term.ideal[self.space.mesh_id[rows.plan]]
         return np.take(term.offset, rows.plan) + np.take(term.code, rows.placement)
