@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import measuring
 import numpy as np
 from jobs import GPT3_175B
-from measuring import Report, Samples, Table
+from measuring import Cell, Report, Samples, Table
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
@@ -153,7 +153,7 @@ def compared(
     )
     front, counts = results[0]
     equal = bool(np.array_equal(front.points, found.points))
-    row = {
+    row: dict[str, Cell] = {
         **counts,
         "CPU s": spent.best,
         "candidates per CPU-second": counts["candidates costed"] / spent.best,

@@ -14,7 +14,7 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,13 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def figure(row: Mapping[str, Cell], column: str) -> float:
+    """The number in a cell."""
+    value = row[column]
+    assert isinstance(value, int | float), f"{column}: {value!r}"
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

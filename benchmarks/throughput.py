@@ -32,7 +32,7 @@ from typing import Any
 import measuring
 import numpy as np
 from jobs import JOBS, QUICK_JOB, BenchmarkJob
-from measuring import Report, Samples, Table
+from measuring import Report, Samples, Table, figure
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
@@ -288,7 +288,10 @@ def against(path: str, options: argparse.Namespace) -> Table:
 def compared(here: Table, there: Table) -> Table:
     """Rates of one checkout over those of another."""
     rows = [
-        {"job": mine["job"], **{name: mine[name] / theirs[name] for name in TARGETS}}
+        {
+            "job": mine["job"],
+            **{name: figure(mine, name) / figure(theirs, name) for name in TARGETS},
+        }
         for mine, theirs in zip(here.rows, there.rows, strict=True)
     ]
     return Table(title="This checkout over the other one", rows=rows)
@@ -296,7 +299,7 @@ def compared(here: Table, there: Table) -> Table:
 
 def verdicts(best: Table) -> list[str]:
     """One sentence per target: the job that is slowest at its best number of rows decides."""
-    lowest = {name: min(row[name] for row in best.rows) for name in TARGETS}
+    lowest = {name: min(figure(row, name) for row in best.rows) for name in TARGETS}
     return [
         f"{name}: target {target:,.0f} per CPU-second; the slowest job reaches "
         f"{lowest[name]:,.0f}: {'met' if lowest[name] >= target else 'missed'}."

@@ -13,14 +13,14 @@ import numpy as np
 import hardware_db
 import models_db
 from hardware_db import Allocation
+from planner.caveats import caveats
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
-from planner.frameworks import default_framework
 from planner.messages import Origin
-from planner.plan import Plan, PlanTable, code_of
+from planner.plan import Plan, PlanTable
 from planner.planfile import job_of, read_plan_file
 from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
 from planner.results import (
@@ -33,15 +33,12 @@ from planner.results import (
 from planner.rules import violations
 from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
-from planner.search.meshes import equal_chunks
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
-from planner.units import show_bytes
 from planner.version import SCHEMA_VERSION, __version__
 from solvers.solution import Status
 
 _DAY_S = 86400.0
-_GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
 
 
 def solve(
@@ -92,9 +89,7 @@ def evaluate_plan(
     result = plan_results(model, table, costs)[0]
     limits = limits_of(resolved.request)
     fits, _ = limits.memory(model, costs.memory)
-    warnings = violations(model, table)
-    warnings += _memory_warnings(model, result, limits) + _sharding_warnings(plan)
-    warnings += _framework_warnings(model) + _chunk_warnings(model, plan)
+    warnings = [*violations(model, table), *caveats(model, result, limits)]
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -106,59 +101,6 @@ def evaluate_plan(
         job={**job_fields(resolved), "chips": plan.chips},
         versions=versions(),
     )
-
-
-def _framework_warnings(model: CostModel) -> list[str]:
-    """A framework whose constants were fitted on other chips than these."""
-    framework, chip = model.job.framework, model.chip
-    usual = default_framework(chip.vendor)
-    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
-    if framework == usual or not elsewhere:
-        return []
-    return [
-        f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
-        f"{usual.name}; its constants were fitted on other chips"
-    ]
-
-
-def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """Interleaved chunks of unequal length, whose rounds the step time does not see."""
-    chunks = plan.pp * plan.interleave
-    if plan.interleave == 1 or equal_chunks(model, chunks, code_of("split", plan.split)):
-        return []
-    return [
-        f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step time "
-        "is an estimate, which may be up to 25 % too low"
-    ]
-
-
-def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
-    """What does not fit: on the chip, on its share of the host."""
-    memories = (
-        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "that may be filled"),
-        (
-            "host memory",
-            result.host_memory_bytes,
-            model.chip.host_memory_bytes,
-            "that the host has for each chip",
-        ),
-    )
-    return [
-        f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
-        for name, held, limit, which in memories
-        if held > limit
-    ]
-
-
-def _sharding_warnings(plan: Plan) -> list[str]:
-    """State that was asked to be sharded but is repeated on the ranks of dp."""
-    stages = [stage.sharding or plan.sharding for stage in plan.stages or ()]
-    if "zero3" not in (stages or [plan.sharding]) or plan.fsdp > 1 or plan.dp == 1:
-        return []
-    return [
-        f"sharding: zero3 shards over fsdp (x cp) only; the dp {plan.dp} ranks are replicas: "
-        f"write fsdp {plan.dp}, dp 1 to shard over them"
-    ]
 
 
 def limits_of(request: Request) -> Limits:

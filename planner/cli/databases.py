@@ -9,6 +9,9 @@ import typer
 
 from planner.cli.once import Once
 from planner.cli.output import print_json
+from planner.errors import InputError
+from planner.messages import not_one_of
+from planner.units import plain
 from planner.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -73,9 +76,8 @@ def _show(
 
 def _guarded(call: Callable[[], Any]) -> Any:
     """Runs a database call; its errors become bad input."""
-    from hardware_db import HardwareError  # noqa: PLC0415
+    from hardware_db import HardwareError  # noqa: PLC0415  (not for --help, as below)
     from models_db import ModelError  # noqa: PLC0415
-    from planner.errors import InputError  # noqa: PLC0415
 
     try:
         return call()
@@ -174,16 +176,12 @@ def _cluster_record(cluster: Cluster) -> dict[str, Any]:
 
 
 def _levels(cluster: Cluster) -> str:
-    from planner.units import plain  # noqa: PLC0415
-
     return ", ".join(
         f"{level.name} {plain(level.bandwidth_bytes_per_s / 1e9, 4)}" for level in cluster.levels
     )
 
 
 def _chip_row(chip: Chip) -> tuple[str, ...]:
-    from planner.units import plain  # noqa: PLC0415
-
     return (
         chip.name,
         chip.year,
@@ -196,8 +194,6 @@ def _chip_row(chip: Chip) -> tuple[str, ...]:
 
 def _peaks(chip: Chip) -> str:
     """Dense peaks of the widest format that training uses and of the narrow ones, with names."""
-    from planner.units import plain  # noqa: PLC0415
-
     peaks = chip.peak_flop_per_s
     widest = [dtype for dtype in _SIXTEEN_BITS if dtype in peaks][:1]
     names = [*widest, *(dtype for dtype in _NARROW if dtype in peaks)]
@@ -226,17 +222,17 @@ def show_hardware(
 
 def _hardware_record(name: str) -> Any:
     """A record of any kind; of a cluster and a chip with one name, the cluster."""
-    import hardware_db as db  # noqa: PLC0415
+    import hardware_db  # noqa: PLC0415
 
     records: tuple[tuple[tuple[str, ...], Callable[[str], Any]], ...] = (
-        (db.list_clusters(), db.load_cluster),
-        (db.list_chips(), db.load_chip),
-        (db.list_calibrations(), db.load_calibration),
-        (db.list_references(), db.load_reference),
+        (hardware_db.list_clusters(), hardware_db.load_cluster),
+        (hardware_db.list_chips(), hardware_db.load_chip),
+        (hardware_db.list_calibrations(), hardware_db.load_calibration),
+        (hardware_db.list_references(), hardware_db.load_reference),
     )
-    plain = name.strip().lower()
-    name = next((plain for names, _ in records if plain in names), name)
-    load = next((load for names, load in records if name in names), db.load_cluster)
+    listed = name.strip().lower()
+    name = next((listed for names, _ in records if listed in names), name)
+    load = next((load for names, load in records if name in names), hardware_db.load_cluster)
     return load(name)
 
 
@@ -258,8 +254,6 @@ def schema(  # the flag is there because every command takes it
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
     from planner.assumptions import changes_schema  # noqa: PLC0415
-    from planner.errors import InputError  # noqa: PLC0415
-    from planner.messages import not_one_of  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.cli.output import number, print_json, progress_bar
+from planner.errors import InputError
+from planner.files import check_writable, path_as_text, same_path, write_all
+from planner.messages import Origin, shortened, shown
 
 if TYPE_CHECKING:
-    from planner.messages import Origin
     from planner.request import Request
     from planner.results import PlanResult, SolveResult
 
@@ -212,9 +214,6 @@ def _names(text: str | None) -> list[str] | None:
 
 def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
     """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
-    from planner.errors import InputError  # noqa: PLC0415
-    from planner.messages import shortened, shown  # noqa: PLC0415
-
     if not texts:
         return None
     fixes: dict[str, list[str]] = {}
@@ -266,7 +265,6 @@ def _run(
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
-    from planner.messages import Origin  # noqa: PLC0415
     from planner.planfile import read_job_file  # noqa: PLC0415
     from planner.request import request_from  # noqa: PLC0415
 
@@ -288,8 +286,6 @@ def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
 
 def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Path]) -> None:
     """Finds out before the search whether its answer can be written, each file once, no input."""
-    from planner.errors import InputError  # noqa: PLC0415
-    from planner.files import check_writable, same_path  # noqa: PLC0415
     from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
     from planner.report.front_file import writer_for  # noqa: PLC0415
 
@@ -311,7 +307,6 @@ def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Pa
 
 def _write(request: Request, result: SolveResult, output: Path | None, pareto: list[Path]) -> None:
     """Writes the files that were asked for: all of them or none."""
-    from planner.files import write_all  # noqa: PLC0415
     from planner.report.front_file import writer_for  # noqa: PLC0415
 
     texts = {}
@@ -323,7 +318,6 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: l
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.files import path_as_text  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
     from planner.request import resolve  # noqa: PLC0415

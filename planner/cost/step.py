@@ -251,23 +251,32 @@ def _gpipe_wait_s(
     if not len(rows):
         return wait
     forward = backward = np.zeros_like(_of(slowest, rows))
-    passes: dict[int, FloatArray] = {}  # by identity: stages of one plan table share their layers
+    passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
     for stage, time in zip(stages, times, strict=True):
-        ahead = np.zeros_like(forward)
-        for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
-            if cost is not None:
-                if id(cost) not in passes:
-                    passes[id(cost)] = forward_pass_s(a, cost, rows)
-                ahead = ahead + _of(layers, rows) * passes[id(cost)]
-        if stage.first.any():
-            ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
-        if stage.last.any():
-            head = _of(x.ends.head, rows) - _of(x.ends.head_backward, rows)
-            ahead = ahead + _of(stage.last, rows) * head
-        behind = _of(time, rows) - ahead
-        forward, backward = np.maximum(forward, ahead), np.maximum(backward, behind)
+        for cost in (stage.dense, stage.moe):
+            if cost is not None and id(cost) not in passes:
+                passes[id(cost)] = forward_pass_s(a, cost, rows)
+        ahead = _forward_s(stage, x, rows, passes)
+        forward = np.maximum(forward, ahead)
+        backward = np.maximum(backward, _of(time, rows) - ahead)
     wait[rows] = (_of(x.m, rows) - 1) * np.maximum(forward + backward - _of(slowest, rows), 0.0)
     return wait
+
+
+def _forward_s(
+    stage: StageCost, x: StepInputs, rows: IntArray, passes: dict[int, FloatArray]
+) -> FloatArray:
+    """Forward seconds of a micro-batch on a stage, of some of the plans, from those of layers."""
+    ahead = np.zeros_like(_of(stage.first, rows))
+    for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
+        if cost is not None:
+            ahead = ahead + _of(layers, rows) * passes[id(cost)]
+    if stage.first.any():
+        ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
+    if stage.last.any():
+        head = _of(x.ends.head, rows) - _of(x.ends.head_backward, rows)
+        ahead = ahead + _of(stage.last, rows) * head
+    return ahead
 
 
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:

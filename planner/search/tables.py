@@ -106,18 +106,17 @@ def build_placements(
         orders: Orders of the axes to consider, innermost first.
     """
     mesh, order = _distinct_orders(meshes, orders)
-    groups = _groups(meshes, mesh, order)
-    fabrics, which = _fabrics(model, meshes["chips"])
-    fabric = which[mesh]
+    groups = _Groups.build(model, meshes, mesh, order)
     classes: dict[str, IntArray] = {}
     costs: dict[str, GroupCosts] = {}
     for name in GROUPS:
         if name in EXPERT_GROUPS and model.shapes.experts == 0:  # never used
             classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
         else:
-            classes[name], costs[name] = _classes(fabrics, fabric, groups[name])
+            classes[name], costs[name] = groups.classes(name)
     first, _ = distinct([mesh, *classes.values()])
     keep = np.sort(first)
+    merged = len(mesh) - len(keep)
     mesh, order = mesh[keep], order[keep]
     classes = {name: column[keep] for name, column in classes.items()}
     start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1)).astype(np.int64)
@@ -130,7 +129,7 @@ def build_placements(
         classes=classes,
         costs=costs,
         ideal=ideal,
-        merged=len(fabric) - len(keep),
+        merged=merged,
     )
 
 
@@ -152,24 +151,45 @@ def ideal_networks(
         OutOfTime: The deadline passed.
     """
     mesh, order = _distinct_orders(meshes, orders)
-    groups = _groups(meshes, mesh, order)
-    fabrics, which = _fabrics(model, meshes["chips"])
+    groups = _Groups.build(model, meshes, mesh, order)
     start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in names:
         deadline.check()
-        classes, costs = _classes(fabrics, which[mesh], groups[name])
+        classes, costs = groups.classes(name)
         at, costs = _with_ideal(costs, classes, start)
         ideal[name] = costs.take(at)
     return ideal
 
 
-def _groups(
-    meshes: dict[str, IntArray], mesh: IntArray, order: IntArray
-) -> dict[str, list[Segment]]:
-    """The segments of the groups of (mesh, order) pairs."""
-    sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
-    return segments(Mesh(**sizes, order=order))
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Where the groups of (mesh, order) pairs sit.
+
+    Attributes:
+        fabrics: Distinct networks.
+        fabric: (p,) which of them each pair lives on.
+        parts: Group name to the segments of its members.
+    """
+
+    fabrics: list[Fabric]
+    fabric: IntArray
+    parts: dict[str, list[Segment]]
+
+    @staticmethod
+    def build(
+        model: CostModel, meshes: dict[str, IntArray], mesh: IntArray, order: IntArray
+    ) -> _Groups:
+        """The groups of some pairs; arguments as `_distinct_orders` gives them."""
+        sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
+        fabrics, which = _fabrics(model, meshes["chips"])
+        return _Groups(fabrics, which[mesh], segments(Mesh(**sizes, order=order)))
+
+    def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
+        """(p,) class of each group, and the costs of the classes; equal costs are one class."""
+        classes, costs = group_classes(self.fabrics, self.fabric, self.parts[name])
+        unique, which = _distinct_costs(costs.features)
+        return which[classes], GroupCosts(unique, costs.levels)
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
@@ -188,15 +208,6 @@ def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]
             fabrics.append(fabric)
         which[index] = seen[fabric]
     return fabrics, which[inverse.ravel()]
-
-
-def _classes(
-    fabrics: list[Fabric], fabric: IntArray, parts: list[tuple[IntArray, IntArray]]
-) -> tuple[IntArray, GroupCosts]:
-    """Class of each group, and the costs of the classes; groups with equal costs share one."""
-    classes, costs = group_classes(fabrics, fabric, parts)
-    unique, which = _distinct_costs(costs.features)
-    return which[classes], GroupCosts(unique, costs.levels)
 
 
 def _with_ideal(

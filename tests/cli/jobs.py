@@ -1,5 +1,7 @@
 """Small jobs on several machines, dense and with experts, that solve well within a second."""
 
+from typing import Any
+
 H100 = ("--hardware", "h100-sxm5-80")
 A100 = ("--hardware", "a100-sxm4-80")
 
@@ -37,3 +39,13 @@ JOBS: dict[str, tuple[str, ...]] = {
                  "--chips-exact"),
     "fp8": ("--model", "llama3-8b", *H100, "--chips", "8", "--precision", "fp8", "--chips-exact"),
 }  # fmt: skip
+
+
+BASE: dict[str, Any] = {
+    "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 4, "batch_tokens": 2**18,
+}  # fmt: skip
+
+
+BASE_FLAGS = (
+    "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens", "256Ki",
+)  # fmt: skip

@@ -1,6 +1,5 @@
 """`planner evaluate`: a plan file reproduces what `solve` said, to the last digit."""
 
-import json
 import re
 from importlib import resources
 from pathlib import Path
@@ -9,50 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
+from cli.answers import SMALL
 from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
+from cli.plan_files import COSTS, DECISIONS, edited, evaluate
 from planner.units import show_bytes
-
-SMALL = JOBS["dense, GPU, clocks"]
-COSTS = (
-    "step_time_s", "energy_per_step_j", "energy_per_step_low_j", "energy_per_step_high_j",
-    "power_per_chip_w", "memory_per_chip_bytes", "host_memory_per_chip_bytes", "mfu", "hfu",
-    "tokens_per_s", "breakdown",
-)  # fmt: skip
-DECISIONS = (
-    "mesh", "micro_batch", "schedule", "interleave", "sharding", "sequence_parallel", "cp_mode",
-    "recompute", "offload", "split", "clock",
-)  # fmt: skip
-
-
-def evaluate(path: Path, *flags: object) -> Any:
-    """The JSON answer of `planner evaluate`."""
-    outcome = planner("evaluate", path, *flags, "--json")
-    assert (outcome.code, outcome.err) == (0, ""), outcome.err
-    return outcome.document
-
-
-def plan_section(row: dict[str, Any]) -> dict[str, Any]:
-    """The `plan:` section of a file, from a row of the JSON answer."""
-    fields = {name: row[name] for name in DECISIONS}
-    return {**fields, "placement": row["placement"]["order"]}
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Path:
-    """The plan file of a small job."""
-    path = tmp_path / "plan.yaml"
-    solve(*SMALL, "-o", path)
-    return path
-
-
-def edited(path: Path, change: Any) -> Path:
-    """The same file after a change to its data."""
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    change(data)
-    other = path.with_name("edited.yaml")
-    other.write_text(yaml.safe_dump(data), encoding="utf-8")
-    return other
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -67,22 +27,6 @@ def test_the_written_plan_reproduces_every_figure(name: str, tmp_path: Path) -> 
     assert again["versions"] == answer["versions"]
     for key, value in answer["job"].items():
         assert again["job"][key] == value, key
-
-
-@pytest.mark.parametrize("name", JOBS)
-def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits(
-    name: str, tmp_path: Path
-) -> None:
-    plan, front = tmp_path / "plan.yaml", tmp_path / "front.json"
-    answer = solve(*JOBS[name], "-o", plan, "--pareto", front)
-    rows = json.loads(front.read_text(encoding="utf-8"))["front"]
-    assert rows == answer["front"]
-    for row in rows:
-        again = evaluate(edited(plan, lambda data, row=row: data.update(plan=plan_section(row))))
-        for key in (*COSTS, *DECISIONS, "placement"):
-            assert again[key] == row[key], (key, row["mesh"])
-        assert again["fits"] is True
-        assert again["warnings"] == []
 
 
 def test_the_file_is_for_people(written: Path) -> None:
@@ -378,36 +322,6 @@ def test_the_sentence_about_memory_speaks_of_what_the_limit_limits(written: Path
     assert "reserve outside" in said
 
 
-def test_every_row_of_a_front_evaluates_to_the_same_digits(tmp_path: Path) -> None:
-    file = tmp_path / "front.json"
-    job = ("--model", "llama2-7b", "--hardware", "h100-sxm5-80", "--chips", "32")
-    assert planner("solve", *job, "--pareto", file).code == 0
-    rows = json.loads(file.read_text(encoding="utf-8"))["front"]
-    assert len(rows) > 2
-    for number, row in enumerate(rows, 1):
-        again = json.loads(planner("evaluate", file, "--row", str(number), "--json").out)
-        for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes", "mesh", "clock"):
-            assert again[name] == row[name]
-
-
-@pytest.mark.parametrize("row", [None, "0", "99"])
-def test_a_front_needs_one_of_its_rows(tmp_path: Path, row: str | None) -> None:
-    file = tmp_path / "front.json"
-    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "--pareto", file).code == 0
-    outcome = planner("evaluate", file, *(() if row is None else ("--row", row)))
-    assert outcome.code == 2
-    assert outcome.err.startswith("error: row: ")
-    assert "plans 1 to" in outcome.err
-
-
-def test_a_single_plan_has_no_rows(tmp_path: Path) -> None:
-    file = tmp_path / "plan.yaml"
-    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "-o", file).code == 0
-    outcome = planner("evaluate", file, "--row", "1")
-    assert outcome.code == 2
-    assert "leave it out" in outcome.err
-
-
 @pytest.mark.parametrize("lost", [2, 4, 12, 100, 250])
 def test_a_file_that_is_cut_off(written: Path, lost: int) -> None:
     """What is lost at its end would otherwise be taken for a field left out."""
@@ -417,38 +331,6 @@ def test_a_file_that_is_cut_off(written: Path, lost: int) -> None:
     assert refused("evaluate", written) == [line]
     written.write_bytes(whole[:-1])
     assert evaluate(written)["fits"] is True
-
-
-@pytest.mark.parametrize("name", JOBS)
-def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
-    name: str, tmp_path: Path
-) -> None:
-    table, document = tmp_path / "front.csv", tmp_path / "front.json"
-    answer = solve(*JOBS[name], "--pareto", table, "--pareto", document)
-    for row, point in enumerate(answer["front"], start=1):
-        again = evaluate(table, "--row", row)
-        assert again == evaluate(document, "--row", row)
-        for key in (*COSTS, *DECISIONS, "placement"):
-            assert again[key] == point[key], key
-        assert again["defaults"] == []
-
-
-def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
-    table = tmp_path / "front.csv"
-    rows = len(solve(*SMALL, "--pareto", table)["front"])
-    whole = table.read_text(encoding="utf-8")
-    (line,) = refused("evaluate", tmp_path / "absent.csv", "--row", 1)
-    assert line.startswith(f"{tmp_path / 'absent.csv'}: cannot be read (no such file")
-    lines = refused("evaluate", table, "--row", rows + 1)
-    assert lines == [
-        f"row: {table} holds plans 1 to {rows}, choose one; {rows + 1} is not one of them"
-    ]
-    for lost in (2, 3, 200):
-        table.write_text(whole[:-lost], encoding="utf-8")
-        assert f"{table}: row {rows}: is cut off" in refused("evaluate", table, "--row", 1)[0]
-    for text in ("", "a,b\n1,2\n", whole.splitlines()[0], "mesh,mesh.tp,x\n1,2,3\n", '"\0",'):
-        table.write_text(text, encoding="utf-8")
-        assert len(refused("evaluate", table, "--row", 1)) == 1
 
 
 def test_a_job_file_says_which_command_takes_it(tmp_path: Path) -> None:

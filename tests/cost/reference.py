@@ -14,6 +14,7 @@ arXiv:2204.02311, appendix B.
 import math
 from dataclasses import dataclass, field
 
+from cost.reference_energy import joules, utilization
 from cost.reference_layer import Layer, Linear, Where, layer, p_norm
 from cost.reference_memory import (
     Local,
@@ -113,11 +114,11 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     parts["pipeline_transfer"] = m * v * p2p
     parts["bubble"], parts["optimizer"] = bubble, optimizer
     busy = [factor * (m * s.kernels + s.optimizer_kernels) for s in stages]
-    energy, low, high, static, host = _energy(cluster, plan, specs, time, busy)
+    energy, low, high, static, host = joules(cluster, plan, specs, time, busy)
     memory = [stage_memory(job, plan, spec, fused=a.fused_attention) for spec in specs]
     sums = [sum(part for name, part in one.items() if name != "host") for one in memory]
     fullest = memory[sums.index(max(sums))]
-    mfu, hfu = _utilization(job, cluster.chip, plan, time, fused=a.fused_attention)
+    mfu, hfu = utilization(job, cluster.chip, plan, time, fused=a.fused_attention)
     return Reference(
         time=time,
         time_parts={cause: part * factor for cause, part in parts.items()},
@@ -382,86 +383,3 @@ def _bubble(
     ends = max((m - 1) * stage.total + fill for stage, fill in pairs)
     ends += sum(stage.total - fill for stage, fill in pairs)
     return (plan.pp - 1) * (p2p + a.micro_batch_s) + max(ends - m * slow.total, 0.0)
-
-
-def busy_w(chip: Chip, clock: float) -> float:
-    """Power while kernels run: idle + dynamic x f x V^2."""
-    volts = max(chip.voltage_floor, 1 + chip.voltage_slope * (clock - 1))
-    return chip.idle_w + (chip.busy_w - chip.idle_w) * clock * volts * volts
-
-
-def _energy(
-    cluster: Cluster, plan: Plan, specs: list[StageSpec], time: float, busy: list[float]
-) -> tuple[float, float, float, float, float]:
-    """Total, low, high, static and host joules: every stage has chips / pp chips."""
-    chip = cluster.chip
-    per_stage = plan.chips / plan.pp
-    network = sum(lv.switch_power_w_per_chip for lv in cluster.scale(plan.chips).levels)
-    total = 0.0
-    for spec, run in zip(specs, busy, strict=True):
-        extra = max(busy_w(chip, spec.clock) - chip.wait_w, 0.0)
-        total += per_stage * (run * extra + time * (chip.wait_w + chip.host_w + network))
-    mean = sum(busy) / plan.pp
-    sigma = plan.chips * math.sqrt(
-        (mean * chip.busy_sigma_w) ** 2
-        + ((time - mean) * chip.wait_sigma_w) ** 2
-        + (time * chip.host_sigma_w) ** 2
-    )
-    host = plan.chips * chip.host_w * time
-    static = plan.chips * (chip.idle_w + network) * time
-    return total, total - sigma, total + sigma, static, host
-
-
-def forward_flop_per_token(job: Job) -> tuple[float, float]:
-    """FLOP of one forward pass: matrices, attention (causality not halved)."""
-    from cost.reference_layer import mean_context  # noqa: PLC0415
-
-    model = job.model
-    active = model.active_parameters - model.position_parameters
-    active -= 0 if model.tied_embeddings else model.vocab_size * model.hidden
-    dims = model.head_dim + model.attention.v_head_dim
-    context = mean_context(model, job.seq_len)
-    return 2.0 * active, 2.0 * model.layers * model.heads * context * dims
-
-
-def peak_flop_per_s(job: Job, chip: Chip) -> float:
-    """Peak at the job's precision, else at 16 bits."""
-    name = "fp8" if job.precision == "mxfp8" else job.precision
-    for dtype in (name, "bf16", "fp16", "fp32"):
-        if dtype in chip.peak_flop_per_s:
-            return chip.peak_flop_per_s[dtype]
-    raise AssertionError(chip.name)
-
-
-def _utilization(
-    job: Job, chip: Chip, plan: Plan, time: float, *, fused: bool
-) -> tuple[float, float]:
-    linear, attention = forward_flop_per_token(job)
-    needed = linear * (3 if job.kind != "lora" else 2) + 3 * attention
-    tokens = job.global_batch * job.seq_len
-    peak = peak_flop_per_s(job, chip) * plan.chips * time
-    again = sum(repeated_flop_per_token(job, plan, fused=fused))
-    return tokens * needed / peak, tokens * (needed + again) / peak
-
-
-def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float, float]:
-    """FLOP that recomputation adds: matrices of the layers (not the head), attention."""
-    model = job.model
-    _, attention = forward_flop_per_token(job)
-    active = dict.fromkeys(("dense", "moe"), 0.0)
-    for kind in set(model.layer_kinds):
-        active[kind] = model.layer_parameters(kind)
-    if model.moe is not None:
-        idle = model.moe.experts - model.moe.experts_per_token
-        active["moe"] -= idle * model.expert_parameters
-    linear = repeated = 0.0
-    for spec in stages_of(plan, model):
-        matrices = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]
-        scores = matrices
-        if spec.recompute == "selective" and job.framework.selective == "half-matmuls":
-            matrices = 0.5
-        elif spec.recompute == "selective" and not fused:
-            scores = 1.0
-        linear += matrices * 2 * (spec.dense * active["dense"] + spec.moe * active["moe"])
-        repeated += scores * attention * (spec.dense + spec.moe) / model.layers
-    return linear, repeated

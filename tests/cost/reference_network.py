@@ -9,23 +9,18 @@ The formulas are those of the design (alpha-beta; bandwidth = min over the level
 rate per chip times the members that share a domain; all-reduce = two gathers).
 """
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from cost.reference_torus import Footprint, IrregularError, footprint_of
 from hardware_db import Cluster, Level
 from planner.assumptions import Assumptions
 
 Sizes = tuple[int, int, int, int, int]
 AXES = ("tp", "cp", "fsdp", "dp", "pp")
-Footprint = tuple[int, int, bool]
-
-
-class IrregularError(Exception):
-    """A group does not fill the domains that it touches evenly."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +353,7 @@ def _net(host: Machine, groups: tuple[tuple[int, ...], ...], stride: int) -> Net
     inside = tuple(_members_inside(groups, domain) for domain in host.domains[:-1])
     dims = host.levels[0].torus_dims
     wraps = host.levels[0].torus_wrap
-    footprint = _footprint(groups, dims, wraps) if dims and size > 1 else ()
+    footprint = footprint_of(groups, dims, wraps) if dims and size > 1 else ()
     return Net(host, size, (*inside, size), footprint, stride)
 
 
@@ -367,37 +362,3 @@ def _members_inside(groups: tuple[tuple[int, ...], ...], domain: int) -> int:
     if len(counts) > 1:
         raise IrregularError(f"domains of {domain} hold {sorted(counts)} members")
     return counts.pop()
-
-
-def torus_place(rank: int, dims: Sequence[int]) -> tuple[int, ...]:
-    """Coordinates on the torus; rank 0 walks the first axis first, other slices repeat."""
-    place = []
-    for length in dims:
-        rank, at = divmod(rank, length)
-        place.append(at)
-    return tuple(place)
-
-
-def _footprint(
-    groups: tuple[tuple[int, ...], ...], dims: Sequence[int], wraps: Sequence[bool]
-) -> tuple[Footprint, ...]:
-    slice_chips = math.prod(dims)
-    shapes = set()
-    for group in groups:
-        local = [rank for rank in group if rank // slice_chips == group[0] // slice_chips]
-        places = [torus_place(rank % slice_chips, dims) for rank in local]
-        axes, count = [], 1
-        for axis, length in enumerate(dims):
-            at = sorted({place[axis] for place in places})
-            gaps = {b - a for a, b in itertools.pairwise(at)}
-            if len(gaps) > 1:
-                raise IrregularError(f"uneven gaps {gaps} on axis {axis}")
-            gap = gaps.pop() if gaps else length
-            axes.append((len(at), gap, bool(wraps[axis]) and len(at) * gap == length))
-            count *= len(at)
-        if count != len(places):
-            raise IrregularError("the group is no box on the torus")
-        shapes.add(tuple(axes))
-    if len(shapes) > 1:
-        raise IrregularError("groups have different footprints")
-    return shapes.pop()

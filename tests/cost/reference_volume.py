@@ -1,6 +1,7 @@
 """Bytes on the wire and FLOP of one step, collective by collective, in plain floats."""
 
-from cost.reference import forward_flop_per_token, groups, repeated_flop_per_token
+from cost.reference import groups
+from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_layer import kv_heads_on_chip
 from cost.reference_memory import (
     StageSpec,

@@ -1,0 +1,76 @@
+"""What a user should know about an evaluated plan beside the rules that it breaks."""
+
+from __future__ import annotations
+
+from planner.cost.context import CostModel
+from planner.frameworks import default_framework
+from planner.plan import Plan, code_of
+from planner.results import PlanResult
+from planner.search.limits import Limits
+from planner.search.meshes import equal_chunks
+from planner.units import show_bytes
+
+_GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
+
+
+def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
+    """What does not fit, is not sharded as it seems, or is predicted less surely; a line each."""
+    return [
+        *_memory_warnings(model, result, limits),
+        *_sharding_warnings(result.plan),
+        *_framework_warnings(model),
+        *_chunk_warnings(model, result.plan),
+    ]
+
+
+def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
+    """What does not fit: on the chip, on its share of the host."""
+    memories = (
+        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "that may be filled"),
+        (
+            "host memory",
+            result.host_memory_bytes,
+            model.chip.host_memory_bytes,
+            "that the host has for each chip",
+        ),
+    )
+    return [
+        f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
+        for name, held, limit, which in memories
+        if held > limit
+    ]
+
+
+def _sharding_warnings(plan: Plan) -> list[str]:
+    """State that was asked to be sharded but is repeated on the ranks of dp."""
+    stages = [stage.sharding or plan.sharding for stage in plan.stages or ()]
+    if "zero3" not in (stages or [plan.sharding]) or plan.fsdp > 1 or plan.dp == 1:
+        return []
+    return [
+        f"sharding: zero3 shards over fsdp (x cp) only; the dp {plan.dp} ranks are replicas: "
+        f"write fsdp {plan.dp}, dp 1 to shard over them"
+    ]
+
+
+def _framework_warnings(model: CostModel) -> list[str]:
+    """A framework whose constants were fitted on other chips than these."""
+    framework, chip = model.job.framework, model.chip
+    usual = default_framework(chip.vendor)
+    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
+    if framework == usual or not elsewhere:
+        return []
+    return [
+        f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
+        f"{usual.name}; its constants were fitted on other chips"
+    ]
+
+
+def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Interleaved chunks of unequal length, whose rounds the step time does not see."""
+    chunks = plan.pp * plan.interleave
+    if plan.interleave == 1 or equal_chunks(model, chunks, code_of("split", plan.split)):
+        return []
+    return [
+        f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step time "
+        "is an estimate, which may be up to 25 % too low"
+    ]

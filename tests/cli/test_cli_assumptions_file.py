@@ -1,0 +1,74 @@
+"""Assumptions from a file: what they change, and every mistake in them."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hardware_db
+from cli.command import planner, refused, solve
+from cli.jobs import BASE, BASE_FLAGS
+from planner import InputError
+from planner.assumptions import calibrated, overridden
+from planner.defaults import precision_of
+from planner.frameworks import ERAS
+
+
+def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
+    changes = tmp_path / "slow.yaml"
+    changes.write_text("tp_overlap: 0.0\nscale_up_efficiency: 0.1\n", encoding="utf-8")
+    path = job({**BASE, "chips_exact": True, "fix": {"tp": [2]}})
+    slow = solve(path, "--assumptions", changes)
+    assert slow["objective"] > solve(path)["objective"]
+    assert slow["job"]["assumptions"] == str(changes)
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("tp_overlp: 0.5\n", "tp_overlap"),
+    ("tp_overlap: high\n", "tp_overlap"),
+    ("tp_overlap: .nan\n", "tp_overlap"),
+    ("tp_overlap: 7\n", "tp_overlap"),
+    ("scale_up_efficiency: 0\n", "scale_up_efficiency"),
+    ("matmul_flop_per_s: -1\n", "matmul_flop_per_s"),
+    ("fused_attention: 3\n", "fused_attention"),
+    ("collective_algorithms: [rings]\n", "collective_algorithms"),
+    ("collective_algorithms: []\n", "collective_algorithms"),
+    ("micro_batch_s: 3e-6\n", None),
+    ("{}\n", None),
+    ("- a\n", "mapping"),
+])  # fmt: skip
+def test_assumptions_that_are_wrong(text: str, words: str | None, tmp_path: Path) -> None:
+    changes = tmp_path / "changes.yaml"
+    changes.write_text(text, encoding="utf-8")
+    outcome = planner("solve", *BASE_FLAGS, "--assumptions", changes, "--json")
+    if words is None:
+        assert outcome.code == 0
+        return
+    assert outcome.code == 2, outcome.document["objective"]
+    assert words in outcome.mistakes[0]
+    assert str(changes) in outcome.mistakes[0]
+
+
+def test_all_wrong_assumptions_at_once(tmp_path: Path) -> None:
+    changes = tmp_path / "changes.yaml"
+    changes.write_text("tp_overlp: 0.5\nstep_s: soon\ncp_overlap: .inf\n", encoding="utf-8")
+    lines = refused("solve", *BASE_FLAGS, "--assumptions", changes)
+    assert len(lines) == 3
+
+
+def test_the_shipped_assumptions_are_in_range() -> None:
+    """The ranges of a file of changes hold for every value that the calibration gives."""
+    for name in hardware_db.list_clusters():
+        chip = hardware_db.load_cluster(name).chip
+        for era in ERAS:
+            base = calibrated(chip, era, precision_of(None, chip, []))
+            values = dataclasses.asdict(base)
+            values.pop("name")
+            assert overridden(base, values) == base
+
+
+def test_a_tile_needs_both_sides() -> None:
+    base = calibrated(hardware_db.load_cluster("tpu-v5p").chip, "jax")
+    with pytest.raises(InputError, match="tile_n"):
+        overridden(base, {"tile_m": 128})

@@ -1,0 +1,92 @@
+"""`planner evaluate` on fronts: every row reproduces what `solve` said, to the last digit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.answers import SMALL
+from cli.command import planner, refused, solve
+from cli.jobs import JOBS
+from cli.plan_files import COSTS, DECISIONS, edited, evaluate
+
+FRONTS = {
+    **JOBS,
+    "clocks and chip counts": (
+        "--model", "llama2-7b", "--hardware", "h100-sxm5-80", "--chips", "32",
+    ),
+}  # fmt: skip
+
+
+def plan_section(row: dict[str, Any]) -> dict[str, Any]:
+    """The `plan:` section of a file, from a row of the JSON answer."""
+    fields = {name: row[name] for name in DECISIONS}
+    return {**fields, "placement": row["placement"]["order"]}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits(
+    name: str, tmp_path: Path
+) -> None:
+    plan, front = tmp_path / "plan.yaml", tmp_path / "front.json"
+    answer = solve(*JOBS[name], "-o", plan, "--pareto", front)
+    rows = json.loads(front.read_text(encoding="utf-8"))["front"]
+    assert rows == answer["front"]
+    for row in rows:
+        again = evaluate(edited(plan, lambda data, row=row: data.update(plan=plan_section(row))))
+        for key in (*COSTS, *DECISIONS, "placement"):
+            assert again[key] == row[key], (key, row["mesh"])
+        assert again["fits"] is True
+        assert again["warnings"] == []
+
+
+@pytest.mark.parametrize("row", [None, "0", "99"])
+def test_a_front_needs_one_of_its_rows(tmp_path: Path, row: str | None) -> None:
+    file = tmp_path / "front.json"
+    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "--pareto", file).code == 0
+    outcome = planner("evaluate", file, *(() if row is None else ("--row", row)))
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: row: ")
+    assert "plans 1 to" in outcome.err
+
+
+def test_a_single_plan_has_no_rows(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    assert planner("solve", "--model", "llama2-7b", "--chips", "16", "-o", file).code == 0
+    outcome = planner("evaluate", file, "--row", "1")
+    assert outcome.code == 2
+    assert "leave it out" in outcome.err
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
+    name: str, tmp_path: Path
+) -> None:
+    table, document = tmp_path / "front.csv", tmp_path / "front.json"
+    answer = solve(*FRONTS[name], "--pareto", table, "--pareto", document)
+    assert name in JOBS or len(answer["front"]) > 2
+    for row, point in enumerate(answer["front"], start=1):
+        again = evaluate(table, "--row", row)
+        assert again == evaluate(document, "--row", row)
+        for key in (*COSTS, *DECISIONS, "placement"):
+            assert again[key] == point[key], key
+        assert again["defaults"] == []
+
+
+def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
+    table = tmp_path / "front.csv"
+    rows = len(solve(*SMALL, "--pareto", table)["front"])
+    whole = table.read_text(encoding="utf-8")
+    (line,) = refused("evaluate", tmp_path / "absent.csv", "--row", 1)
+    assert line.startswith(f"{tmp_path / 'absent.csv'}: cannot be read (no such file")
+    lines = refused("evaluate", table, "--row", rows + 1)
+    assert lines == [
+        f"row: {table} holds plans 1 to {rows}, choose one; {rows + 1} is not one of them"
+    ]
+    for lost in (2, 3, 200):
+        table.write_text(whole[:-lost], encoding="utf-8")
+        assert f"{table}: row {rows}: is cut off" in refused("evaluate", table, "--row", 1)[0]
+    for text in ("", "a,b\n1,2\n", whole.splitlines()[0], "mesh,mesh.tp,x\n1,2,3\n", '"\0",'):
+        table.write_text(text, encoding="utf-8")
+        assert len(refused("evaluate", table, "--row", 1)) == 1
