@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
+from planner.units import show_joules, show_seconds
 from planner.version import SCHEMA_VERSION, __version__
 from solvers.solution import Status
 
@@ -197,7 +198,7 @@ def _with_plan(
         front=tuple(front),
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
-        front_note=front_note,
+        front_note=" ".join([front_note, *_better_on_fewer(result, front)]),
         why=sentences(model, result, search.limits),
         neighbors=near,
         run=_training_run(request, result),
@@ -225,6 +226,17 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
     return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
+
+
+def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
+    """A plan of the front that is no slower on fewer chips, in a sentence."""
+    for row, plan in enumerate(front, start=1):
+        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s:
+            return [
+                f"Fewer chips do better: row {row} takes {show_seconds(plan.step_time_s)} and "
+                f"{show_joules(plan.energy_per_step_j)} a step on {plan.chips:,} chips."
+            ]
+    return []
 
 
 def _note(found: Found, scope: str, search: Search) -> str:

@@ -14,10 +14,10 @@ _GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
 
 
 def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
-    """What does not fit, is not sharded as it seems, or is predicted less surely; a line each."""
+    """What does not fit, is outside the search, or is predicted less surely; a line each."""
     return [
         *_memory_warnings(model, result, limits),
-        *_sharding_warnings(result.plan),
+        *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
     ]
@@ -41,14 +41,15 @@ def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> li
     ]
 
 
-def _sharding_warnings(plan: Plan) -> list[str]:
-    """State that was asked to be sharded but is repeated on the ranks of dp."""
-    stages = [stage.sharding or plan.sharding for stage in plan.stages or ()]
-    if "zero3" not in (stages or [plan.sharding]) or plan.fsdp > 1 or plan.dp == 1:
-        return []
+def _clock_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Clocks between the levels that a search tries."""
+    clocks = {plan.clock, *(stage.clock for stage in plan.stages or () if stage.clock is not None)}
+    levels = model.chip.clock_levels
     return [
-        f"sharding: zero3 shards over fsdp (x cp) only; the dp {plan.dp} ranks are replicas: "
-        f"write fsdp {plan.dp}, dp 1 to shard over them"
+        f"clock: {clock:g} is none of the levels that the search tries on {model.chip.name}: "
+        f"{', '.join(f'{level:g}' for level in sorted(levels, reverse=True))}"
+        for clock in sorted(clocks - set(levels))
+        if model.chip.clock_settable
     ]
 
 

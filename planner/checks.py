@@ -58,6 +58,8 @@ def _broken(model: CostModel, name: str, text: str) -> str | None:
     """Why a value of a field is impossible."""
     if name == "ep":
         return _experts(model, int(text))
+    if (name, text) == ("schedule", "1f1b"):
+        return None  # that of every plan without a pipeline
     beside: dict[str, Any] = {**_BESIDE.get(name, {}), name: int(text) if name == "tp" else text}
     plan = Plan(**beside)
     table = PlanTable.from_plans([plan])

@@ -16,8 +16,8 @@ from planner.plan import RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
 from planner.results import Neighbor, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
-from planner.search.meshes import fits_layers
 from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
+from planner.search.space import chunkings
 from planner.units import show_bytes, show_joules, show_percent, show_seconds, show_watts
 
 _CAUSES = {
@@ -73,7 +73,7 @@ def neighbors(
         objective: What it was chosen for; one of `planner.search.objective.OBJECTIVES`.
         most: How many to return.
     """
-    changes = list(dict(_steps(model, best.plan)).items())
+    changes = list(dict(_steps(model, best.plan, options)).items())
     runnable, broken = [], []
     for what, plan in changes:
         lines = violations(model, PlanTable.from_plans([plan]))
@@ -171,10 +171,11 @@ def _by(change: float, more: str, less: str) -> str:
     return f"{more if change > 0 else less} by {show_percent(abs(change))}"
 
 
-def _steps(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
+def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tuple[str, Plan]]:
     """Descriptions and plans that differ in one decision."""
     for what, changed in _mesh_steps(plan):
-        yield what, _dealt(model, changed)
+        said, piped = _piped(model, changed, options)
+        yield what + said, piped
     local = model.job.global_batch // (plan.dp * plan.fsdp)
     for size in (plan.micro_batch * 2, plan.micro_batch // 2):
         if size >= 1 and local % size == 0:
@@ -196,13 +197,24 @@ def _steps(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
             yield f"clock {slower[0]:g}", replace(plan, clock=slower[0])
 
 
-def _dealt(model: CostModel, plan: Plan) -> Plan:
-    """The plan with a layer split of the framework that gives its stages, where there is one."""
-    rules = [plan.split, *model.framework.splits]
-    fitting = [
-        rule for rule in rules if fits_layers(model, plan.pp, plan.interleave, SPLITS.index(rule))
+def _piped(model: CostModel, plan: Plan, options: SpaceOptions) -> tuple[str, Plan]:
+    """The plan with the schedule, interleave and split that the search has for its stages.
+
+    The interleave is the largest that is not larger than before; what changed of it is said.
+    """
+    offered = chunkings(model, plan.pp, options)
+    fitting = [v for v, _ in offered if v <= plan.interleave]
+    if plan.stages or plan.pp == 1 or not fitting:
+        return "", plan
+    interleave = max(fitting)
+    splits = [SPLITS[split] for v, split in offered if v == interleave]
+    split = plan.split if plan.split in splits else splits[0]
+    schedules = [
+        name for name in model.framework.schedules if (name == "interleaved") == (interleave > 1)
     ]
-    return plan if plan.stages or not fitting else replace(plan, split=fitting[0])
+    schedule = plan.schedule if plan.schedule in schedules else schedules[0]
+    said = "" if interleave == plan.interleave else f", interleave {interleave}"
+    return said, replace(plan, schedule=schedule, interleave=interleave, split=split)
 
 
 def _mesh_steps(plan: Plan) -> Iterator[tuple[str, Plan]]:
@@ -220,7 +232,7 @@ def _mesh_steps(plan: Plan) -> Iterator[tuple[str, Plan]]:
             continue
         sizes = {grow: getattr(plan, grow) * 2, shrink: getattr(plan, shrink) // 2}
         changed = replace(plan, **sizes)
-        if changed.pp == 1 or (plan.pp == 1 and changed.pp > 1):
+        if changed.pp == 1:
             changed = replace(changed, schedule="1f1b", interleave=1)
         changed = replace(changed, sequence_parallel=plan.sequence_parallel and changed.tp > 1)
         if plan.tp == 1 and changed.tp > 1:

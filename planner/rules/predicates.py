@@ -92,11 +92,15 @@ def _splits(model: CostModel, pp: int, interleave: int, split: int) -> bool:
 
 
 def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
+    """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp.
+
+    A batch that does not divide into micro-batches is the matter of `batch_divides`.
+    """
     m = model.job.global_batch // (plans.data_ranks * plans.micro_batch)
     chunked = plans.interleave > 1
     named = (plans.schedule == INTERLEAVED) == chunked
-    return np.asarray(named & (~chunked | ((plans.pp > 1) & (m % plans.pp == 0))))
+    rounds = (m % plans.pp == 0) | ~batch_divides(model, plans)
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & rounds)))
 
 
 def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -214,6 +218,30 @@ def axes_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
     """Key-value heads divide over tp."""
     return np.asarray(model.shapes.kv_heads % plans.tp == 0)
+
+
+def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Expert groups take no ranks of the replicas."""
+    return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
+
+
+def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Without sharding there is data parallelism alone, or none."""
+    alone = (plans.dp == 1) | (plans.dp == plans.chips)
+    return np.asarray((plans.sharding != DDP) | ((plans.cp == 1) & alone))
+
+
+def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Replicas stand beside tp or cp only where they are sharded."""
+    divided = (plans.tp > 1) | (plans.cp > 1)
+    return np.asarray((plans.dp == 1) | (plans.fsdp > 1) | ~divided)
+
+
+def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Pipelines run a multiple of their stages in micro-batches."""
+    m = model.job.global_batch // (plans.data_ranks * plans.micro_batch)
+    whole = (m % plans.pp == 0) | ~batch_divides(model, plans)
+    return np.asarray((plans.pp == 1) | whole)
 
 
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:

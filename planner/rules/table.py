@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
-from planner.rules import predicates
+from planner.rules import predicates, words
 from planner.rules.numbers import nearest_divisors
 
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
@@ -37,85 +36,6 @@ class Rule:
     per_stage: bool = False
 
 
-_AXIS_WORDS = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
-
-
-def _micro_batches(model: CostModel, plan: Plan) -> float:
-    return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
-
-
-def _undealt(model: CostModel, plan: Plan) -> str:
-    """Why the layers do not go to the stages, in one sentence."""
-    layers, chunks = model.job.model.layers, plan.pp * plan.interleave
-    if plan.stages is not None:
-        listed = sum(stage.layers for stage in plan.stages)
-        return (
-            f"stages: {len(plan.stages)} stages with {listed} layers; needed: interleave 1 and "
-            f"{plan.pp} stages (pp) with {layers} layers in all"
-        )
-    which = f"pp {plan.pp} x interleave {plan.interleave}"
-    if chunks > layers:
-        return (
-            f"{which} = {chunks} chunks are more than the {layers} layers of {model.job.model.name}"
-        )
-    return (
-        f"the {layers} layers of {model.job.model.name} do not divide into {which} chunks by the "
-        f"rule {plan.split!r}; nearest pp: {nearest_divisors(plan.pp, layers)}"
-    )
-
-
-def _axes_it_lacks(model: CostModel, plan: Plan) -> str:
-    words = [
-        f"has no {_AXIS_WORDS[axis]}: {axis} {getattr(plan, axis)} must be 1"
-        for axis in model.framework.lacks
-        if getattr(plan, axis) > 1
-    ]
-    return f"{model.framework.name} {' and '.join(words)}"
-
-
-def _unshared(plan: Plan) -> str:
-    """Why a sharding and its ranks do not go together, in one sentence."""
-    if plan.fsdp > 1 and plan.sharding != "zero3":
-        return (
-            f"fsdp {plan.fsdp} shards weights and {plan.sharding} does not: use zero3, or "
-            f"dp {plan.dp * plan.fsdp} with fsdp 1"
-        )
-    if plan.sharding == "zero3" and plan.dp > 1:
-        return (
-            f"zero3 shards over fsdp x cp, which is 1; the dp {plan.dp} ranks are replicas: use "
-            f"fsdp {plan.dp} with dp 1 to shard over them, or ddp"
-        )
-    return f"{plan.sharding} has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"
-
-
-def _undivided_width(model: CostModel, plan: Plan) -> str:
-    """The MLP width that tp does not divide: that of dense layers or of the shared experts."""
-    shapes, words = model.shapes, "MLP width"
-    width = shapes.dense_width
-    if width % plan.tp == 0:
-        width, words = shapes.shared_width, "shared-expert width"
-    return (
-        f"tp {plan.tp} does not divide the {words} {width} of {model.job.model.name}; nearest: "
-        f"{nearest_divisors(plan.tp, width)}"
-    )
-
-
-def _unswapped(model: CostModel, plan: Plan) -> str:
-    """Which heads all-to-all context parallelism cannot deal out."""
-    shapes, product = model.shapes, plan.tp * plan.cp
-    if shapes.heads % product:
-        return (
-            f"cp_mode all-to-all: tp {plan.tp} x cp {plan.cp} does not divide the {shapes.heads} "
-            f"attention heads; nearest product: {nearest_divisors(product, shapes.heads)}"
-        )
-    kv_heads = -(-shapes.kv_heads // plan.tp)
-    both = math.gcd(kv_heads, shapes.heads // plan.tp)
-    return (
-        f"cp_mode all-to-all: cp {plan.cp} does not divide the {kv_heads} key-value heads that "
-        f"tp {plan.tp} leaves on a chip; nearest cp: {nearest_divisors(plan.cp, both)}"
-    )
-
-
 RULES: tuple[Rule, ...] = (
     Rule(
         name="heads",
@@ -142,7 +62,7 @@ RULES: tuple[Rule, ...] = (
         framework="any",
         source="column-parallel MLP",
         holds=predicates.mlp_width_divides,
-        explain=_undivided_width,
+        explain=words.undivided_width,
     ),
     Rule(
         name="sequence",
@@ -183,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         framework="any",
         source="planner.cost.layout, the rule named by `split`",
         holds=predicates.layers_divide,
-        explain=_undealt,
+        explain=words.undealt,
     ),
     Rule(
         name="interleave",
@@ -192,8 +112,8 @@ RULES: tuple[Rule, ...] = (
         holds=predicates.interleave_fits,
         explain=lambda c, p: (
             f"interleave {p.interleave} with schedule {p.schedule!r}, pp {p.pp} and "
-            f"{_micro_batches(c, p):g} micro-batches: interleave > 1 needs schedule interleaved, "
-            "pp > 1 and micro-batches that are a multiple of pp"
+            f"{words.micro_batches(c, p):g} micro-batches: interleave > 1 needs schedule "
+            "interleaved, pp > 1 and micro-batches that are a multiple of pp"
         ),
     ),
     Rule(
@@ -209,7 +129,7 @@ RULES: tuple[Rule, ...] = (
         source="fsdp shards weights; zero needs ranks to share state",
         holds=predicates.sharding_shares,
         per_stage=True,
-        explain=lambda c, p: _unshared(p),
+        explain=lambda c, p: words.unshared(p),
     ),
     Rule(
         name="sequence-parallel",
@@ -232,7 +152,7 @@ RULES: tuple[Rule, ...] = (
         "attention/dot_product_attention/context_parallel.py: a2a needs query and key-value "
         "heads % cp = 0",
         holds=predicates.all_to_all_divides,
-        explain=_unswapped,
+        explain=words.unswapped,
     ),
     Rule(
         name="clock",
@@ -271,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         source="planner.frameworks: lacks; PyTorch FSDP (fully_shard) has no stages, and "
         "Accelerate's ParallelismConfig has dp_replicate, dp_shard, tp, cp and sp only",
         holds=predicates.axes_offered,
-        explain=_axes_it_lacks,
+        explain=words.axes_it_lacks,
     ),
     Rule(
         name="schedule-offered",
@@ -322,6 +242,46 @@ RULES: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"torchtitan needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
             f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="torchtitan-experts",
+        framework="torchtitan",
+        source="torchtitan distributed/parallel_dims.py: dp_shard cp tp % ep = 0",
+        holds=predicates.torchtitan_experts,
+        explain=words.unexpert,
+    ),
+    Rule(
+        name="torchtitan-ddp",
+        framework="torchtitan",
+        source="torchtitan models/llama3/infra/parallelize.py: no DDP beside other axes; cp shards "
+        "weights",
+        holds=predicates.torchtitan_ddp,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"torchtitan has ddp without tp, cp and pp only, not with dp {p.dp}, tp {p.tp}, "
+            f"cp {p.cp}, pp {p.pp}; use zero3"
+        ),
+    ),
+    Rule(
+        name="accelerate-replicas",
+        framework="fsdp",
+        source="Accelerate parallelism_config.py: dp_replicate > 1 with tp or cp needs "
+        "dp_shard > 1",
+        holds=predicates.accelerate_replicas,
+        explain=lambda c, p: (
+            f"fsdp has the dp {p.dp} replicas beside tp {p.tp} and cp {p.cp} only with "
+            "fsdp > 1; move ranks from dp to fsdp"
+        ),
+    ),
+    Rule(
+        name="maxtext-micro-batches",
+        framework="jax",
+        source="MaxText configs: num_pipeline_microbatches % stages = 0",
+        holds=predicates.maxtext_micro_batches,
+        explain=lambda c, p: (
+            f"jax runs pipelines with micro-batches that are a multiple of pp {p.pp}, not "
+            f"{words.micro_batches(c, p):g}"
         ),
     ),
     Rule(

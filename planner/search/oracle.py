@@ -43,6 +43,7 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
+from planner.rules import offloads_allowed
 from planner.search.candidates import Candidates
 from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
@@ -123,9 +124,9 @@ def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     masks = np.arange(8 if options.offload else 1)
     at = np.repeat(np.arange(len(space)), len(masks))
     offload = np.tile(masks, len(space))
-    keep = (offload & OFFLOAD_ACTIVATIONS == 0) | (space.plans.recompute[at] == 0)
-    space = space.take(at[keep])
-    return replace(space, plans=replace(space.plans, offload=offload[keep]))
+    space = space.take(at)
+    space = replace(space, plans=replace(space.plans, offload=offload))
+    return space.take(np.flatnonzero(offloads_allowed(model, space.plans)))
 
 
 class _Builder:

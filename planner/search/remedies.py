@@ -16,6 +16,7 @@ from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.cost.evaluate import memory_table
+from planner.job import LARGEST_BATCH
 from planner.plan import (
     CP_MODES,
     RECOMPUTES,
@@ -30,6 +31,7 @@ from planner.search.boxes import ENERGY, TIME, Boxes
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Search, least_memory
 from planner.search.limits import Limits, model_flop, usable_bytes
+from planner.search.meshes import enumerate_meshes
 from planner.search.misses import Witness
 from planner.search.space import Skeletons
 from solvers.solution import Status
@@ -199,15 +201,31 @@ def fewer_chips(search: Search, chips: int) -> Iterator[str]:
 
 
 def other_batch(search: Search, chips: int) -> Iterator[str]:
-    """The nearest global batch that `chips` data ranks divide, where that helps."""
-    job = search.model.job
-    below = job.global_batch // chips
-    multiples = [n for n in (below, below + 1) if n >= 1 and n * chips != job.global_batch]
-    for multiple in sorted(multiples, key=lambda n: abs(n * chips - job.global_batch)):
-        changed = replace(search.model, job=replace(job, global_batch=multiple * chips))
-        if possible(_with(search, model=changed), chips):
-            yield f"--batch-tokens {changed.job.batch_tokens}"
+    """The nearest global batch with which a plan is possible."""
+    for sequences in _batches_nearby(search, chips)[:_MOST_SEARCHES]:
+        job = replace(search.model.job, global_batch=int(sequences))
+        if possible(_with(search, model=replace(search.model, job=job)), chips):
+            yield f"--batch-tokens {job.batch_tokens}"
             return
+
+
+def _batches_nearby(search: Search, chips: int) -> IntArray:
+    """Sequences next to the present batch that the data ranks of some mesh divide, nearest first.
+
+    Pipelines of some frameworks need a multiple of their stages beside that.
+    """
+    job = search.model.job
+    every_rank = replace(job, global_batch=chips)  # whatever divides the chips divides it
+    meshes = enumerate_meshes(replace(search.model, job=every_rank), (chips,), search.options)
+    columns = meshes.columns
+    ranks = columns["dp"] * columns["fsdp"]
+    units = np.unique(np.concatenate([ranks, ranks * columns["pp"]]))
+    below = job.global_batch // units * units
+    batches = np.unique(np.concatenate([below, below + units]))
+    allowed = (batches >= 1) & (batches <= LARGEST_BATCH) & (batches != job.global_batch)
+    batches = batches[allowed]
+    nearest_first = np.argsort(np.abs(batches - job.global_batch), kind="stable")
+    return np.asarray(batches[nearest_first])
 
 
 def looser_limits(model: CostModel, limits: Limits, witness: Witness) -> Iterator[str]:

@@ -6,10 +6,10 @@ recomputation. Offloading, placement orders and clocks come later: they depend o
 memory does not depend on them.
 
 Choices that are provably the same plan are enumerated once: sharding that shards nothing,
-selective recomputation that drops nothing, a context-parallel mode without context parallelism.
+selective recomputation that drops nothing, a context-parallel mode without context parallelism,
+layers dealt from the front that divide evenly.
 
-A framework that deals out layers evenly or not does so unevenly only where no even split gives
-that many stages. Interleaved plans have equal chunks (where the rule counts embedding and head as
+Interleaved plans have equal chunks (where the rule counts embedding and head as
 layers: with them): for others the step time is an estimate only.
 """
 
@@ -25,7 +25,7 @@ from planner.plan import (
     DDP,
     DEFAULT_ORDER,
     EVEN,
-    EVEN_COUNTED,
+    FRONT,
     FULL,
     INTERLEAVED,
     NO_RECOMPUTE,
@@ -286,7 +286,7 @@ def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> Non
     offered = [SCHEDULES.index(name) for name in model.framework.schedules]
     choices: dict[int, list[tuple[int, ...]]] = {}
     for pp in np.unique(rows.columns["pp"]):
-        pairs = _interleaved_splits(model, int(pp), options)
+        pairs = chunkings(model, int(pp), options)
         if pp == 1:
             choices[1] = [(ONE_F_ONE_B, *pairs[0])]
             continue
@@ -299,13 +299,16 @@ def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> Non
     rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
 
 
-def _interleaved_splits(model: CostModel, pp: int, options: SpaceOptions) -> list[tuple[int, int]]:
-    """Pairs of interleave and layer split for a number of stages; see the module."""
+def chunkings(model: CostModel, pp: int, options: SpaceOptions) -> list[tuple[int, int]]:
+    """Pairs of interleave and layer split that are searched for a number of stages.
+
+    Where layers divide evenly, dealing them from the front gives the same stages: it is left out,
+    unless it is asked for and even is not.
+    """
     splits = [SPLITS.index(name) for name in model.framework.splits]
-    asked = [s for s in splits if s in options.fixed.get("split", splits)]
-    splits = asked or splits
-    even = [s for s in splits if s in (EVEN, EVEN_COUNTED)]
-    if pp == 1 or any(fits_layers(model, pp, 1, s) for s in even):
-        splits = even or splits
+    if pp == 1:
+        return [(1, splits[0])]
     pairs = [(v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)]
-    return [(v, s) for v, s in pairs if v == 1 or equal_chunks(model, pp * v, s)]
+    pairs = [(v, s) for v, s in pairs if v == 1 or equal_chunks(model, pp * v, s)]
+    evenly = (1, EVEN) in pairs and bool(options.allows("split", np.array([EVEN]))[0])
+    return [(v, s) for v, s in pairs if not (evenly and s == FRONT)]

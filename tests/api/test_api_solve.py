@@ -240,16 +240,3 @@ def test_unequal_interleaved_chunks_are_warned_of() -> None:
     assert any(line.startswith(words) for line in planner.evaluate(plan, **job).warnings)
     equal = dataclasses.replace(plan, interleave=4)
     assert not any("chunks" in line for line in planner.evaluate(equal, **job).warnings)
-
-
-def test_replicas_under_zero3_are_warned_of() -> None:
-    plan = planner.Plan(dp=4, cp=2, sharding="zero3")
-    result = planner.evaluate(plan, model="gpt3-125m", hardware="dgx-h100-ndr")
-    expected = (
-        "sharding: zero3 shards over fsdp (x cp) only; the dp 4 ranks are replicas: write fsdp 4, "
-        "dp 1 to shard over them"
-    )
-    assert expected in result.warnings
-    sharded = planner.Plan(fsdp=4, dp=2, sharding="zero3")
-    other = planner.evaluate(sharded, model="gpt3-125m", hardware="dgx-h100-ndr")
-    assert not [line for line in other.warnings if "replicas" in line]

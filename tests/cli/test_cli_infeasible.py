@@ -83,6 +83,15 @@ def test_every_remedy_works(name: str) -> None:
     assert not failed, f"{name}: these do not help: {failed}"
 
 
+def test_the_batch_that_is_named_is_the_nearest() -> None:
+    """12 heads leave tp 1, 2 and 4 of 40 chips, so that 10 data ranks must divide the batch."""
+    flags = ("--model", "gpt3-125m", *H100, "--chips", "40", "--axes", "dp,tp")
+    for sequences, nearest in ((64, 60), (66, 70), (4, 10), (99, 100)):
+        outcome = planner("solve", *flags, "--batch-tokens", sequences * 2048, "--json")
+        assert outcome.code == 3
+        assert f"--batch-tokens {nearest * 2048}" in outcome.document["diagnosis"]["remedies"]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_there_is_a_remedy(name: str) -> None:
     assert answer_to(name)["diagnosis"]["remedies"], answer_to(name)["diagnosis"]["explanation"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.answers import SMALL, answer_to
-from cli.command import refused, solve
+from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
 
 PLAN_KEYS = {
@@ -302,6 +302,22 @@ def test_the_same_question_gives_the_same_answer() -> None:
     one.pop("seconds")
     other.pop("seconds")
     assert one == other
+
+
+def test_fewer_chips_that_do_better_are_said() -> None:
+    job = ("--model", "mixtral-8x7b", "--hardware", "gb300-nvl72", "--seq-len", "8192")
+    said = " ".join(planner("solve", *job, "--chips", "72").out.split())
+    assert "Fewer chips do better: row 1 takes" in said
+    assert "a step on 64 chips." in said
+    assert "Fewer chips" not in planner("solve", *SMALL).out
+
+
+def test_the_schedule_of_plans_without_a_pipeline_can_be_fixed() -> None:
+    """Jax has no 1f1b, but that is what a plan without stages is said to run."""
+    job = ("--model", "llama2-13b", "--chips", "64")
+    free = solve(*job)
+    assert free["best"]["schedule"] == "1f1b"
+    assert solve(*job, "--fix", "schedule=1f1b")["best"] == free["best"]
 
 
 def test_a_loss_is_said() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cost.cases import case_of, runnable
+from planner.frameworks import FRAMEWORKS
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import violations
 
@@ -36,3 +37,59 @@ def test_a_broken_rule_names_its_stage_once() -> None:
     inherited = lines(replace(plan, clock=0.6, stages=(*halves, Stage(layers=2))))
     assert len(inherited) == 2  # once for the plan with stages, once for the one without
     assert inherited[0] == inherited[1]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (
+            Plan(pp=4, interleave=3, schedule="interleaved"),
+            "the 80 layers of llama2-70b do not divide into pp 4 x interleave 3 chunks by the rule "
+            "'even'; nearest interleave with pp 4: 2 or 4; nearest pp with interleave 3: none",
+        ),
+        (
+            Plan(pp=3),
+            "the 80 layers of llama2-70b do not divide into pp 3 x interleave 1 chunks by the rule "
+            "'even'; nearest pp: 2 or 4",
+        ),
+    ],
+)
+def test_layers_that_do_not_divide_say_what_to_change(plan: Plan, words: str) -> None:
+    case = case_of("llama2-70b", layers=80, batch=96)
+    plan = replace(plan, sharding="ddp", sequence_parallel=False)
+    assert words in violations(case.model, PlanTable.from_plans([plan]))
+
+
+def test_a_batch_that_does_not_divide_is_one_mistake() -> None:
+    case = case_of("llama2-70b", layers=80, batch=64)
+    plan = Plan(dp=15, pp=4, interleave=5, schedule="interleaved", sharding="zero1")
+    lines = violations(case.model, PlanTable.from_plans([plan]))
+    assert len(lines) == 1
+    assert lines[0].startswith("dp 15 x fsdp 1 x micro-batch 1 does not divide the global batch")
+
+
+@pytest.mark.parametrize(
+    ("framework", "model", "plan", "words"),
+    [
+        ("torchtitan", "mixtral-8x7b", Plan(dp=8, fsdp=2, ep=4, sharding="zero3"),
+         "torchtitan takes the ranks of ep 4 from tp x cp x fsdp = 2, not from the replicas of dp; "
+         "nearest ep: 2"),
+        ("torchtitan", "llama3-8b", Plan(dp=4, tp=2, sharding="ddp"),
+         "torchtitan has ddp without tp, cp and pp only, not with dp 4, tp 2, cp 1, pp 1; "
+         "use zero3"),
+        ("torchtitan", "llama3-8b", Plan(cp=2, sharding="ddp"),
+         "torchtitan has ddp without tp, cp and pp only, not with dp 1, tp 1, cp 2, pp 1; "
+         "use zero3"),
+        ("fsdp", "llama3-8b", Plan(dp=8, tp=2, sharding="ddp"),
+         "fsdp has the dp 8 replicas beside tp 2 and cp 1 only with fsdp > 1; move ranks from dp "
+         "to fsdp"),
+        ("jax", "llama3-8b", Plan(pp=2, dp=32, schedule="gpipe", sharding="ddp"),
+         "jax runs pipelines with micro-batches that are a multiple of pp 2, not 1"),
+    ],
+)  # fmt: skip
+def test_what_frameworks_refuse(framework: str, model: str, plan: Plan, words: str) -> None:
+    cluster = "tpu-v5p" if framework == "jax" else "dgx-h100-ndr"
+    case = case_of(model, cluster=cluster, framework=framework, batch=32)
+    split = FRAMEWORKS[framework].splits[0]
+    plan = replace(plan, sequence_parallel=plan.tp > 1, split=split)
+    assert violations(case.model, PlanTable.from_plans([plan])) == [words]

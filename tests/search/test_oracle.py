@@ -17,6 +17,7 @@ from support.jobs import cost_model, dense_model, random_chips, random_cost_mode
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.plan import SCHEDULES, ZERO_BUBBLE
+from planner.rules import violations
 from planner.search.engine import Search
 from planner.search.limits import Limits, usable_bytes
 from planner.search.meshes import enumerate_meshes
@@ -114,6 +115,20 @@ def test_both_engines_agree(block: int) -> None:
         assert covers(points, found.points, slack)
         assert points[:, 0].min() <= found.points[0, 0] * (1 + slack)
         assert np.all(totals.memory_bytes <= limits.chip_bytes(model) + 1)
+
+
+@pytest.mark.parametrize("pp", [1, 2])
+def test_every_assignment_is_a_plan_that_the_rules_allow(pp: int) -> None:
+    """Megatron moves weights and activations to the host without a pipeline only."""
+    model = cost_model(dense_model(4, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=4)
+    fixed = {"pp": frozenset({pp}), "tp": frozenset({2}), "micro_batch": frozenset({1})}
+    problem = mesh_problem(model, 4, SpaceOptions(fixed=fixed, offload=True, clocks=False))
+    free = replace(problem.problem, limits=())
+    columns, counts = enumerate_assignments(free)
+    names = [*free.choices]
+    rows = [dict(zip(names, row, strict=True)) for row in np.stack([columns[n] for n in names], 1)]
+    assert counts["evaluated"] == problem.assignments > 0
+    assert violations(model, problem.decode(rows)) == []
 
 
 def test_zero_bubble_schedules_are_left_out() -> None:

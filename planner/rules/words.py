@@ -1,0 +1,118 @@
+"""What the rules tell whoever breaks them, where it takes more than one sentence to choose from."""
+
+from __future__ import annotations
+
+import math
+
+from planner.cost.context import CostModel
+from planner.cost.layout import stage_layers
+from planner.plan import SPLITS, Plan
+from planner.rules.numbers import nearest, nearest_divisors
+
+_AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+
+
+def micro_batches(model: CostModel, plan: Plan) -> float:
+    """Micro-batches of a step; a fraction where the batch does not divide."""
+    return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+
+
+def undealt(model: CostModel, plan: Plan) -> str:
+    """Why the layers do not go to the stages, in one sentence."""
+    layers, chunks = model.job.model.layers, plan.pp * plan.interleave
+    if plan.stages is not None:
+        listed = sum(stage.layers for stage in plan.stages)
+        return (
+            f"stages: {len(plan.stages)} stages with {listed} layers; needed: interleave 1 and "
+            f"{plan.pp} stages (pp) with {layers} layers in all"
+        )
+    which = f"pp {plan.pp} x interleave {plan.interleave}"
+    if chunks > layers:
+        return (
+            f"{which} = {chunks} chunks are more than the {layers} layers of {model.job.model.name}"
+        )
+    return (
+        f"the {layers} layers of {model.job.model.name} do not divide into {which} chunks by the "
+        f"rule {plan.split!r}; {_dealt_nearby(model, plan)}"
+    )
+
+
+def _dealt_nearby(model: CostModel, plan: Plan) -> str:
+    """The nearest interleave and the nearest pp, each beside the other, that divide the layers."""
+    split = SPLITS.index(plan.split)
+
+    def deals(pp: int, interleave: int) -> bool:
+        return stage_layers(model.job.model, pp, interleave, split) is not None
+
+    most = range(1, model.job.model.layers + 1)
+    stages = nearest(plan.pp, [pp for pp in most if deals(pp, plan.interleave)])
+    if plan.interleave == 1:
+        return f"nearest pp: {stages}"
+    chunks = nearest(plan.interleave, [v for v in most if deals(plan.pp, v)])
+    return (
+        f"nearest interleave with pp {plan.pp}: {chunks}; nearest pp with interleave "
+        f"{plan.interleave}: {stages}"
+    )
+
+
+def axes_it_lacks(model: CostModel, plan: Plan) -> str:
+    """The axes that a framework has not, in one sentence."""
+    words = [
+        f"has no {_AXES[axis]}: {axis} {getattr(plan, axis)} must be 1"
+        for axis in model.framework.lacks
+        if getattr(plan, axis) > 1
+    ]
+    return f"{model.framework.name} {' and '.join(words)}"
+
+
+def unexpert(model: CostModel, plan: Plan) -> str:
+    """Which ranks torchtitan's expert groups may take, in one sentence."""
+    ranks = plan.tp * plan.cp * plan.fsdp
+    return (
+        f"torchtitan takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the "
+        f"replicas of dp; nearest ep: "
+        f"{nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))}"
+    )
+
+
+def unshared(plan: Plan) -> str:
+    """Why a sharding and its ranks do not go together, in one sentence."""
+    if plan.fsdp > 1 and plan.sharding != "zero3":
+        return (
+            f"fsdp {plan.fsdp} shards weights and {plan.sharding} does not: use zero3, or "
+            f"dp {plan.dp * plan.fsdp} with fsdp 1"
+        )
+    if plan.sharding == "zero3" and plan.dp > 1:
+        return (
+            f"zero3 shards over fsdp x cp, which is 1; the dp {plan.dp} ranks are replicas: use "
+            f"fsdp {plan.dp} with dp 1 to shard over them, or ddp"
+        )
+    return f"{plan.sharding} has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"
+
+
+def undivided_width(model: CostModel, plan: Plan) -> str:
+    """The MLP width that tp does not divide: that of dense layers or of the shared experts."""
+    shapes, words = model.shapes, "MLP width"
+    width = shapes.dense_width
+    if width % plan.tp == 0:
+        width, words = shapes.shared_width, "shared-expert width"
+    return (
+        f"tp {plan.tp} does not divide the {words} {width} of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(plan.tp, width)}"
+    )
+
+
+def unswapped(model: CostModel, plan: Plan) -> str:
+    """Which heads all-to-all context parallelism cannot deal out."""
+    shapes, product = model.shapes, plan.tp * plan.cp
+    if shapes.heads % product:
+        return (
+            f"cp_mode all-to-all: tp {plan.tp} x cp {plan.cp} does not divide the {shapes.heads} "
+            f"attention heads; nearest product: {nearest_divisors(product, shapes.heads)}"
+        )
+    kv_heads = -(-shapes.kv_heads // plan.tp)
+    both = math.gcd(kv_heads, shapes.heads // plan.tp)
+    return (
+        f"cp_mode all-to-all: cp {plan.cp} does not divide the {kv_heads} key-value heads that "
+        f"tp {plan.tp} leaves on a chip; nearest cp: {nearest_divisors(plan.cp, both)}"
+    )

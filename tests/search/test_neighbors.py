@@ -1,0 +1,126 @@
+"""Plans one step from the optimum: what can run is not better, and a narrower question neither."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.jobs import random_chips, random_cost_model
+
+import planner
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.explain import neighbors
+from planner.plan import RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
+from planner.request import request_from, resolve
+from planner.results import PlanResult, plan_results
+from planner.search.engine import Search
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+
+CHOICES = {"split": SPLITS, "schedule": SCHEDULES, "sharding": SHARDINGS, "recompute": RECOMPUTES}
+
+
+def fastest(model: CostModel, chips: int, options: SpaceOptions) -> PlanResult | None:
+    """The fastest plan of a question."""
+    found = Search(model=model, options=options, limits=Limits()).run((chips,))
+    if len(found.points) == 0:
+        return None
+    plans = found.plans.take(np.array([0]))
+    return plan_results(model, plans, evaluate_table(model, plans))[0]
+
+
+def assert_none_is_better(model: CostModel, best: PlanResult, options: SpaceOptions) -> None:
+    """No neighbor that the search could have chosen beats the plan."""
+    for neighbor in neighbors(model, best, Limits(), options, most=99):
+        judged = neighbor.verdict.startswith(("slower", "faster", "same"))
+        if judged and neighbor.result is not None:
+            assert neighbor.result.step_time_s >= best.step_time_s * (1 - 1e-12), neighbor
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_neighbor_beats_the_optimum(seed: int) -> None:
+    model = random_cost_model(7000 + seed)
+    options = SpaceOptions(all_orders=True)
+    best = fastest(model, random_chips(model, seed, most=32), options)
+    if best is None:
+        pytest.skip("nothing fits in this random job")
+    assert_none_is_better(model, best, options)
+
+
+@pytest.mark.parametrize(
+    ("name", "hardware", "chips", "batch"),
+    [
+        ("megatron-76b", "dgx1-v100", 512, 128),
+        ("megatron-76b", "v100-32gb-edr", 256, 256),
+        ("gpt3-175b", "dgx-h100-ndr", 256, 128),
+        ("llama2-70b", "dgx-a100-80-hdr", 64, 64),
+        ("bloom-176b", "dgx-a100-80-hdr", 384, 768),
+    ],
+)
+def test_no_neighbor_beats_an_interleaved_optimum(
+    name: str, hardware: str, chips: int, batch: int
+) -> None:
+    """Chunks that would differ in length are no neighbors: their time is an estimate."""
+    job = {"model": name, "hardware": hardware, "chips": chips, "batch_tokens": batch * 2048}
+    resolved = resolve(request_from({**job, "seq_len": 2048}))
+    best = fastest(resolved.cost, chips, SpaceOptions())
+    assert best is not None
+    assert_none_is_better(resolved.cost, best, SpaceOptions())
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_fixing_a_choice_narrows_the_space(seed: int) -> None:
+    """With a choice fixed nothing is better; with the optimum's own choices it stays."""
+    model = random_cost_model(8000 + seed)
+    chips = random_chips(model, seed, most=24)
+    best = fastest(model, chips, SpaceOptions())
+    if best is None:
+        pytest.skip("nothing fits in this random job")
+    for name, values in CHOICES.items():
+        for code, value in enumerate(values):
+            fixed = SpaceOptions(fixed={name: frozenset({code})})
+            found = fastest(model, chips, fixed)
+            if found is not None:
+                assert found.step_time_s >= best.step_time_s, (name, value)
+            if value == getattr(best.plan, name):
+                assert found is not None
+                assert found.step_time_s == best.step_time_s
+
+
+def test_an_uneven_split_is_searched_beside_one_that_counts_the_ends() -> None:
+    """62 layers on 16 stages: 4 each with the ends counted, or 4 and two times 3 from the front."""
+    job = {"model": "palm-62b", "hardware": "gh200-ndr", "chips": 48, "batch_tokens": 262144,
+           "chips_exact": True, "max_power": 28670.082005127315}  # fmt: skip
+    free = planner.solve(**job)
+    narrow = planner.solve(**job, fix={"split": ("front",)})
+    assert free.objective is not None
+    assert narrow.objective is not None
+    assert free.objective <= narrow.objective
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"model": "mixtral-8x7b", "hardware": "gb300-nvl72", "chips": 72, "seq_len": 8192},
+        {"model": "qwen3-30b-a3b", "hardware": "dgx-a100-80-hdr", "chips": 144,
+         "batch_tokens": 2**20, "framework": "torchtitan"},
+        {"model": "llama2-13b", "chips": 64},
+    ],
+)  # fmt: skip
+def test_nothing_that_is_proved_is_warned_of(job: dict[str, object]) -> None:
+    answer = planner.solve(**job)
+    assert answer.best is not None
+    for row in (answer.best, *answer.front):
+        question = {**job, "chips": row.chips}
+        assert planner.evaluate(row.plan, **question).warnings == ()
+
+
+def test_a_clock_between_the_levels_is_said() -> None:
+    plan = planner.Plan(dp=8, sharding="zero1")
+    job = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr"}
+    between = planner.evaluate(dataclasses.replace(plan, clock=0.89), **job).warnings
+    assert between == (
+        "clock: 0.89 is none of the levels that the search tries on h100-sxm5-80: "
+        "1, 0.9, 0.8, 0.7, 0.6",
+    )
+    assert planner.evaluate(dataclasses.replace(plan, clock=0.9), **job).warnings == ()
