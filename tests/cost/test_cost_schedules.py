@@ -278,7 +278,7 @@ def unequal_chunks(case: Case, plan: Plan) -> float:
         times = [layer * size for size in sizes]
         times[0] += passes(cost.stages[0]) - layer * cost.stages[0].spec.dense
         times[-1] += passes(cost.stages[-1]) - layer * cost.stages[-1].spec.dense
-        durations.append(times)
+        durations.append([max(time, 0.0) for time in times])  # an empty pass rounds below 0
     half = (cost.p2p + a.micro_batch_s / v) / 2
     schedule = interleaved(plan.pp, v, round(cost.micro_batches))
     run = simulate(schedule, Durations(forward_s=durations[0], backward_s=durations[1],
@@ -288,7 +288,7 @@ def unequal_chunks(case: Case, plan: Plan) -> float:
     return (float(case.run([plan]).step_time_s[0]) - once) / run.makespan_s - 1
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "gpt3-1.3b", "gemma2-9b"])
+@pytest.mark.parametrize("model", ["llama3-8b", "llama2-7b", "gpt3-1.3b", "gemma2-9b"])
 @pytest.mark.parametrize("split", ["front", "front-counted"])
 def test_interleaved_chunks_against_the_simulation(model: str, split: str) -> None:
     """Equal chunks, with the ends counted or not, are what the search offers.
@@ -297,21 +297,21 @@ def test_interleaved_chunks_against_the_simulation(model: str, split: str) -> No
     time is an estimate.
     """
     gaps: dict[str, list[float]] = {"equal": [], "counted": [], "unequal": []}
-    for layers, pp, v, groups in itertools.product(
-        (12, 16, 22, 24, 30, 31), (3, 4, 6, 8), (2, 3, 4), (1, 2, 8)
+    for layers, pp, v, groups, (tp, size) in itertools.product(
+        (12, 16, 22, 24, 30, 31), (3, 4, 6, 8), (2, 3, 4), (1, 2, 8), ((1, 1), (8, 2))
     ):
         case = case_of(
-            model, layers=layers, batch=pp * groups, seq_len=2048, framework="torchtitan"
+            model, layers=layers, batch=pp * groups * size, seq_len=2048, framework="torchtitan"
         )
-        plan = Plan(pp=pp, schedule="interleaved", interleave=v, split=split, sharding="ddp",
-                    sequence_parallel=False)  # fmt: skip
+        plan = Plan(pp=pp, tp=tp, micro_batch=size, schedule="interleaved", interleave=v,
+                    split=split, sharding="ddp", sequence_parallel=tp > 1)  # fmt: skip
         if not runnable(case, plan):
             continue
         counted = layers + 2 * (split == "front-counted")
         kind = "unequal" if counted % (pp * v) else "counted" if counted > layers else "equal"
         gaps[kind].append(unequal_chunks(case, plan))
     kinds = ("counted", "unequal") if split == "front-counted" else ("equal", "unequal")
-    bounds = {"equal": (-0.005, 1e-9), "counted": (0.0, 0.06), "unequal": (-0.25, 0.20)}
+    bounds = {"equal": (-0.007, 1e-9), "counted": (0.0, 0.09), "unequal": (-0.25, 0.20)}
     for kind in kinds:
         assert len(gaps[kind]) > 5
         assert bounds[kind][0] <= min(gaps[kind]), kind

@@ -49,7 +49,7 @@ def test_a_prime_number_of_layers_is_dealt_out_unevenly() -> None:
 
 
 def test_even_splits_are_not_repeated_unevenly() -> None:
-    """40 layers: uneven only where pp divides neither them nor those with both ends."""
+    """40 layers: dealt from the front only where pp does not divide them."""
     found = skeletons("llama2-13b")
     assert {pp for pp, _ in pipelines(found, EVEN)} == {2, 4, 8}
     assert pipelines(found, FRONT) == {(16, 1), (32, 1)}
