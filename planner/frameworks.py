@@ -90,8 +90,12 @@ class Framework:
             with fused attention) or "half-matmuls" (all but half of the matmul outputs).
         gather: "layers" (two layers gathered at a time, with gradients as wide as
             `gradient_bytes`), "model" (the whole model at once).
-        gather_all_under_pp: Under pp > 1 the gathered stage and its gradients stay (6 bytes per
-            parameter).
+        gathers_once_under_pp: Under zero3 with pp > 1 the whole stage and its gradients stay
+            unsharded from the first micro-batch to the last (6 bytes per parameter): one gather of
+            the weights and one reduction of the gradients per step. Without, both are done with
+            every micro-batch. torchtitan: `fsdp_reshard_after_forward: default` does not reshard
+            under pp, and PyTorch's `torch.distributed.pipelining.stage` reduces with the last
+            backward pass only (`backward_maybe_with_nosync`).
         weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
@@ -120,7 +124,7 @@ class Framework:
     keeps_gathered: str = "never"
     selective: str = "core-attention"
     gather: str = "layers"
-    gather_all_under_pp: bool = False
+    gathers_once_under_pp: bool = False
     weight_gradient_buffer: float = 0.0
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0
@@ -160,7 +164,7 @@ FRAMEWORKS = {
             optimizer_bytes=12.0,
             logits_bytes=10.0,
             selective="half-matmuls",
-            gather_all_under_pp=True,
+            gathers_once_under_pp=True,
             splits=("front-counted",),
             schedules=("gpipe", "1f1b", "interleaved", "zero-bubble"),
             shardings=("ddp", "zero3"),

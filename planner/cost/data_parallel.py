@@ -5,10 +5,12 @@
     zero2    the same, and a reduce-scatter with every earlier micro-batch
     zero3    two all-gathers and a reduce-scatter per layer and micro-batch within the shards
              (cp x fsdp); under hybrid sharding an all-reduce across dp, once
+             where the framework keeps the gathered stage (`gathers_once`): within the shards what
+             zero1 sends, once
 
 Source: Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7; Zhao et al., PyTorch FSDP,
-arXiv:2304.11277, section 3. Expert parameters do the same on the ranks that hold the same
-experts. All arrays broadcast to (n, s).
+arXiv:2304.11277, section 3; for the last, the code that `planner.frameworks` names. Expert
+parameters do the same on the ranks that hold the same experts. All arrays broadcast to (n, s).
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import numpy as np
 
 from planner.assumptions import Assumptions
 from planner.cost.compute import smooth_max
+from planner.frameworks import Framework
 from planner.network.collectives import GroupCosts
-from planner.plan import DDP, ZERO2, ZERO3, FloatArray, IntArray
+from planner.plan import DDP, ZERO2, ZERO3, BoolArray, FloatArray, IntArray
 
 WEIGHT_BYTES = 2.0
 
@@ -37,6 +40,11 @@ class DataNets:
     expert_data: GroupCosts
 
 
+def gathers_once(framework: Framework, pp: IntArray) -> BoolArray:
+    """Where zero3 keeps a stage and its gradients unsharded until the step ends."""
+    return framework.gathers_once_under_pp & (pp > 1)
+
+
 def layer_collective_s(
     a: Assumptions,
     nets: DataNets,
@@ -44,7 +52,8 @@ def layer_collective_s(
     dense: FloatArray,
     experts: FloatArray,
     m: FloatArray,
-    trained_share: float = 1.0,
+    once: BoolArray,
+    trained_share: float,
 ) -> FloatArray:
     """Seconds of the collectives of one layer and micro-batch, before overlap.
 
@@ -57,6 +66,7 @@ def layer_collective_s(
         sharding: Codes.
         dense, experts: Parameters of the layer on the chip before data-parallel sharding.
         m: Micro-batches per step.
+        once: Where zero3 gathers and reduces once per step instead, from `gathers_once`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     gradients = a.gradient_wire_bytes * trained_share
@@ -70,7 +80,8 @@ def layer_collective_s(
         of_experts = nets.expert_data.gather_s(gradients * experts)
         zero2 = zero2 + np.where(experts > 0, of_experts, 0.0)
     earlier = (m - 1) / m * zero2
-    return np.where(sharding == ZERO3, zero3, np.where(sharding == ZERO2, earlier, 0.0))
+    each = np.where(sharding == ZERO2, earlier, 0.0)
+    return np.where((sharding == ZERO3) & ~once, zero3, each)
 
 
 def _with_experts(experts: FloatArray, net: GroupCosts, gradients: float) -> FloatArray:
@@ -109,7 +120,13 @@ def idle_backward_s(
 
 
 def step_collective_s(
-    a: Assumptions, nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray
+    a: Assumptions,
+    nets: DataNets,
+    sharding: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    once: BoolArray,
+    trained_share: float,
 ) -> FloatArray:
     """Seconds of the collectives of one step, before overlap; 0 without parameters.
 
@@ -118,13 +135,36 @@ def step_collective_s(
         nets: Costs of the groups.
         sharding: Codes.
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
+        once: Where zero3 gathers and reduces once per step, from `gathers_once`.
+        trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
-    of_dense = _reduction_s(a, sharding, dense, (nets.data, nets.replica, nets.shard))
-    total: FloatArray = np.where(dense > 0, of_dense, 0.0)
+
+    def of(parameters: FloatArray, groups: tuple[GroupCosts, GroupCosts, GroupCosts]) -> FloatArray:
+        seconds = _reduction_s(a, sharding, trained_share * parameters, groups)
+        if np.any(once):
+            _, _, shard = groups
+            whole = _gathered_once_s(a, shard, parameters, trained_share)
+            seconds = seconds + np.where((sharding == ZERO3) & once, whole, 0.0)
+        return np.where(parameters > 0, seconds, 0.0)
+
+    total = of(dense, (nets.data, nets.replica, nets.shard))
     if not np.any(experts):
         return total
-    pair = (nets.expert_data, nets.expert_replica, nets.expert_shard)
-    return total + np.where(experts > 0, _reduction_s(a, sharding, experts, pair), 0.0)
+    return total + of(experts, (nets.expert_data, nets.expert_replica, nets.expert_shard))
+
+
+def _gathered_once_s(
+    a: Assumptions, shard: GroupCosts, parameters: FloatArray, trained_share: float
+) -> FloatArray:
+    """An all-gather of all weights and a reduce-scatter of the gradients within the shards."""
+    gradients = a.gradient_wire_bytes * trained_share * parameters
+    both = shard.gather_s(WEIGHT_BYTES * parameters) + shard.gather_s(gradients)
+    return both + _hops_s(a, shard, gradients)
+
+
+def _hops_s(a: Assumptions, net: GroupCosts, gradients: FloatArray) -> FloatArray:
+    """Seconds in which the rings of all buckets pass every node, there and back."""
+    return 2 * (net.domains - 1) * a.bucket_hop_s * gradients / a.bucket_bytes
 
 
 def _reduction_s(
@@ -138,10 +178,9 @@ def _reduction_s(
     sharded = data.gather_s(WEIGHT_BYTES * parameters) + data.gather_s(gradients)
     whole = data.reduce_s(gradients)
     across = replica.reduce_s(gradients / shard.size)
-    hops = 2 * (data.domains - 1) * a.bucket_hop_s * gradients / a.bucket_bytes
-    across_hops = 2 * (replica.domains - 1) * a.bucket_hop_s * gradients / a.bucket_bytes
-    once = np.where(sharding == DDP, whole, sharded) + hops
-    return np.where(sharding == ZERO3, across + across_hops / shard.size, once)
+    across = across + _hops_s(a, replica, gradients) / shard.size
+    plain = np.where(sharding == DDP, whole, sharded) + _hops_s(a, data, gradients)
+    return np.where(sharding == ZERO3, across, plain)
 
 
 def owned_parameters(

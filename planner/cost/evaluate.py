@@ -199,9 +199,8 @@ def _layer_costs(
     model: CostModel, x: Columns, layers: LayerTerms
 ) -> tuple[LayerCost | None, LayerCost | None]:
     """Costs of a dense and a mixture-of-experts layer after data-parallel overlap."""
-    terms = shard_terms(
-        model, data_nets(x.nets), x.local, x.sharding, x.m, trained_share(model.job)
-    )
+    pp, share = x.plans.pp[:, None], trained_share(model.job)
+    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.m, share)
     costs: list[LayerCost | None] = []
     for kind, times in enumerate((layers.dense, layers.moe)):
         if times is None:
@@ -276,6 +275,7 @@ def _state(model: CostModel, x: Columns) -> StateTerms:
         data_nets(x.nets),
         x.sharding,
         x.plans.offload[:, None],
+        x.plans.pp[:, None],
         dense,
         experts,
         trained_share(model.job),

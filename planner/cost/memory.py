@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.cost.data_parallel import gathers_once
 from planner.cost.layout import StageClasses
 from planner.cost.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.shapes import Shapes
@@ -343,8 +344,8 @@ def _buffers(
     gathered = 2 * (2.0 + framework.gradient_bytes) * layer + 2.0 * ends
     if framework.gather == "model":
         gathered = 2.0 * stage
-    if framework.gather_all_under_pp:
-        gathered = np.where(plans.pp[:, None] > 1, 6.0 * stage, gathered)
+    if framework.gathers_once_under_pp:
+        gathered = np.where(gathers_once(framework, plans.pp[:, None]), 6.0 * stage, gathered)
     kept = framework.weight_gradient_buffer * shapes
     kept = kept + framework.gradient_residue * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding

@@ -15,6 +15,7 @@ from planner.cost.compute import linear_s
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import (
     DataNets,
+    gathers_once,
     idle_backward_s,
     layer_collective_s,
     owned_parameters,
@@ -210,28 +211,39 @@ def shard_terms(
     nets: DataNets,
     local: LocalParameters,
     sharding: IntArray,
+    pp: IntArray,
     m: FloatArray,
     trained_share: float,
 ) -> ShardTerms:
     """Per-layer terms of a sharding.
+
+    Gradients that zero3 reduces with every micro-batch are added up as shards; all others, also
+    those that it reduces once, as a whole.
 
     Args:
         model: Job and assumptions.
         nets: Data-parallel groups.
         local: Parameters per chip before sharding, shaped like the columns.
         sharding: Codes.
+        pp: Stages.
         m: Micro-batches per step.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     a = model.assumptions
-    none = np.zeros_like(local.dense_layer)
-    share = np.where(sharding == ZERO3, a.accumulation_zero3_share, 1.0) * (m > 1)
+    once = gathers_once(model.framework, pp)
+    kinds = (
+        (local.dense_layer, np.zeros_like(local.dense_layer)),
+        (local.moe_layer, local.experts),
+    )
+    dense, moe = (
+        layer_collective_s(a, nets, sharding, shared, experts, m, once, trained_share)
+        for shared, experts in kinds
+    )
+    of_shards = (sharding == ZERO3) & ~once
+    share = np.where(of_shards, a.accumulation_zero3_share, 1.0) * (m > 1)
     per_byte = share * trained_share * a.accumulation_bytes / a.memory_bytes_per_s
     return ShardTerms(
-        collective=(
-            layer_collective_s(a, nets, sharding, local.dense_layer, none, m, trained_share),
-            layer_collective_s(a, nets, sharding, local.moe_layer, local.experts, m, trained_share),
-        ),
+        collective=(dense, moe),
         accumulate=(
             per_byte * local.dense_layer,
             per_byte * (local.moe_layer + local.experts),
@@ -283,6 +295,7 @@ def state_terms(
     nets: DataNets,
     sharding: IntArray,
     offload: IntArray,
+    pp: IntArray,
     dense: FloatArray,
     experts: FloatArray,
     trained_share: float,
@@ -297,6 +310,7 @@ def state_terms(
         model: Job and assumptions.
         nets: Data-parallel groups.
         sharding, offload: Codes and masks.
+        pp: Stages.
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
@@ -308,10 +322,9 @@ def state_terms(
     link, host = host_rates(model)
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
+    once = gathers_once(model.framework, pp)
     return StateTerms(
-        collective=step_collective_s(
-            a, nets, sharding, trained_share * dense, trained_share * experts
-        ),
+        collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
         optimizer=np.where(on_host, there, here),
         optimizer_kernels=np.where(on_host, 0.0, here),
     )

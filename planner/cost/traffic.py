@@ -15,7 +15,7 @@ from models_db import Model
 from models_db.model import LayerKind
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
-from planner.cost.data_parallel import WEIGHT_BYTES, owned_parameters
+from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
 from planner.cost.layer import ACTIVATION_BYTES
 from planner.cost.parameters import trained_share
 from planner.cost.shapes import Shapes
@@ -226,15 +226,18 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     chips = x.plans.chips / x.plans.pp
     share = trained_share(model.job)
     zero3 = x.sharding == ZERO3
-    scatters = np.where(x.sharding == ZERO2, x.m, 1.0)
+    kept = gathers_once(model.framework, x.plans.pp[:, None])
+    gathers, scatters = np.where(kept, 1.0, 2 * x.m), np.where(kept, 1.0, x.m)  # under zero3
+    zero2_scatters = np.where(x.sharding == ZERO2, x.m, 1.0)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
-        once = np.where(x.sharding == DDP, 2 * gradients, scatters * gradients + share * weights)
+        plain = zero2_scatters * gradients + share * weights
+        plain = np.where(x.sharding == DDP, 2 * gradients, plain)
         across = 2 * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (
-            ("data", np.where(zero3, 0.0, once)),
-            ("shard", np.where(zero3, x.m * (2 * weights + gradients), 0.0)),
+            ("data", np.where(zero3, 0.0, plain)),
+            ("shard", np.where(zero3, gathers * weights + scatters * gradients, 0.0)),
             ("replica", np.where(zero3, across, 0.0)),
         ):
             volumes[prefix + group] = chips * x.over_stages(table)

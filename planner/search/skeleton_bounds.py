@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.data_parallel import WEIGHT_BYTES
+from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.energy import extra_w, standing_w
 from planner.cost.evaluate import layer_columns
 from planner.cost.parameters import local_parameters, trained_share
@@ -215,7 +215,9 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
     visible = 1 - a.dp_overlap
     in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
     once = visible * data * np.minimum(gradients + share * weights, 2 * gradients / in_switch)
-    each = (1 - a.zero3_overlap) * shard * (2 * weights + gradients)
+    often = (1 - a.zero3_overlap) * (2 * weights + gradients)
+    kept = gathers_once(model.framework, columns["pp"])
+    each = shard * np.where(kept, visible * (weights + gradients), often)
     each = each + visible * replica * 2 * gradients / inner / in_switch
     unsharded = np.where(columns["fsdp"] > 1, np.inf, once)
     return np.minimum(unsharded, np.where(inner > 1, each, np.inf))

@@ -125,6 +125,7 @@ class TermValues:
             data_nets(self._nets(term)),
             self._local(term),
             self._column("sharding", term),
+            self._column("pp", term),
             self.m[term.base][term.row_base, None],
             trained_share(self.model.job),
         )
@@ -146,6 +147,7 @@ class TermValues:
             data_nets(self._nets(term)),
             sharding,
             base.offload[:, None],
+            base.pp[:, None],
             dense,
             experts,
             trained_share(self.model.job),

@@ -194,8 +194,8 @@ def _stage(
         one = _offloaded(
             job, chip, a, plan, kind, spec, layer(a, job, kind, where), shared + experts
         )
-        again = _accumulation(a, job, spec, m) * (shared + experts)
-        collective = _layer_collective(a, job, spec, found, m, shared, experts)
+        again = _accumulation(a, job, plan, spec, m) * (shared + experts)
+        collective = _layer_collective(a, job, plan, spec, found, m, shared, experts)
         alone = one.forward + one.backward + again
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
@@ -218,11 +218,17 @@ def _stage(
     return stage
 
 
-def _accumulation(a: Assumptions, job: Job, spec: StageSpec, m: float) -> float:
+def stays_unsharded(job: Job, plan: Plan) -> bool:
+    """Whether FSDP holds a pipeline stage whole through the step instead of gathering it anew."""
+    return job.framework.gathers_once_under_pp and plan.pp != 1
+
+
+def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:
     """Seconds per parameter and micro-batch to add gradients up; none with one micro-batch."""
     if m <= 1:
         return 0.0
-    share = a.accumulation_zero3_share if spec.sharding == "zero3" else 1.0
+    adds_shards = spec.sharding == "zero3" and not stays_unsharded(job, plan)
+    share = a.accumulation_zero3_share if adds_shards else 1.0
     return share * trained_share(job) * a.accumulation_bytes / a.memory_bytes_per_s
 
 
@@ -281,6 +287,7 @@ def _ends(
 def _layer_collective(
     a: Assumptions,
     job: Job,
+    plan: Plan,
     spec: StageSpec,
     found: dict[str, Net],
     m: float,
@@ -288,6 +295,8 @@ def _layer_collective(
     experts: float,
 ) -> float:
     """zero3: two gathers and a scatter; zero2: a scatter for all micro-batches but one."""
+    if stays_unsharded(job, plan) and spec.sharding == "zero3":
+        return 0.0
     wire = a.gradient_wire_bytes * trained_share(job)
     pairs = [("shard", "data", shared)]
     if experts:
@@ -318,6 +327,12 @@ def _once_per_step(
     for prefix, count in pairs:
         trio = tuple(found[prefix + name] for name in ("data", "shard", "replica"))
         stage.reduction += _reduction(a, spec.sharding, count, *trio)
+    if spec.sharding == "zero3" and stays_unsharded(job, plan):  # as zero1, but all weights
+        for prefix, count in (("", dense), ("expert_", experts)):
+            net, wire = found[prefix + "shard"], a.gradient_wire_bytes * share * count
+            if count:
+                stage.reduction += net.gather_s(2 * count) + net.gather_s(wire)
+                stage.reduction += 2 * (net.nodes() - 1) * a.bucket_hop_s * wire / a.bucket_bytes
     ranks = shard_counts(plan, spec.sharding) if spec.sharding != "ddp" else (1.0, 1.0)
     owned = share * (dense / ranks[0] + experts / ranks[1])
     traffic = a.optimizer_traffic_bytes * owned

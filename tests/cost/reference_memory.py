@@ -331,7 +331,7 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
     if stage.sharding != "zero3":
         return kept
-    if framework.gather_all_under_pp and plan.pp > 1:
+    if framework.gathers_once_under_pp and plan.pp > 1:
         return kept + 6 * parameters
     if framework.gather == "model":
         return kept + 2 * parameters

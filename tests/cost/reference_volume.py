@@ -1,6 +1,6 @@
 """Bytes on the wire and FLOP of one step, collective by collective, in plain floats."""
 
-from cost.reference import groups
+from cost.reference import groups, stays_unsharded
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_layer import kv_heads_on_chip
 from cost.reference_memory import (
@@ -103,8 +103,9 @@ def _states(
         data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
         gradients = a.gradient_wire_bytes * share * count
         if spec.sharding == "zero3":
-            book.gather(shard, 2 * count, 2 * m * members)
-            book.gather(shard, gradients, m * members)
+            whole = stays_unsharded(job, plan)
+            book.gather(shard, 2 * count, members if whole else 2 * m * members)
+            book.gather(shard, gradients, members if whole else m * members)
             book.gather(replica, gradients / shard.size, 2 * members)
         elif spec.sharding == "ddp":
             book.gather(data, gradients, 2 * members)

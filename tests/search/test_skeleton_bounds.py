@@ -88,8 +88,36 @@ def corners_of(model: CostModel, chips: int) -> tuple[dict[tuple[int, ...], np.n
 def test_no_plan_is_below_its_corner(
     hardware: str, chips: int, model_name: str, sequences: int
 ) -> None:
-    job = {"model": model_name, "hardware": hardware, "chips": chips, "seq_len": 2048}
-    model = resolve(request_from({**job, "batch_tokens": sequences * 2048})).cost
+    check_corners(job_on(hardware, chips, model_name, sequences), chips)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "chips", "model_name", "sequences"),
+    [
+        ("l40s-pcie", 32, "gpt3-1.3b", 32),
+        ("gaudi2", 16, "llama2-7b", 64),
+        ("dgx-h100-ndr", 32, "gpt-oss-20b", 64),
+    ],
+)
+@pytest.mark.parametrize("hidden", [0.0, 1.0])
+def test_corners_hold_where_weights_stay_gathered(
+    hardware: str, chips: int, model_name: str, sequences: int, hidden: float
+) -> None:
+    """The reduction may be hidden while what every micro-batch gathers is not, and vice versa."""
+    model = job_on(hardware, chips, model_name, sequences, framework="torchtitan")
+    overlaps = {"dp_overlap": hidden, "zero3_overlap": 1 - hidden}
+    model = replace(model, assumptions=replace(model.assumptions, **overlaps))
+    check_corners(model, chips)
+
+
+def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: str) -> CostModel:
+    """The cost model of steps of some sequences of 2048 tokens."""
+    job = {"model": model_name, "hardware": hardware, "chips": chips, "seq_len": 2048, **more}
+    return resolve(request_from({**job, "batch_tokens": sequences * 2048})).cost
+
+
+def check_corners(model: CostModel, chips: int) -> None:
+    """No plan takes less time or energy than the corner of its skeleton."""
     corners, plans = corners_of(model, chips)
     order = np.random.default_rng(0).permutation(len(plans))[:6000]
     plans = plans.take(order)
