@@ -13,6 +13,7 @@ from planner.cost.context import CostModel
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
+from planner.network.groups import membership
 from planner.network.placement import Mesh, segments
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
@@ -147,8 +148,6 @@ def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
 
 def _levels(model: CostModel, plans: PlanTable) -> list[dict[str, tuple[str, ...]]]:
     """For each plan, the levels that the groups of each axis cross."""
-    from planner.network.groups import membership  # noqa: PLC0415  (keeps imports one-way)
-
     result = []
     for row in range(len(plans)):
         one = plans.take(np.array([row]))

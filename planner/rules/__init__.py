@@ -8,7 +8,7 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 
 from planner.rules.checking import applicable, offloads_allowed, violations
 from planner.rules.numbers import divisors, nearest_divisors
-from planner.rules.predicates import heads_exchange
+from planner.rules.predicates import fits_layers, heads_exchange
 from planner.rules.table import RULES, Rule
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Rule",
     "applicable",
     "divisors",
+    "fits_layers",
     "heads_exchange",
     "nearest_divisors",
     "offloads_allowed",

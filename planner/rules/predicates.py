@@ -75,7 +75,7 @@ def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     columns = [plans.pp, plans.interleave, plans.split]
     first, which = distinct(columns)
     rules = np.stack(columns, axis=1)[first]
-    ok = np.array([_splits(model, *map(int, row)) for row in rules], dtype=np.bool_)
+    ok = np.array([fits_layers(model, *map(int, row)) for row in rules], dtype=np.bool_)
     result = ok[which]
     if plans.stages is not None:
         listed = plans.stages.layers
@@ -87,7 +87,8 @@ def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     return result
 
 
-def _splits(model: CostModel, pp: int, interleave: int, split: int) -> bool:
+def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
+    """Whether a rule of `planner.plan.SPLITS` divides the layers into pp x interleave chunks."""
     return stage_layers(model.job.model, pp, interleave, split) is not None
 
 

@@ -13,9 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.layout import stage_layers
 from planner.plan import BY_COST, EVEN_COUNTED, FRONT_COUNTED, SPLITS, BoolArray, IntArray
-from planner.rules import divisors
+from planner.rules import divisors, fits_layers
 from planner.search.options import SpaceOptions
 
 
@@ -131,11 +130,6 @@ def divides_layers(model: CostModel, pp: IntArray, split: int) -> BoolArray:
     distinct, which = np.unique(pp, return_inverse=True)
     ok = np.array([fits_layers(model, int(p), 1, split) for p in distinct], dtype=np.bool_)
     return ok[which.ravel()]
-
-
-def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
-    """Whether a rule of `planner.plan.SPLITS` divides the layers into pp x interleave chunks."""
-    return stage_layers(model.job.model, pp, interleave, split) is not None
 
 
 def equal_chunks(model: CostModel, chunks: int, split: int) -> bool:

@@ -40,8 +40,8 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
-from planner.rules import applicable, divisors, heads_exchange
-from planner.search.meshes import Meshes, equal_chunks, fits_layers, interleaves
+from planner.rules import applicable, divisors, fits_layers, heads_exchange
+from planner.search.meshes import Meshes, equal_chunks, interleaves
 from planner.search.options import MESH_AXES, SpaceOptions
 
 SKELETON = ("micro_batch", "schedule", "interleave", "split")
