@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 30
 MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_NO_SUCH_VALUE = "a date that does not exist, or a value that contradicts its tag"
 _EXPONENT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
 
@@ -86,9 +89,11 @@ def parse(content: bytes, origin: str, trusted: bool = False) -> dict[str, Any]:
         raise HardwareError(f"{origin}: {where}not valid YAML ({error.problem})") from None
     except yaml.reader.ReaderError:
         raise HardwareError(f"{origin}: {_odd_character(text)}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.YAMLError as error:
         line = " ".join(str(error).split())
         raise HardwareError(f"{origin}: not valid YAML ({line})") from None
+    except _BAD_SCALARS:
+        raise HardwareError(f"{origin}: not valid YAML ({_NO_SUCH_VALUE})") from None
     if loader.found:
         raise HardwareError([f"{origin}: {problem}" for problem in loader.found])
     if not isinstance(data, dict):
@@ -133,7 +138,7 @@ def _loader_class() -> Any:
             return super().construct_mapping(node, deep)
 
     def number(loader: Any, node: yaml.ScalarNode) -> Any:
-        digits = sum(char.isdigit() for char in node.value)
+        digits = sum(str(char).isdigit() for char in node.value)
         if digits > MAX_DIGITS:
             line = node.start_mark.line + 1
             loader.found.append(f"line {line}: a number of {digits:,} digits is too long; at most "

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_NO_SUCH_VALUE = "a date that does not exist, or a value that contradicts its tag"
 MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
 
 
@@ -40,9 +43,9 @@ def _loader_class() -> type[yaml.SafeLoader]:
             return super().construct_mapping(node, deep)
 
     def number(loader: Any, node: Any) -> Any:
-        digits = sum(char.isdigit() for char in node.value)
+        digits = sum(str(char).isdigit() for char in node.value)
         if digits > MAX_DIGITS:
-            raise ValueError(
+            raise yaml.YAMLError(
                 f"a number of {digits:,} digits is too long; at most {MAX_DIGITS} are read "
                 f"(line {node.start_mark.line + 1})"
             )
@@ -103,9 +106,11 @@ def parse_yaml(content: bytes, origin: str) -> dict[str, Any]:
         raise ModelError(f"{origin}: {where}not valid YAML: {error.problem}") from None
     except yaml.reader.ReaderError:
         raise ModelError(f"{origin}: not valid YAML: {_odd_character(text)}") from None
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
         raise ModelError(f"{origin}: not valid YAML: {reason}") from None
+    except _BAD_SCALARS:
+        raise ModelError(f"{origin}: not valid YAML: {_NO_SUCH_VALUE}") from None
     if loader.duplicates:
         raise ModelError(mistakes_message(origin, loader.duplicates))
     return _mapping(data, origin)

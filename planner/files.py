@@ -179,6 +179,8 @@ def _yaml_mistake(error: Exception, text: str) -> str:
     mark = getattr(error, "problem_mark", None)
     line = None if mark is None else mark.line + 1
     problem = one_line(getattr(error, "problem", None) or str(error))
+    if not isinstance(error, yaml.YAMLError):
+        problem = "a date that does not exist, or a value that contradicts its tag"
     if isinstance(error, yaml.reader.ReaderError):  # its text is about the loader's buffer
         odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
         line = text.count("\n", 0, odd.start()) + 1 if odd else None

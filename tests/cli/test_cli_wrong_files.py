@@ -159,3 +159,16 @@ def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None
     assert refused("models", "show", path) == [
         f"{path}: layers.value: a very long number is out of range; must be at most 10,000"
     ]
+
+
+@pytest.mark.parametrize(
+    "value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]", "2026-13-45"]
+)
+def test_a_value_that_contradicts_its_tag(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "tagged.yaml"
+    path.write_text(f"a: {value}\n", encoding="utf-8")
+    for command in commands(path):
+        (line,) = refused(*command)
+        assert line.startswith(f"{path}: "), line
+        assert "not valid YAML" in line
+        assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]

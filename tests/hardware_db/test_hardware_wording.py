@@ -10,7 +10,7 @@ import hardware_db
 from hardware_db import HardwareError, load_chip, load_cluster
 
 EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.yaml"
-PYTHON = ("NoneType", "Input should", "List should", "sys.", "<unicode", "dict", " str", " int")
+PYTHON = ("NoneType", "Input should", "List should", "sys.", "<unicode", " dict", " str", " int")
 
 
 @pytest.fixture
@@ -128,4 +128,13 @@ def test_a_group_with_thousands_of_digits(tmp_path: Path, data: dict[str, Any]) 
 def test_a_character_that_is_no_text(tmp_path: Path) -> None:
     assert problems(tmp_path, "a: 1\nb: \0\n") == [
         "line 2: not valid YAML (the character U+0000 is not text)"
+    ]
+
+
+@pytest.mark.parametrize("value", [
+    "!!bool x", "!!int x", "!!float x", "!!timestamp x", "2026-13-45",
+])  # fmt: skip
+def test_values_that_contradict_their_tags(tmp_path: Path, value: str) -> None:
+    assert problems(tmp_path, f"name: {value}\n") == [
+        "not valid YAML (a date that does not exist, or a value that contradicts its tag)"
     ]

@@ -10,7 +10,7 @@ import yaml
 from models_db import ModelError, load_model
 
 EXAMPLE = Path(str(resources.files("models_db") / "data" / "examples" / "my-model.yaml"))
-PYTHON = ("NoneType", "should", "sys.", "<unicode", "dict", " str ", " int ", "characters long")
+PYTHON = ("NoneType", "should", "sys.", "<unicode", " dict", " str ", " int ", "characters long")
 
 
 def refused(tmp_path: Path, content: Any) -> str:
@@ -82,4 +82,13 @@ def test_a_number_with_thousands_of_digits(tmp_path: Path) -> None:
 def test_a_character_that_is_no_text(tmp_path: Path) -> None:
     assert refused(tmp_path, "a: 1\nb: \0\n") == (
         "not valid YAML: the character U+0000 in line 2 is not text"
+    )
+
+
+@pytest.mark.parametrize("value", [
+    "!!bool x", "!!int x", "!!float x", "!!timestamp x", "2026-13-45",
+])  # fmt: skip
+def test_values_that_contradict_their_tags(tmp_path: Path, value: str) -> None:
+    assert refused(tmp_path, f"name: {value}\n") == (
+        "not valid YAML: a date that does not exist, or a value that contradicts its tag"
     )
