@@ -12,6 +12,7 @@ from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
 _EXACT = 1e-6
 _TDP_TOLERANCE = 1.1
 _MOST_CHIPS = 10_000_000
+_MOST_DIGITS = 12
 _MOST_CUBES = 100_000
 
 
@@ -151,7 +152,8 @@ def _wiring_problems(path: str, level: LevelModel) -> list[str]:
             found.append(f"{path}.links: is not links_per_pair x (domain - 1) = "
                          f"{peers * (size - 1):g}")  # fmt: skip
     for group in level.bandwidth_by_group or {}:
-        if not group.isdecimal() or not 1 < int(group) <= (size or math.inf):
+        digits = group.isdecimal() and len(group) <= _MOST_DIGITS
+        if not digits or not 1 < int(group) <= (size or math.inf):
             found.append(f"{path}.bandwidth_by_group.{group}: a group size between 2 and the "
                          "domain is required")  # fmt: skip
     if (level.topology == "torus") != (level.torus is not None):

@@ -43,6 +43,12 @@ def nearest(name: object, allowed: Iterable[str], others: Iterable[str] = ()) ->
         allowed: The valid names.
         others: Valid names that are less likely meant.
     """
+    found = nearest_names(name, allowed, others)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def nearest_names(name: object, allowed: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """The names of the hint that `nearest` gives, best first."""
     typed, first = str(name).lower(), sorted(set(allowed))
     last = sorted({*others} - {*first})
     names = first + last
@@ -52,7 +58,7 @@ def nearest(name: object, allowed: Iterable[str], others: Iterable[str] = ()) ->
         found = [
             held for word in _spelled_like(typed, words, 0.75) for held in _holding(word, names)
         ]
-    return f"; did you mean {' or '.join(map(repr, found[:_MOST]))}?" if found else ""
+    return found[:_MOST]
 
 
 def _spelled_like(typed: str, names: Iterable[str], cutoff: float) -> list[str]:

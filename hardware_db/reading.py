@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 30
+MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_NO_SUCH_VALUE = "a date that does not exist, or a value that contradicts its tag"
 _EXPONENT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
 
@@ -83,9 +87,13 @@ def parse(content: bytes, origin: str, trusted: bool = False) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise HardwareError(f"{origin}: {where}not valid YAML ({error.problem})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.reader.ReaderError:
+        raise HardwareError(f"{origin}: {_odd_character(text)}") from None
+    except yaml.YAMLError as error:
         line = " ".join(str(error).split())
         raise HardwareError(f"{origin}: not valid YAML ({line})") from None
+    except _BAD_SCALARS:
+        raise HardwareError(f"{origin}: not valid YAML ({_NO_SUCH_VALUE})") from None
     if loader.found:
         raise HardwareError([f"{origin}: {problem}" for problem in loader.found])
     if not isinstance(data, dict):
@@ -94,15 +102,26 @@ def parse(content: bytes, origin: str, trusted: bool = False) -> dict[str, Any]:
     return data
 
 
+def _odd_character(text: str) -> str:
+    """Where a file is not text, in words: the loader only knows the place in its buffer."""
+    import yaml  # noqa: PLC0415
+
+    odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if odd is None:
+        return "not valid YAML (a character is not text)"
+    line = text.count("\n", 0, odd.start()) + 1
+    return f"line {line}: not valid YAML (the character U+{ord(odd[0]):04X} is not text)"
+
+
 @functools.cache
 def _loader_class() -> Any:
-    """A safe YAML loader that reports duplicate keys."""
+    """A safe YAML loader that reports duplicate keys and numbers that are too long."""
     import yaml  # noqa: PLC0415
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Collects the keys that occur twice in a mapping in `found`."""
+        """Collects the keys that occur twice in a mapping, and long numbers, in `found`."""
 
         def __init__(self, stream: str) -> None:
             super().__init__(stream)
@@ -118,6 +137,17 @@ def _loader_class() -> Any:
                 seen.add(key)
             return super().construct_mapping(node, deep)
 
+    def number(loader: Any, node: yaml.ScalarNode) -> Any:
+        digits = sum(str(char).isdigit() for char in node.value)
+        if digits > MAX_DIGITS:
+            line = node.start_mark.line + 1
+            loader.found.append(f"line {line}: a number of {digits:,} digits is too long; at most "
+                                f"{MAX_DIGITS} are read")  # fmt: skip
+            return None
+        return base.yaml_constructors[node.tag](loader, node)
+
+    for tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+        Loader.add_constructor(tag, number)
     # YAML 1.1 reads an exponent without a dot, such as 3e-6, as text.
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
     return Loader

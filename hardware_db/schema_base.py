@@ -26,6 +26,8 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from hardware_db.quantity import KINDS, UNITS
 
+_BITS = 2048  # longer whole numbers are not written out
+
 
 class Strict(BaseModel):
     """A mapping with exactly the declared fields, without type coercion."""
@@ -43,14 +45,23 @@ def _number(value: Any) -> float | int:
         hint = ""
         if isinstance(value, str):
             hint = " (YAML reads 1e9 and 1.0e9 as text: write 1.0e+9)" if "e" in value else ""
-        raise fault(f"a number is required, not {_short(value)}{hint}")
+        raise fault(f"a number is required, not {short(value)}{hint}")
     if not abs(value) <= sys.float_info.max:  # also true of NaN
-        raise fault(f"a finite number is required, not {_short(value)}")
+        raise fault(f"a finite number is required, not {short(value)}")
     return value
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """A wrong value as YAML shows it, cut short."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return "a very long number"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -68,7 +79,7 @@ def _value(value: Any) -> Any:
 
 def _text(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
-        raise fault(f"a non-empty text is required, not {_short(value)}")
+        raise fault(f"a non-empty text is required, not {short(value)}")
     return value
 
 
@@ -111,7 +122,7 @@ def _starting(*allowed: str) -> Checked:
 
     def check(value: str) -> str:
         if not value.startswith(allowed):
-            raise fault(f"{_short(value)} does not start with {' or '.join(allowed)}")
+            raise fault(f"{short(value)} does not start with {' or '.join(allowed)}")
         return value
 
     return Checked(check, {"pattern": f"^({'|'.join(map(re.escape, allowed))})"})
@@ -142,7 +153,7 @@ def _keys(value: Any) -> Any:
         return value
     if isinstance(value, list) and value and all(isinstance(key, str) for key in value):
         return value
-    raise fault(f"a source key or a list of source keys is required, not {_short(value)}")
+    raise fault(f"a source key or a list of source keys is required, not {short(value)}")
 
 
 _KEY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
@@ -211,7 +222,7 @@ def scalar(
         if value is None and null:
             return _complete(quantity)
         if value is None or isinstance(value, tuple):
-            raise fault(f"value: one number is required here, not {_short(value)}")
+            raise fault(f"value: one number is required here, not {short(value)}")
         if value < 0 or (value == 0 and not zero) or value > high:
             lower = "zero or more" if zero else "a positive number"
             upper = f" of at most {high:g}" if math.isfinite(high) else ""
@@ -233,7 +244,7 @@ def vector(unit: str, *, length: int | None = None, whole: bool = False) -> Chec
         value = quantity.value
         _right_unit(quantity, unit)
         if not isinstance(value, tuple) or any(isinstance(row, tuple) for row in value):
-            raise fault(f"value: a list of numbers is required here, not {_short(value)}")
+            raise fault(f"value: a list of numbers is required here, not {short(value)}")
         if length is not None and len(value) != length:
             raise fault(f"value: {length} numbers are required here, not {len(value)}")
         if any(item <= 0 or (whole and item != int(item)) for item in value):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hardware_db.checks import chip_problems, cluster_problems
-from hardware_db.errors import HardwareError, nearest
+from hardware_db.errors import HardwareError, nearest, nearest_names
 from hardware_db.provenance import source_problems
 from hardware_db.reading import record_names
-from hardware_db.schema_base import AnyQuantity, QuantityModel
+from hardware_db.schema_base import AnyQuantity, QuantityModel, short
 from hardware_db.schema_chip import ChipModel
 from hardware_db.schema_cluster import ClusterModel, TableModel
 
 M = TypeVar("M", bound=BaseModel)
+_FIRST = 4  # fields that are named of a record that a file is not
 _TAGS = ("by name", "inline")
 _LEAF: TypeAdapter[Any] = TypeAdapter(AnyQuantity)
 
@@ -26,8 +27,9 @@ def chip_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str]) ->
     Raises:
         HardwareError: One line for every mistake in it.
     """
+    _check_kind(data, origin, "chip", ChipModel)
     model, problems = _validated(ChipModel, data)
-    problems += source_problems(data)
+    problems += _source_problems(ChipModel, data)
     if model is not None:
         problems += chip_problems(model, gemm_keys)
     return _result(model, problems, origin)
@@ -39,13 +41,16 @@ def cluster_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str])
     Raises:
         HardwareError: One line for every mistake in it.
     """
+    _check_kind(data, origin, "cluster or chip", ClusterModel, ChipModel)
     model, problems = _validated(ClusterModel, data)
     chip = data.get("chip")
-    problems += source_problems({key: node for key, node in data.items() if key != "chip"})
+    problems += _source_problems(
+        ClusterModel, {key: node for key, node in data.items() if key != "chip"}
+    )
     if isinstance(chip, str) and chip not in record_names("chips"):
         problems.append(f"chip: unknown name {chip!r}{nearest(chip, record_names('chips'))}")
     if isinstance(chip, dict):
-        problems += [f"chip.{problem}" for problem in source_problems(chip)]
+        problems += [f"chip.{problem}" for problem in _source_problems(ChipModel, chip)]
     if model is not None:
         problems += cluster_problems(model)
         if isinstance(model.chip, ChipModel):
@@ -64,10 +69,11 @@ def table_model(data: dict[str, Any], origin: str, labels: bool) -> TableModel:
     Raises:
         HardwareError: One line for every mistake in it.
     """
+    _check_kind(data, origin, "table of constants", TableModel)
     model, problems = _validated(TableModel, data)
     if isinstance(data.get("constants"), dict):
         problems += tree_problems(data["constants"], "constants", labels)
-    problems += source_problems(data)
+    problems += _source_problems(TableModel, data)
     return _result(model, problems, origin)
 
 
@@ -100,31 +106,80 @@ def _result(model: M | None, problems: list[str], origin: str) -> M:
     return model
 
 
+def _source_problems(model: type[BaseModel], data: dict[str, Any]) -> list[str]:
+    """Mistakes about sources; none where all of them are there under a misspelt name."""
+    unknown = [name for name in data if name not in model.model_fields]
+    if "sources" not in data and any(
+        "sources" in nearest_names(name, model.model_fields) for name in unknown
+    ):
+        return []
+    return source_problems(data)
+
+
+def _check_kind(data: dict[str, Any], origin: str, what: str, *models: type[BaseModel]) -> None:
+    """Refuses a file that is about something else in one line.
+
+    Raises:
+        HardwareError: None of its fields belongs to any of the models.
+    """
+    known = [name for model in models for name in model.model_fields]
+    if not set(data) & set(known):
+        first = ", ".join(map(str, known[:_FIRST]))
+        raise HardwareError(f"{origin}: is not a {what}: it has none of its fields ({first}, ...)")
+
+
 def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) -> Iterable[str]:
-    for entry in error.errors(include_url=False):
-        loc = [step for step in entry["loc"] if step not in _TAGS]
+    entries = [
+        (entry, tuple(step for step in entry["loc"] if step not in _TAGS))
+        for entry in error.errors(include_url=False)
+    ]
+    meant = {
+        (*loc[:-1], name)
+        for entry, loc in entries
+        if entry["type"] == "extra_forbidden"
+        for name in nearest_names(loc[-1], _fields(model, loc[:-1]))
+    }
+    for entry, loc in entries:
+        if entry["type"] == "missing" and loc in meant:
+            continue  # it is there, misspelt
         path = start
         for step in loc:
             path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
         yield f"{path or 'file'}: {_wording(entry, loc, model)}"
 
 
-def _wording(entry: Any, loc: list[Any], model: type[BaseModel] | None) -> str:
-    kind = entry["type"]
+# What belongs where pydantic finds something else, by the first word of its name for the mistake.
+_REQUIRED = {
+    "model": "a mapping is required",
+    "dict": "a mapping is required",
+    "list": "a list is required",
+    "tuple": "a list is required",
+    "string": "a text is required",
+    "bool": "true or false is required",
+    "int": "a whole number is required",
+    "float": "a number is required",
+    "finite": "a finite number is required",
+}
+
+
+def _wording(entry: Any, loc: Sequence[Any], model: type[BaseModel] | None) -> str:
+    kind, context = entry["type"], entry.get("ctx", {})
     if kind == "missing":
         return "missing"
     if kind == "extra_forbidden":
         allowed = _fields(model, loc[:-1])
         hint = nearest(loc[-1], allowed)
         return f"unknown field{hint}" if hint else f"unknown field; allowed: {', '.join(allowed)}"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return f"a mapping is required, not {type(entry['input']).__name__}"
-    if kind == "list_type":
-        return f"a list is required, not {type(entry['input']).__name__}"
-    return str(entry["msg"])
+    if kind == "hardware":
+        return str(entry["msg"])
+    if kind == "too_short":
+        least = context["min_length"]
+        return f"at least {least} {'entry is' if least == 1 else 'entries are'} required"
+    what = _REQUIRED.get(kind.split("_", maxsplit=1)[0], "another value is required")
+    return f"{what}, not {short(entry['input'])}"
 
 
-def _fields(model: Any, loc: list[Any]) -> list[str]:
+def _fields(model: Any, loc: Sequence[Any]) -> list[str]:
     """Field names of the model that a location inside `model` leads to."""
     for step in loc:  # list positions and keys of plain mappings name no field
         field = model.model_fields.get(str(step)) if model else None

@@ -130,12 +130,26 @@ def model_from_bytes(content: bytes, origin: str) -> Model:
         ModelError: anything is wrong with the file; the message lists every mistake.
     """
     data = parse_yaml(content, origin)
+    _check_kind(data, origin)
     inherited = fill_in_defaults(data)
     record, mistakes = _validate(data)
     mistakes += provenance_mistakes(data) + architecture_mistakes(data)
     if mistakes or record is None:
         raise ModelError(mistakes_message(origin, blame_defaults(mistakes, inherited)))
     return _build(record, data)
+
+
+def _check_kind(data: Mapping[str, Any], origin: str) -> None:
+    """Refuse a file that is about something else in one line.
+
+    Raises:
+        ModelError: none of its fields is one of a model.
+    """
+    from models_db.schema import ModelRecord  # noqa: PLC0415
+
+    if not set(data) & set(ModelRecord.model_fields):
+        first = ", ".join(list(ModelRecord.model_fields)[:4])
+        raise ModelError(f"{origin}: is not a model: it has none of its fields ({first}, ...)")
 
 
 def _validate(data: dict[str, Any]) -> tuple[ModelRecord | None, list[Mistake]]:

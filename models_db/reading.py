@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_NO_SUCH_VALUE = "a date that does not exist, or a value that contradicts its tag"
+MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
 
 
 @functools.cache
 def _loader_class() -> type[yaml.SafeLoader]:
-    """A safe YAML loader that reports duplicate keys and refuses YAML aliases."""
+    """A safe YAML loader that reports duplicate keys and refuses numbers that are too long."""
     import yaml  # noqa: PLC0415  (kept out of `import models_db`)
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -38,6 +42,17 @@ def _loader_class() -> type[yaml.SafeLoader]:
                 seen.add(key)
             return super().construct_mapping(node, deep)
 
+    def number(loader: Any, node: Any) -> Any:
+        digits = sum(str(char).isdigit() for char in node.value)
+        if digits > MAX_DIGITS:
+            raise yaml.YAMLError(
+                f"a number of {digits:,} digits is too long; at most {MAX_DIGITS} are read "
+                f"(line {node.start_mark.line + 1})"
+            )
+        return base.yaml_constructors[node.tag](loader, node)
+
+    for tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+        Loader.add_constructor(tag, number)
     return Loader
 
 
@@ -89,12 +104,27 @@ def parse_yaml(content: bytes, origin: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise ModelError(f"{origin}: {where}not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except yaml.reader.ReaderError:
+        raise ModelError(f"{origin}: not valid YAML: {_odd_character(text)}") from None
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
         raise ModelError(f"{origin}: not valid YAML: {reason}") from None
+    except _BAD_SCALARS:
+        raise ModelError(f"{origin}: not valid YAML: {_NO_SUCH_VALUE}") from None
     if loader.duplicates:
         raise ModelError(mistakes_message(origin, loader.duplicates))
     return _mapping(data, origin)
+
+
+def _odd_character(text: str) -> str:
+    """Where a file is not text, in words: the loader only knows the place in its buffer."""
+    import yaml  # noqa: PLC0415
+
+    odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if odd is None:
+        return "a character is not text"
+    line = text.count("\n", 0, odd.start()) + 1
+    return f"the character U+{ord(odd[0]):04X} in line {line} is not text"
 
 
 def _mapping(data: Any, origin: str) -> dict[str, Any]:

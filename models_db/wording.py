@@ -14,6 +14,7 @@ from models_db.errors import nearest
 from models_db.schema import DATE_PATTERN, NAME_PATTERN, ONE, SEVERAL, URL_PATTERN, ModelRecord
 
 _SHOWN = 40
+_BITS = 2048  # longer whole numbers are not written out
 _FORMS = {
     NAME_PATTERN: "lower-case letters and digits, joined by single . _ or -",
     URL_PATTERN: "an address that begins with http:// or https://",
@@ -31,46 +32,72 @@ def schema_mistakes(error: ValidationError) -> list[Mistake]:
         Pairs of dotted path and sentence, in the order of the file's fields, each path once.
     """
     found: dict[str, str] = {}
-    for item in error.errors(include_url=False):
-        steps = [step for step in item["loc"] if step not in (ONE, SEVERAL)]
+    items = [
+        (item, [step for step in item["loc"] if step not in (ONE, SEVERAL)])
+        for item in error.errors(include_url=False)
+    ]
+    meant = [
+        [*steps[:-1], name]
+        for item, steps in items
+        if item["type"] == "extra_forbidden"
+        for name in _near_fields(steps)
+    ]
+    for item, steps in items:
+        if item["type"] == "missing" and steps in meant:
+            continue  # it is there, misspelt
         path = ".".join(str(step) for step in steps)
         found.setdefault(path, _sentence(item, steps))
     return list(found.items())
 
 
+# What belongs where pydantic finds something else, by the first word of its name for the mistake.
 _WANTED = {
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "string_type": "text",
-    "list_type": "a list",
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
 }
 _MAPPING_ERRORS = ("model_type", "model_attributes_type", "dict_type")
+_LIMITS = {
+    "greater_than": ("gt", "must be more than", ""),
+    "greater_than_equal": ("ge", "must be at least", ""),
+    "less_than": ("lt", "must be less than", ""),
+    "less_than_equal": ("le", "must be at most", ""),
+    "string_too_short": ("min_length", "must have at least", " characters"),
+    "string_too_long": ("max_length", "must have at most", " characters"),
+    "too_short": ("min_length", "must have at least", " entries"),
+    "too_long": ("max_length", "must have at most", " entries"),
+}
 
 
 def _sentence(item: Any, steps: Sequence[int | str]) -> str:
     """What is wrong at one place, and what is allowed there."""
     kind, value, context = item["type"], item["input"], item.get("ctx", {})
-    text = f"{_shown(value)}: {str(item['msg']).lower()}"
+    wanted = _WANTED.get(kind.split("_", maxsplit=1)[0], "something else")
+    text = f"{_shown(value)} where {wanted} belongs"
     if kind == "missing":
         text = "missing"
     elif kind == "extra_forbidden":
         text = _unknown_field(steps)
-    elif kind in _WANTED:
-        text = f"{_shown(value)} where {_WANTED[kind]} belongs"
     elif kind in _MAPPING_ERRORS:
         text = f"{_shown(value)} where a mapping belongs ({_fields_at(steps)})"
     elif kind == "literal_error":
         text = _not_a_choice(value, context["expected"])
-    elif kind == "greater_than_equal":
-        text = f"{_shown(value)} is out of range; must be at least {context['ge']}"
-    elif kind == "less_than_equal":
-        text = f"{_shown(value)} is out of range; must be at most {context['le']:,}"
+    elif kind in _LIMITS:
+        key, words, unit = _LIMITS[kind]
+        unit = _one(unit) if context[key] == 1 else unit
+        text = f"{_shown(value)} is out of range; {words} {context[key]:,}{unit}"
     elif kind == "string_pattern_mismatch":
         form = _FORMS.get(context["pattern"], context["pattern"])
         text = f"{_shown(value)} does not have the right form: {form}"
     return text
+
+
+def _one(unit: str) -> str:
+    """A unit of what is one: ` entry` for ` entries`."""
+    return {" entries": " entry", " characters": " character"}.get(unit, unit)
 
 
 def _shown(value: object) -> str:
@@ -82,6 +109,8 @@ def _shown(value: object) -> str:
         return "nothing"
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return "a very long number"
     return str(value).lower() if isinstance(value, bool) else str(value)[:_SHOWN]
 
 
@@ -95,11 +124,20 @@ def _not_a_choice(value: object, expected: str) -> str:
 
 def _unknown_field(steps: Sequence[int | str]) -> str:
     """Message for a field that the schema does not have."""
-    record = _record_at(steps[:-1])
-    names = list(record.model_fields) if record else []
-    near = nearest(str(steps[-1]), names)
+    near, names = _near_fields(steps), _fields_beside(steps)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"unknown field; {hint}allowed here: {', '.join(names)}"
+
+
+def _near_fields(steps: Sequence[int | str]) -> list[str]:
+    """The field that an unknown one stands for, if there is one like it."""
+    return nearest(str(steps[-1]), _fields_beside(steps))
+
+
+def _fields_beside(steps: Sequence[int | str]) -> list[str]:
+    """The fields that the mapping around a field may have."""
+    record = _record_at(steps[:-1])
+    return list(record.model_fields) if record else []
 
 
 def _fields_at(steps: Sequence[int | str]) -> str:

@@ -21,7 +21,7 @@ from planner.errors import InputError
 from planner.explain import neighbors, sentences
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
-from planner.planfile import job_of, read_plan_file
+from planner.planfile import check_chips, job_of, read_plan_file
 from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
 from planner.results import (
     EvaluateResult,
@@ -68,7 +68,9 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
         InputError: The file or the plan cannot be used.
     """
     if isinstance(source, Plan):
-        return evaluate_plan(resolve(request_from(fields)), source)
+        request = request_from(fields)
+        check_chips(request.chips, source, "chips")
+        return evaluate_plan(resolve(request), source)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
     return evaluate_plan(resolve(request, origin), plan, assumed)
 
@@ -285,6 +287,7 @@ def _without_plan(
         counts=found.counts,
         seconds=time.perf_counter() - started,
         job=job_fields(resolved),
+        plan_job=job_of(resolved),
         versions=versions(),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from planner.cost.context import CostModel
 from planner.plan import Plan, PlanTable
-from planner.rules import Rule, applicable
+from planner.rules import Rule, applicable, nearest_divisors
 from planner.search.options import fixed_values
 from planner.units import show_bytes
 
@@ -80,4 +80,7 @@ def _experts(model: CostModel, ep: int) -> str | None:
         return f"ep {ep}: {model.job.model.name} has no experts; allowed: 1" if ep > 1 else None
     if experts % ep == 0:
         return None
-    return f"ep {ep} does not divide the {experts} experts of {model.job.model.name}"
+    return (
+        f"ep {ep} does not divide the {experts} experts of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(ep, experts)}"
+    )

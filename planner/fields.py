@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from planner.errors import InputError
-from planner.messages import not_one_of
+from planner.messages import not_one_of, too_long
 from planner.units import (
     parse_bytes,
     parse_count,
@@ -69,15 +69,23 @@ def _reads(
         try:
             return parse(value, what)
         except InputError as error:
-            raise ValueError(str(error).removeprefix(f"{what}: ")) from error
+            raise refusal(str(error).removeprefix(f"{what}: ")) from error
 
     return BeforeValidator(read)
 
 
+def _number(value: Any) -> Any:
+    """As `plain`; of text, which is no number here, that which is only too long says so."""
+    if isinstance(value, str) and (refused := too_long(value)):
+        raise refusal(refused)
+    return plain(value)
+
+
 def _percent(value: Any) -> Any:
     """A percentage, such as `40%`, as the share that it is; any other text is no number."""
-    text = isinstance(value, str)
-    return parse_share(value, "share") if text and _PERCENT.fullmatch(value) else plain(value)
+    number = _number(value)
+    text = isinstance(number, str) and _PERCENT.fullmatch(number)
+    return parse_share(number, "share") if text else number
 
 
 def _schema(quantity: str, number: dict[str, Any], *examples: Any) -> WithJsonSchema:
@@ -124,7 +132,7 @@ Share = Annotated[
     _schema("share", {**_POSITIVE, "maximum": 1}, 0.4, "40%"),
 ]
 Amount = Annotated[
-    float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(plain)
+    float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(_number)
 ]
 NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
-from planner.messages import did_you_mean, one_line, shown
+from planner.messages import did_you_mean, one_line, shown, too_long
 
 LARGEST_FILE_BYTES = 10 * 2**20
 DEEPEST = 40
@@ -164,15 +164,29 @@ def read_yaml(path: Path) -> dict[str, Any]:
         _check_structure(text)
         data = yaml.load(text, Loader=_unique_key_loader())
     except (yaml.YAMLError, *_BAD_SCALARS) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}:" if mark is not None else ""
-        problem = one_line(getattr(error, "problem", None) or str(error))
-        raise InputError(f"{name}:{where} not valid YAML: {problem[:_LONGEST]}") from error
+        raise InputError(f"{name}:{_yaml_mistake(error, text)}") from error
     if not isinstance(data, dict):
         raise InputError(f"{name}: must be a mapping of fields to values")
     if odd := [key for key in data if not isinstance(key, str)]:
         raise InputError(f"{name}: field names must be text, not {shown(odd[0])}")
     return data
+
+
+def _yaml_mistake(error: Exception, text: str) -> str:
+    """` line 3: not valid YAML: what is wrong`; the line is left out where it is not known."""
+    import yaml  # noqa: PLC0415
+
+    mark = getattr(error, "problem_mark", None)
+    line = None if mark is None else mark.line + 1
+    problem = one_line(getattr(error, "problem", None) or str(error))
+    if not isinstance(error, yaml.YAMLError):
+        problem = "a date that does not exist, or a value that contradicts its tag"
+    if isinstance(error, yaml.reader.ReaderError):  # its text is about the loader's buffer
+        odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        line = text.count("\n", 0, odd.start()) + 1 if odd else None
+        problem = f"{f'the character U+{ord(odd[0]):04X}' if odd else 'a character'} is not text"
+    where = "" if line is None else f" line {line}:"
+    return f"{where} not valid YAML: {problem[:_LONGEST]}"
 
 
 def with_end(comments: str, yaml_text: str) -> str:
@@ -274,6 +288,13 @@ def _unique_key_loader() -> Any:
         result: dict[Any, Any] = loader.construct_mapping(node, deep=True)
         return result
 
+    def number(loader: Any, node: yaml.ScalarNode) -> Any:
+        if isinstance(node.value, str) and (problem := too_long(node.value)):
+            raise _refused(problem, node.start_mark)
+        return base.yaml_constructors[node.tag](loader, node)
+
+    for tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+        Loader.add_constructor(tag, number)
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
     return Loader

@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from planner.errors import InputError
+from planner.messages import too_long
 
 _WORDS = {"True": True, "False": False}
 
@@ -33,21 +35,30 @@ def csv_text(records: Iterable[Mapping[str, Any]], last: str) -> str:
     return text.getvalue()
 
 
-def csv_records(text: str, lists: Collection[str]) -> list[dict[str, Any]]:
+def csv_records(
+    text: str, lists: Collection[str], needed: Collection[str] = ()
+) -> list[dict[str, Any]] | None:
     """The records of a CSV file; inverse of `csv_text` but for cells without a value.
+
+    None where the heading lacks a name that is needed: the file is about something else.
 
     Args:
         text: Content of the file; its last column must have a value in every row, so that a row
             that is cut off is noticed.
         lists: Dotted names of the fields that are lists of words.
+        needed: Dotted names of fields that are in every such file.
 
     Raises:
-        InputError: It is no CSV file with a heading, or a row is cut off.
+        InputError: It is no CSV file, a heading is there twice, or a row is cut off.
     """
     try:
         header, *rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")))) or [[]]
     except csv.Error as error:
         raise InputError(f"not a CSV file ({error})") from error
+    if not {*needed} <= {*header}:
+        return None
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise InputError("\n".join(f"the heading {name!r} appears twice" for name in twice))
     records = []
     for number, row in enumerate((row for row in rows if row), start=1):
         if len(row) != len(header) or not row[-1]:
@@ -87,9 +98,9 @@ def _nested(cells: Mapping[str, str], lists: Collection[str]) -> dict[str, Any]:
 
 
 def _value(cell: str) -> Any:
-    """A truth value, a number, a list of mappings, or text."""
-    if cell in _WORDS:
-        return _WORDS[cell]
+    """A truth value, a number, a list of mappings, or text; so is a number that is too long."""
+    if cell in _WORDS or too_long(cell):
+        return _WORDS.get(cell, cell)
     readers: tuple[Callable[[str], Any], ...] = (int, float)
     for read in (json.loads,) if cell.startswith("[{") else readers:
         try:

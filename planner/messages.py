@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
 _LONGEST = 60
 _MOST = 4
 _DEEPEST = 2
 _BITS = 256
+_WHOLE = 1e15
 _LONG_WORD = re.compile(r"\S{300,}")
 
 
@@ -67,6 +69,14 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
+def too_long(number: str) -> str:
+    """What is said of a number with more digits than any that can be meant, else nothing."""
+    digits = sum(char.isdigit() for char in number)
+    if digits <= LONGEST_NUMBER:
+        return ""
+    return f"a number of {digits:,} digits is too long; at most {LONGEST_NUMBER} are read"
+
+
 def shortened(text: str) -> str:
     """Text whose very long words, such as a file name of 5,000 characters, lose their middle."""
     return _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}...{word[0][-_LONGEST:]}", text)
@@ -78,13 +88,18 @@ def _escaped(char: str) -> str:
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """`; did you mean 'dp' or 'pp'?`: the nearest names, or nothing where none is near."""
+    near = nearest(word, names)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def nearest(word: str, names: Iterable[str]) -> list[str]:
+    """The names that are spelled most like a word, if any is."""
     from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415  (only when wrong)
 
     short = word[:_LONGEST]
     near = get_close_matches(short, sorted(set(names)), n=_MOST)
     likeness = {name: SequenceMatcher(None, name, short).ratio() for name in near}
-    nearest = sorted(name for name in near if likeness[name] == max(likeness.values()))
-    return f"; did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
+    return sorted(name for name in near if likeness[name] == max(likeness.values()))
 
 
 def not_one_of(value: object, names: Iterable[str]) -> str:
@@ -162,12 +177,30 @@ def mistakes(
         known: Names of fields, for suggestions.
     """
     names = list(known)
+    found = error.errors(include_url=False)
+    meant = set(_misspelt(found, names))
     lines: dict[str, None] = {}
-    for item in error.errors(include_url=False):
+    for item in found:
+        if item["type"] == "missing" and item["loc"] in meant:
+            continue
         name = label([step for step in item["loc"] if step != "[key]"])
         for text in _sentence(item, names).split("\n"):
             lines[f"{name}: {text}"] = None
     return list(lines)
+
+
+def misspelt(error: ValidationError, known: Iterable[str]) -> set[str]:
+    """Fields at the top that are there under a name that is not quite theirs."""
+    found = _misspelt(error.errors(include_url=False), list(known))
+    return {str(path[0]) for path in found if len(path) == 1}
+
+
+def _misspelt(items: Iterable[Any], known: list[str]) -> Iterator[tuple[int | str, ...]]:
+    """Paths of the fields that unknown ones stand for: such a field is not missing as well."""
+    for item in items:
+        if item["type"] == "extra_forbidden":
+            *outer, word = item["loc"]
+            yield from ((*outer, name) for name in nearest(str(word), known))
 
 
 _WANTED = {
@@ -180,17 +213,35 @@ _WANTED = {
     "string": "must be text",
     "tuple": "must be a list",
 }
-_BOUNDS = {
+_LIMITS = {
     "greater_than": ("gt", "must be greater than"),
     "greater_than_equal": ("ge", "must be at least"),
     "less_than": ("lt", "must be less than"),
     "less_than_equal": ("le", "must be at most"),
+    "multiple_of": ("multiple_of", "must be a multiple of"),
 }
+_SIZES = {
+    "too_short": ("min_length", "at least", ("entry", "entries")),
+    "too_long": ("max_length", "at most", ("entry", "entries")),
+    "string_too_short": ("min_length", "at least", ("character", "characters")),
+    "string_too_long": ("max_length", "at most", ("character", "characters")),
+}
+_OTHERS = {
+    "finite_number": "must be a finite number",
+    "string_pattern_mismatch": "is not written as it has to be here",
+    "string_unicode": "must be text",
+}
+
+
+def _as_typed(value: object) -> object:
+    """A whole number that was read as a floating-point one as the whole number that it was."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE
+    return int(value) if isinstance(value, float) and whole else value
 
 
 def _sentence(item: Any, known: list[str]) -> str:
     """What is wrong with one value."""
-    kind, value, context = item["type"], item["input"], item.get("ctx", {})
+    kind, value, context = item["type"], _as_typed(item["input"]), item.get("ctx", {})
     if kind == "extra_forbidden":
         word = str(item["loc"][-1])
         return f"unknown field{did_you_mean(word, known)}"
@@ -204,20 +255,18 @@ def _sentence(item: Any, known: list[str]) -> str:
     if kind == "literal_error":
         names = context["expected"].replace(" or ", ", ").split(", ")
         return not_one_of(value, [name.strip("'") for name in names])
-    return f"{shown(value)}: {_wanted(kind, context, str(item['msg']))}"
+    return f"{shown(value)}: {_wanted(kind, context)}"
 
 
-def _wanted(kind: str, context: dict[str, Any], message: str) -> str:
-    """What must hold, e.g. `must be at least 1`."""
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        bound = context[key]
-        return f"{words} {bound:,}" if isinstance(bound, int) else f"{words} {bound:,.15g}"
-    if kind == "finite_number":
-        return "must be a finite number"
-    if kind in ("too_short", "string_too_short"):
-        return f"must have at least {context['min_length']} of them"
-    stem = kind.split("_", maxsplit=1)[0]
-    if stem in _WANTED:
-        return _WANTED[stem]
-    return one_line(message.replace("Input should be", "must be"))[: 2 * _LONGEST]
+def _wanted(kind: str, context: dict[str, Any]) -> str:
+    """What must hold, e.g. `must be at least 1`; never in the words of the library."""
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        limit = context[key]
+        return f"{words} {limit:,}" if isinstance(limit, int) else f"{words} {limit:,.15g}"
+    if kind in _SIZES:
+        key, words, nouns = _SIZES[kind]
+        return f"must have {words} {context[key]:,} {nouns[context[key] != 1]}"
+    if kind in _OTHERS:
+        return _OTHERS[kind]
+    return _WANTED.get(kind.split("_", maxsplit=1)[0], "cannot stand here")

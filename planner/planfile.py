@@ -18,8 +18,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from planner.errors import InputError
 from planner.fields import Share as Clock
 from planner.fields import choices, plain_whole, refusal
-from planner.files import read_text, read_yaml, with_end
-from planner.flat import csv_records
+from planner.files import with_end
+from planner.frontfile import plan_file_of, point_of, read_content
+from planner.kinds import with_command
 from planner.messages import Origin, mistakes, one_line, shown
 from planner.plan import (
     AXES,
@@ -43,7 +44,9 @@ Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 _FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
 # Fields without a default that change what a plan is said to cost.
 _KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
-_LISTS = ("offload", "placement.order")  # columns of a front in CSV
+
+
+_LARGEST = 10**15  # longer numbers are cut short
 
 
 def _once(axes: list[str]) -> list[str]:
@@ -168,10 +171,12 @@ def read_plan_file(
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
-    content = _front_of_csv(path) if path.suffix.lower() == ".csv" else read_yaml(path)
-    if "model" in content and "plan" not in content:
-        raise InputError(f"{path}: is a job file, not a plan: planner solve takes it")
-    data = _chosen(content, path, row)
+    content = read_content(path)
+    if mistaken := with_command(content, "a plan", "plan", "front"):
+        raise InputError(f"{path}: {mistaken}")
+    point = point_of(content, path, row)
+    where = str(path) if point is None else f"{path}: row {row}"
+    data = content if point is None else plan_file_of(point, where, PlanModel.model_fields)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
@@ -185,15 +190,26 @@ def read_plan_file(
         kept = {name: value for name, value in located(job, path).items() if name not in stale}
         job = {**kept, **changes}
         data = {**data, "job": job}
-    origin = Origin(file=str(path), section="job.", arguments=frozenset(changes), dashes=flags)
+    origin = Origin(file=where, section="job.", arguments=frozenset(changes), dashes=flags)
     file = _validated(data, origin)
     plan = plan_of(file.plan)
-    if file.job.chips not in (None, plan.chips):
-        raise InputError(
-            f"{origin.label(['chips'])}: {file.job.chips:,} contradicts the mesh of the plan, "
-            f"which uses {plan.chips:,}"
-        )
+    check_chips(file.job.chips, plan, origin.label(["chips"]))
+    if point is not None:
+        check_chips(point.get("chips"), plan, f"{where}: chips")
     return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
+
+
+def check_chips(chips: object, plan: Plan, name: str) -> None:
+    """Refuses a number of chips, if one is given, that is not the plan's.
+
+    Raises:
+        InputError: It is another one; `name`: what the user calls it.
+    """
+    if chips not in (None, plan.chips):
+        number = f"{chips:,}" if isinstance(chips, int) and chips < _LARGEST else shown(chips)
+        raise InputError(
+            f"{name}: {number} contradicts the mesh of the plan, which uses {plan.chips:,}"
+        )
 
 
 def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
@@ -224,56 +240,10 @@ def read_job_file(path: Path) -> dict[str, Any]:
     Raises:
         InputError: It cannot be read, or it is a plan or a front; then with the command for it.
     """
-    front = f"{path}: is a front, not a job file: planner evaluate takes it, with --row"
-    if path.suffix.lower() == ".csv":
-        _front_of_csv(path)
-        raise InputError(front)
-    data = read_yaml(path)
-    if "plan_job" in data:
-        raise InputError(front)
-    if isinstance(data.get("plan"), dict):
-        raise InputError(f"{path}: is a plan, not a job file: planner evaluate takes it")
+    data = read_content(path)
+    if mistaken := with_command(data, "a job file", "job"):
+        raise InputError(f"{path}: {mistaken}")
     return located(data, path)
-
-
-def _front_of_csv(path: Path) -> dict[str, Any]:
-    """The plans of a front in a CSV file, as a front in JSON holds them.
-
-    Raises:
-        InputError: The file is no front.
-    """
-    text = read_text(path)
-    try:
-        front = csv_records(text, _LISTS)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    if not front or not {"mesh", "placement", "job", "schema_version"} <= set(front[0]):
-        raise InputError(f"{path}: is neither YAML nor a front as solve --pareto writes it")
-    return {"front": front}
-
-
-def _chosen(data: dict[str, Any], path: Path, row: int | None) -> dict[str, Any]:
-    """A plan file's content; of a front that of one of its plans.
-
-    Raises:
-        InputError: A front without a row, or with one that it has not; a row of a single plan.
-    """
-    front = data.get("front")
-    if not isinstance(front, list):
-        if row is not None:
-            raise InputError(f"row: {path} is not a front of several plans; leave it out")
-        return data
-    if row is None or not 1 <= row <= len(front):
-        asked = "" if row is None else f"; {row} is not one of them"
-        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{asked}")
-    point = front[row - 1]
-    if not isinstance(point, dict) or not isinstance(point.get("placement"), dict):
-        raise InputError(f"{path}: front.{row - 1}: not a plan as solve writes it")
-    plan = {name: value for name, value in point.items() if name in PlanModel.model_fields}
-    plan["placement"] = point["placement"].get("order")
-    version = point.get("schema_version", data.get("schema_version"))
-    job = point.get("job", data.get("plan_job"))
-    return {"schema_version": version, "job": job, "plan": plan}
 
 
 def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:

@@ -11,11 +11,18 @@ from models_db import Model, ModelError, load_model
 from planner.assumptions import Assumptions, calibrated, overridden
 from planner.errors import InputError
 from planner.files import path_as_text, read_yaml, similar_file, text_as_path
-from planner.messages import not_one_of
+from planner.kinds import another_kind
+from planner.messages import not_one_of, one_line
 
 PRESETS = ("calibrated",)
 YAML_SUFFIXES = (".yaml", ".yml")
-FIELDS = ("model", "hardware", "assumptions")
+# What the file that a field names may be: in words, and its kinds.
+_WANTED = {
+    "model": ("a model", "model"),
+    "hardware": ("a cluster or chip", "cluster", "chip"),
+    "assumptions": ("a file of assumptions", "assumptions"),
+}
+FIELDS = tuple(_WANTED)
 
 
 def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -58,7 +65,7 @@ def model_named(name: str) -> Model:
     try:
         return load_model(name)
     except ModelError as error:
-        raise InputError(_of_record("model", name, str(error))) from error
+        raise InputError(record_mistakes("model", name, error)) from error
 
 
 def cluster_named(name: str) -> Cluster:
@@ -70,18 +77,36 @@ def cluster_named(name: str) -> Cluster:
     try:
         return load_cluster(name)
     except HardwareError as error:
-        raise InputError(_of_record("hardware", name, str(error))) from error
+        raise InputError(record_mistakes("hardware", name, error)) from error
 
 
-def _of_record(field: str, name: str, message: str) -> str:
-    """The mistakes of a record, one per line: in its file, or in its name."""
-    if not names_a_file(name):
-        return f"{field}: {message.removeprefix(f'{field}: ')}"
+def record_mistakes(field: str, name: str, error: HardwareError | ModelError) -> str:
+    """What is wrong with a record, one line per mistake: in its name, in its file, or its kind.
+
+    Args:
+        field: What names the record: one of `FIELDS`.
+        name: Its name, or the path of its file.
+        error: What loading it raised.
+    """
+    message = str(error)
+    if mistaken := _mistaken(field, name):
+        return f"{field}: {one_line(name)}: {mistaken}"
     first, *others = message.split("\n")
     if others and others[0].startswith("  "):  # a heading, then one line per mistake
         file = first.rpartition(": ")[0]
         return "\n".join(f"{file}: {line.strip()}" for line in others)
-    return message + similar_file(Path(name))
+    if names_a_file(name):
+        return message + similar_file(Path(name))
+    return f"{field}: {message.removeprefix(f'{field}: ')}"
+
+
+def _mistaken(field: str, name: str) -> str:
+    """`is a plan, not a model` for a file of another kind than a field wants, else nothing."""
+    try:
+        data = read_yaml(Path(name))
+    except InputError:
+        return ""
+    return another_kind(data, *_WANTED[field])
 
 
 def assumptions_named(name: str, chip: Chip, era: str, precision: str) -> Assumptions:
@@ -97,4 +122,6 @@ def assumptions_named(name: str, chip: Chip, era: str, precision: str) -> Assump
         raise InputError(
             f"assumptions: {not_one_of(name, PRESETS)}, nor the path of a YAML file of overrides"
         )
+    if mistaken := _mistaken("assumptions", name):
+        raise InputError(f"assumptions: {one_line(name)}: {mistaken}")
     return replace(overridden(base, read_yaml(Path(name)), name), name=name)

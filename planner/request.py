@@ -50,7 +50,7 @@ from planner.fields import (
 )
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS, Job
-from planner.messages import Attempts, Origin, mistakes, shown
+from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
 from planner.records import PRESETS, assumptions_named, cluster_named, model_named
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
 
@@ -89,6 +89,9 @@ def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
     """What is wrong with a field of `fix`, or with each of its values."""
     problems = []
     for text in texts:
+        if refused := too_long(text):
+            problems.append(f"{name}: {refused}")
+            continue
         try:
             fixed_values(name, (text,))
         except InputError as error:
@@ -224,14 +227,13 @@ def request_from(
     Raises:
         InputError: One line per mistake, names that are in no database included.
     """
-    problems = []
+    problems, there = [], {name for name, value in values.items() if value is not None}
     try:
         request = Request.model_validate(values)
     except ValidationError as error:
         problems = mistakes(error, origin.label, Request.model_fields)
-    problems += [
-        f"{origin.label([name])}: is missing" for name in needed if values.get(name) is None
-    ]
+        there |= misspelt(error, Request.model_fields)
+    problems += [f"{origin.label([name])}: is missing" for name in needed if name not in there]
     if problems:
         lines = problems + unknown_names(values, origin)
         raise InputError("\n".join(_with_examples(lines, origin)))

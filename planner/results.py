@@ -342,6 +342,7 @@ class SolveResult(Shown):
             ],
             "mfu_convention": MFU_CONVENTION,
             "job": thawed(self.job),
+            "plan_job": thawed(self.plan_job),
             "seconds": self.seconds,
             "versions": thawed(self.versions),
             "sources": thawed(self.sources),

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.errors import InputError
-from planner.messages import shown
+from planner.messages import shown, too_long
 
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -26,6 +26,8 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
         raise InputError(
             f"{what}: {shown(text)} is not a number with a unit; write it like {example}"
         )
+    if refused := too_long(match.group(1)):
+        raise InputError(f"{what}: {refused}")
     return float(match.group(1).replace("_", "")), match.group(2)
 
 
@@ -177,8 +179,18 @@ def show_joules(value: float, digits: int = 4) -> str:
 
 
 def show_watt_hours(value: float) -> str:
-    """`64.98 MWh`."""
-    return _scaled(value, "Wh", 4)
+    """`64.98 MWh`, `0.02976 Wh`: never thousandths, which look like millions."""
+    return _scaled(value, "Wh", 4) if value >= 999.95 else f"{_small(value, 4)} Wh"
+
+
+def show_steps(value: float) -> str:
+    """`476,837`, `0.000238`: below ten with the part of a step."""
+    return f"{value:,.0f}" if value >= 10 else _small(value, 3)
+
+
+def _small(value: float, digits: int) -> str:
+    """Plain digits, unless they would be zeros."""
+    return plain(value, digits) if value >= 1e-6 or value == 0 else f"{value:.{digits}g}"
 
 
 def show_watts(value: float) -> str:

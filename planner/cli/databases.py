@@ -74,15 +74,16 @@ def _show(
     _print(title, header, cells)
 
 
-def _guarded(call: Callable[[], Any]) -> Any:
-    """Runs a database call; its errors become bad input."""
+def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
+    """What a database says about a record; its errors become bad input, as `solve` words it."""
     from hardware_db import HardwareError  # noqa: PLC0415  (not for --help, as below)
     from models_db import ModelError  # noqa: PLC0415
+    from planner.records import record_mistakes  # noqa: PLC0415
 
     try:
-        return call()
+        return load(name)
     except (HardwareError, ModelError) as error:
-        raise InputError(str(error)) from error
+        raise InputError(record_mistakes(field, name, error)) from error
 
 
 @models.command("list", cls=Once)
@@ -131,8 +132,8 @@ def show_model(
     """
     import models_db  # noqa: PLC0415
 
-    model = _guarded(lambda: models_db.load_model(name))
-    rows = _guarded(lambda: models_db.describe(name))
+    model = _guarded("model", name, models_db.load_model)
+    rows = _guarded("model", name, models_db.describe)
     extra = {"title": model.title, "aliases": list(model.aliases)}
     _show(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
@@ -214,7 +215,7 @@ def show_hardware(
     """
     import hardware_db  # noqa: PLC0415
 
-    rows = _guarded(lambda: hardware_db.describe(name))
+    rows = _guarded("hardware", name, hardware_db.describe)
     record = _hardware_record(name)
     extra = {"title": record.title}
     _show(record.name, list(rows), sources=sources, as_json=as_json, extra=extra)

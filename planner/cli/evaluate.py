@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from planner.cli.output import number, print_json
+from planner.errors import InputError
+from planner.messages import shown, too_long
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 def evaluate(
@@ -19,7 +24,9 @@ def evaluate(
         ),
     ],
     *,
-    row: Annotated[int | None, typer.Option(help="Which plan of a front, from 1.")] = None,
+    row: Annotated[
+        str | None, typer.Option(help="Which plan of a front, from 1.", metavar="INTEGER")
+    ] = None,
     hardware: Annotated[
         str | None, typer.Option(help="Another cluster or chip than the file's.")
     ] = None,
@@ -74,7 +81,7 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row)
+    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=_row(row))
     result = evaluate_plan(resolve(request, origin), plan, assumed)
     if as_json:
         print_json(result.to_dict())
@@ -83,3 +90,14 @@ def evaluate(
     from planner.report.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
+
+
+def _row(text: str | None) -> int | None:
+    """The number of a row; zero and less are left to the front, which knows how many it has."""
+    if text is None:
+        return None
+    if _WHOLE.fullmatch(text) is None:
+        raise InputError(f"row: {shown(text)} is not a whole number; the first plan is row 1")
+    if refused := too_long(text):
+        raise InputError(f"row: {refused}")
+    return int(text)

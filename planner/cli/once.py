@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 from typer.core import TyperCommand
 
@@ -11,17 +13,37 @@ from planner.errors import InputError
 
 
 class Once(TyperCommand):
-    """A command that refuses a second value of an option, which would replace the first one."""
+    """A command that refuses a second value of an option, and a file without a name.
+
+    The second value would replace the first one; an empty path would mean the current folder.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parses as usual, `--help` included, then counts how often each option was given."""
+        """Parses as usual, `--help` included, then looks at what was given."""
         given = list(args)
         rest = super().parse_args(ctx, args)
-        _, _, order = self.make_parser(ctx).parse_args(args=given)
+        values, _, order = self.make_parser(ctx).parse_args(args=given)
         times = Counter(option.name for option in order if _has_one_value(option))
-        if lines := [_line(str(name), count) for name, count in times.items() if count > 1]:
+        lines = [_line(str(name), count) for name, count in times.items() if count > 1]
+        lines += [
+            f"{name.replace('_', '-')}: the name of the file is empty"
+            for name in _paths(self.callback)
+            if "" in (value if isinstance(value := values.get(name), list) else [value])
+        ]
+        if lines:
             raise InputError("\n".join(lines))
         return rest
+
+
+def _paths(command: Any) -> list[str]:
+    """The parameters of a command that are paths of files."""
+    hints = get_type_hints(inspect.unwrap(command))
+    return [name for name, hint in hints.items() if _is_path(hint)]
+
+
+def _is_path(hint: Any) -> bool:
+    """Whether a type is, or is made of, paths: `Path | None`, `list[Path]`."""
+    return hint is Path or any(map(_is_path, get_args(hint)))
 
 
 def _has_one_value(option: Any) -> bool:

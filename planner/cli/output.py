@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from planner.messages import too_long
+
 Progress = Callable[[str, int, int], None]
 _QUIET_S = 0.7
 
 
 def number(text: str | None) -> float | str | None:
     """The number in a flag without a unit; text that is none, for the validation to refuse."""
-    if text is None:
-        return None
+    if text is None or too_long(text):
+        return text
     try:
         return float(text)
     except ValueError:

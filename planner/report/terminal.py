@@ -20,6 +20,7 @@ from planner.units import (
     show_joules,
     show_percent,
     show_seconds,
+    show_steps,
     show_watt_hours,
     show_watts,
 )
@@ -103,7 +104,7 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
     days = f"{plain(run.days)} days" if run.days >= 1 else show_seconds(run.days * 86400)
     rows = [
         ("tokens", show_count(run.tokens)),
-        ("steps", f"{run.steps:,.0f}"),
+        ("steps", show_steps(run.steps)),
         ("time", days),
         ("energy", show_watt_hours(run.energy_mwh * 1e6)),
     ]

@@ -80,7 +80,26 @@ def test_evaluating_the_best_plan_gives_its_costs(answer: SolveResult) -> None:
     assert again.fits
     assert again.warnings == ()
     for point in answer.front:
-        assert planner.evaluate(point.plan, **ASKED).result == point
+        assert planner.evaluate(point.plan, **{**ASKED, "chips": point.chips}).result == point
+
+
+@pytest.mark.parametrize("chips", [7, 64])
+def test_chips_that_contradict_the_plan_are_refused_as_in_a_file(
+    chips: int, tmp_path: Path
+) -> None:
+    words = f"chips: {chips} contradicts the mesh of the plan, which uses 8"
+    plan = planner.Plan(dp=8)
+    with pytest.raises(planner.InputError) as caught:
+        planner.evaluate(plan, **{**ASKED, "chips": chips})
+    assert str(caught.value) == words
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        f"schema_version: 1\njob: {{model: gpt3-125m, chips: {chips}}}\nplan: {{mesh: {{dp: 8}}}}",
+        encoding="utf-8",
+    )
+    with pytest.raises(planner.InputError) as caught:
+        planner.evaluate(path)
+    assert str(caught.value) == f"{path}: job.{words}"
 
 
 def test_evaluate_takes_a_path_as_text_or_path(tmp_path: Path) -> None:

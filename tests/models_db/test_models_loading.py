@@ -262,7 +262,6 @@ def test_all_mistakes_of_a_file_at_once(tmp_path: Path) -> None:
     assert sorted(paths) == [
         "attention.kind",
         "kv_head",
-        "kv_heads",
         "layers.value",
         "mlp.gated",
         "moe.experts_per_token",

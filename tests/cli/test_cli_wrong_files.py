@@ -1,0 +1,174 @@
+"""Files of another kind, misspelt fields, and what is no clean text: one line per mistake."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.answers import SMALL
+from cli.command import planner, refused, solve
+
+ROOT = Path(__file__).parents[2]
+COPIED = {
+    "model.yaml": "models_db/data/examples/my-model.yaml",
+    "cluster.yaml": "hardware_db/data/examples/my-cluster.yaml",
+    "chip.yaml": "hardware_db/data/chips/h100-sxm5-80.yaml",
+    "constants.yaml": "hardware_db/data/calibration/default.yaml",
+}
+WORDS = {
+    "plan.yaml": "a plan", "front.json": "a front", "answer.json": "a front",
+    "evaluated.json": "the answer of planner evaluate", "job.yaml": "a job file",
+    "assumed.yaml": "a file of assumptions", "model.yaml": "a model", "cluster.yaml": "a cluster",
+    "chip.yaml": "a chip", "constants.yaml": "a table of constants",
+}  # fmt: skip
+TAKEN = {
+    "a job file": "planner solve takes it", "a plan": "planner evaluate takes it",
+    "a front": "planner evaluate takes it, with --row",
+}  # fmt: skip
+LONG = "9" * 5001
+TOO_LONG = "a number of 5,001 digits is too long; at most 640 are read"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One file of every kind."""
+    path = tmp_path_factory.mktemp("kinds")
+    answer = solve(*SMALL, "-o", path / "plan.yaml", "--pareto", path / "front.json")
+    (path / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
+    evaluated = planner("evaluate", path / "plan.yaml", "--json").out
+    (path / "evaluated.json").write_text(evaluated, encoding="utf-8")
+    (path / "job.yaml").write_text("{model: gpt3-125m, chips: 8}", encoding="utf-8")
+    (path / "assumed.yaml").write_text("causal_share: 50%", encoding="utf-8")
+    for name, source in COPIED.items():
+        shutil.copy(ROOT / source, path / name)
+    return path
+
+
+@pytest.mark.parametrize("file", WORDS)
+def test_a_file_of_another_kind_is_one_line(folder: Path, file: str) -> None:
+    path, words = folder / file, WORDS[file]
+    if words != "a model":
+        line = f"model: {path}: is {words}, not a model"
+        assert refused("solve", "--model", path, "--chips", 8) == [line]
+        assert refused("models", "show", path) == [line]
+    if words not in ("a cluster", "a chip"):
+        line = f"hardware: {path}: is {words}, not a cluster or chip"
+        job = ("solve", "--model", "gpt3-125m", "--chips", 8)
+        assert refused(*job, "--hardware", path) == [line]
+        assert refused("hardware", "show", path) == [line]
+    if words != "a file of assumptions" and file.endswith(".yaml"):
+        line = f"assumptions: {path}: is {words}, not a file of assumptions"
+        assert refused("solve", *SMALL, "--assumptions", path) == [line]
+
+
+@pytest.mark.parametrize("file", WORDS)
+def test_a_file_that_a_command_does_not_take(folder: Path, file: str) -> None:
+    path, words = folder / file, WORDS[file]
+    command = f": {TAKEN[words]}" if words in TAKEN else ""
+    if words != "a job file":
+        line = f"{path}: is {words}, not a job file{command}"
+        assert refused("solve", path, "--chips", 8) == [line]
+    if words not in ("a plan", "a front"):
+        assert refused("evaluate", path) == [f"{path}: is {words}, not a plan{command}"]
+
+
+def test_a_record_of_a_job_file_that_is_of_another_kind(folder: Path) -> None:
+    path = folder / "asks.yaml"
+    path.write_text("{model: plan.yaml, chips: 8}", encoding="utf-8")
+    line = f"{path}: model: {folder / 'plan.yaml'}: is a plan, not a model"
+    assert refused("solve", path) == [line]
+
+
+def test_a_file_of_no_kind(tmp_path: Path) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text("{a: 1, b: 2}", encoding="utf-8")
+    (line,) = refused("models", "show", path)
+    assert line.startswith(f"{path}: is not a model: it has none of its fields (name, title")
+    (line,) = refused("hardware", "show", path)
+    assert line.startswith(f"{path}: is not a cluster or chip: it has none of its fields (name")
+
+
+@pytest.mark.parametrize(("data", "lines"), [
+    ({"modle": "gpt3-125m", "chips": 8}, ["modle: unknown field; did you mean 'model'?"]),
+    ({"model": "gpt3-125m", "chisp": 8}, ["chisp: unknown field; did you mean 'chips'?"]),
+])  # fmt: skip
+def test_a_misspelt_field_of_a_job_is_not_missing_too(
+    data: dict[str, Any], lines: list[str], job: Any
+) -> None:
+    path = job(data)
+    assert refused("solve", path) == [f"{path}: {line}" for line in lines]
+
+
+def test_a_field_that_is_missing_beside_a_misspelt_one_is_said(job: Any) -> None:
+    path = job({"chisp": 8})
+    assert [line.split(";")[0] for line in refused("solve", path)] == [
+        f"{path}: model: is missing", f"{path}: chisp: unknown field",
+    ]  # fmt: skip
+
+
+def test_misspelt_fields_of_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    stages = "stages: [{layer: 12}]"
+    path.write_text(
+        f"{{schema_version: 1, job: {{modle: gpt3-125m}}, plan: {{{stages}}}}}", encoding="utf-8"
+    )
+    assert refused("evaluate", path) == [
+        f"{path}: job.modle: unknown field; did you mean 'model'?",
+        f"{path}: plan.stages.0.layer: unknown field; did you mean 'layers'?",
+    ]
+
+
+def commands(path: Path) -> list[tuple[object, ...]]:
+    """Everything that reads a file."""
+    return [
+        ("solve", path), ("evaluate", path), ("models", "show", path), ("hardware", "show", path),
+        ("solve", *SMALL, "--assumptions", path),
+    ]  # fmt: skip
+
+
+def test_a_number_with_thousands_of_digits(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    for text in (f"a: 1\nb: {LONG}\n", f"a: 1\nb: [{LONG[1:]}.9]\n"):
+        path.write_text(text, encoding="utf-8")
+        for command in commands(path):
+            (line,) = refused(*command)
+            assert TOO_LONG in line
+            assert "line 2" in line
+
+
+def test_a_character_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "nul.yaml"
+    path.write_text("a: 1\nb: \0\n", encoding="utf-8")
+    for command in commands(path):
+        (line,) = refused(*command)
+        assert "U+0000" in line
+        assert "line 2" in line
+        assert "string" not in line
+        assert "position" not in line
+
+
+def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None:
+    data = yaml.safe_load((ROOT / COPIED["model.yaml"]).read_text(encoding="utf-8"))
+    data["layers"]["value"] = "LAYERS"
+    path = tmp_path / "model.yaml"
+    text = yaml.safe_dump(data).replace("LAYERS", f"0x{'f' * 5000}")
+    path.write_text(text, encoding="utf-8")
+    assert refused("models", "show", path) == [
+        f"{path}: layers.value: a very long number is out of range; must be at most 10,000"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]", "2026-13-45"]
+)
+def test_a_value_that_contradicts_its_tag(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "tagged.yaml"
+    path.write_text(f"a: {value}\n", encoding="utf-8")
+    for command in commands(path):
+        (line,) = refused(*command)
+        assert line.startswith(f"{path}: "), line
+        assert "not valid YAML" in line
+        assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]
