@@ -44,8 +44,6 @@ Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 _FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
 # Fields without a default that change what a plan is said to cost.
 _KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
-
-
 _LARGEST = 10**15  # longer numbers are cut short
 
 
