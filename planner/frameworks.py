@@ -88,6 +88,8 @@ class Framework:
             gathered inputs of column-parallel layers are saved under sequence parallelism.
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention) or "half-matmuls" (all but half of the matmul outputs).
+        gather: "layers" (two layers gathered at a time, with gradients as wide as
+            `gradient_bytes`), "model" (the whole model at once).
         gathers_once_under_pp: Under zero3 with pp > 1 the whole stage and its gradients stay
             unsharded from the first micro-batch to the last (6 bytes per parameter): one gather of
             the weights and one reduction of the gradients per step. Without, both are done with
@@ -121,6 +123,7 @@ class Framework:
     vocab_parallel_loss: bool = True
     keeps_gathered: str = "never"
     selective: str = "core-attention"
+    gather: str = "layers"
     gathers_once_under_pp: bool = False
     weight_gradient_buffer: float = 0.0
     gradient_residue: float = 0.0

@@ -342,6 +342,8 @@ def _buffers(
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(job, plans, stages, local)
     gathered = 2 * (2.0 + framework.gradient_bytes) * layer + 2.0 * ends
+    if framework.gather == "model":
+        gathered = 2.0 * stage
     if framework.gathers_once_under_pp:
         gathered = np.where(gathers_once(framework, plans.pp[:, None]), 6.0 * stage, gathered)
     kept = framework.weight_gradient_buffer * shapes

@@ -333,4 +333,6 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
         return kept + 6 * parameters
+    if framework.gather == "model":
+        return kept + 2 * parameters
     return kept + 2 * (2 + framework.gradient_bytes) * layer + 2 * _ends(job, plan, stage, local)
