@@ -129,7 +129,7 @@ def same_plans(model: CostModel, executions: list[Execution], most: int) -> Plan
     """Up to `most` different plans behind the executions that planner's rules allow."""
     table = PlanTable.from_plans(list(dict.fromkeys(as_plan(x) for x in executions)))
     allowed = np.ones(len(table), dtype=np.bool_)
-    for rule in applicable(model.framework.name):
+    for rule in applicable(model.framework):
         allowed &= np.asarray(rule.holds(model, table))
     measuring.require(bool(allowed.any()), "none of the executions obeys planner's rules")
     return table.take(np.flatnonzero(allowed)[:most])

@@ -92,7 +92,8 @@ def evaluate_plan(
     result = plan_results(model, table, costs)[0]
     limits = limits_of(resolved.request)
     fits, _ = limits.memory(model, costs.memory)
-    warnings = [*violations(model, table), *caveats(model, result, limits)]
+    waived = ("placement-offered",) if resolved.request.placement == "all" else ()
+    warnings = [*violations(model, table, without=waived), *caveats(model, result, limits)]
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),

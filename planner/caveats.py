@@ -68,7 +68,12 @@ def _framework_warnings(model: CostModel) -> list[str]:
 
 def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
     """Interleaved chunks of unequal length, whose rounds the step time does not see."""
-    chunks = plan.pp * plan.interleave
+    chunks, most = plan.pp * plan.interleave, model.framework.most_chunks
+    if 0 < most < plan.interleave and plan.sharding == "zero3":
+        return [
+            f"interleave: {model.framework.name} keeps {most} chunks of a stage gathered, not "
+            f"{plan.interleave}; the gathers that it repeats are not counted"
+        ]
     if plan.interleave == 1 or equal_chunks(model, chunks, code_of("split", plan.split)):
         return []
     return [

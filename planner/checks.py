@@ -71,7 +71,7 @@ def _broken(model: CostModel, name: str, text: str) -> str | None:
 
 def _rules(model: CostModel, name: str) -> list[Rule]:
     wanted = _RULES_OF.get(name, ())
-    return [rule for rule in applicable(model.framework.name) if rule.name in wanted]
+    return [rule for rule in applicable(model.framework) if rule.name in wanted]
 
 
 def _experts(model: CostModel, ep: int) -> str | None:

@@ -212,9 +212,11 @@ def _piped(model: CostModel, plan: Plan, options: SpaceOptions) -> tuple[str, Pl
     schedules = [
         name for name in model.framework.schedules if (name == "interleaved") == (interleave > 1)
     ]
-    schedule = plan.schedule if plan.schedule in schedules else schedules[0]
-    said = "" if interleave == plan.interleave else f", interleave {interleave}"
-    return said, replace(plan, schedule=schedule, interleave=interleave, split=split)
+    usual = "1f1b" if "1f1b" in schedules else schedules[0]
+    schedule = plan.schedule if plan.schedule in schedules else usual
+    changes = {"interleave": interleave, "schedule": schedule}
+    said = [f", {name} {value}" for name, value in changes.items() if value != getattr(plan, name)]
+    return "".join(said), replace(plan, schedule=schedule, interleave=interleave, split=split)
 
 
 def _mesh_steps(plan: Plan) -> Iterator[tuple[str, Plan]]:

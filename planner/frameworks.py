@@ -9,7 +9,7 @@ against published peak-memory figures; what was fitted or assumed is said beside
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.errors import InputError
 
@@ -88,10 +88,12 @@ class Framework:
             gathered inputs of column-parallel layers are saved under sequence parallelism.
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention) or "half-matmuls" (all but half of the matmul outputs).
-        gather: "layers" (two layers gathered at a time, with gradients as wide as
-            `gradient_bytes`), "model" (the whole model at once).
+        derived_from: The framework whose rules hold too; empty: none.
+        most_chunks: Chunks per stage up to which interleaved plans are searched; 0: any number.
+            PyTorch keeps at most three chunks of a stage gathered
+            (torch/distributed/pipelining/schedules.py, `_add_unshard_reshard`).
         gathers_once_under_pp: Under zero3 with pp > 1 the whole stage and its gradients stay
-            unsharded from the first micro-batch to the last (6 bytes per parameter): one gather of
+            unsharded from the first micro-batch to the last: one gather of
             the weights and one reduction of the gradients per step. Without, both are done with
             every micro-batch. torchtitan: `fsdp_reshard_after_forward: default` does not reshard
             under pp, and PyTorch's `torch.distributed.pipelining.stage` reduces with the last
@@ -123,8 +125,9 @@ class Framework:
     vocab_parallel_loss: bool = True
     keeps_gathered: str = "never"
     selective: str = "core-attention"
-    gather: str = "layers"
     gathers_once_under_pp: bool = False
+    derived_from: str = ""
+    most_chunks: int = 0
     weight_gradient_buffer: float = 0.0
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0
@@ -140,21 +143,30 @@ class Framework:
     lacks: tuple[str, ...] = ()
 
 
+_MEGATRON = Framework(
+    name="megatron",
+    era="megatron-core",
+    weight_bytes=2.0,
+    gradient_bytes=4.0,
+    optimizer_bytes=12.0,
+    weight_gradient_buffer=2.0,
+    constant_bytes=0.3 * GIB,
+    vocab_multiple=128,
+    orders=(_DATA_INSIDE, _PIPELINE_INSIDE),
+    splits=("even", "even-counted", "front"),
+    schedules=("1f1b", "interleaved"),
+)
+
 FRAMEWORKS = {
     framework.name: framework
     for framework in (
-        Framework(
-            name="megatron",
-            era="megatron-core",
-            weight_bytes=2.0,
-            gradient_bytes=4.0,
-            optimizer_bytes=12.0,
-            weight_gradient_buffer=2.0,
-            constant_bytes=0.3 * GIB,
-            vocab_multiple=128,
-            orders=(_DATA_INSIDE, _PIPELINE_INSIDE),
-            splits=("even", "even-counted", "front"),
-            schedules=("1f1b", "interleaved"),
+        _MEGATRON,
+        replace(  # the fork of the paper's authors, sail-sg/zero-bubble-pipeline-parallelism
+            _MEGATRON,
+            name="megatron-zb",
+            splits=("even",),
+            schedules=("1f1b", "zero-bubble"),
+            derived_from="megatron",
         ),
         Framework(
             name="torchtitan",
@@ -166,7 +178,8 @@ FRAMEWORKS = {
             selective="half-matmuls",
             gathers_once_under_pp=True,
             splits=("front-counted",),
-            schedules=("gpipe", "1f1b", "interleaved", "zero-bubble"),
+            schedules=("gpipe", "1f1b", "interleaved"),
+            most_chunks=3,
             shardings=("ddp", "zero3"),
         ),
         Framework(

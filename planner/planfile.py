@@ -360,6 +360,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     }
     if not job.trains_all:
         fields["lora_rank"] = job.lora_rank
+    if request.placement == "all":  # else evaluate would warn of layouts that were asked for
+        fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
     fields |= {name: value for name, value in given.items() if value is not None}
     return portable(fields, folder)

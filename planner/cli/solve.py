@@ -59,8 +59,8 @@ def solve(
     framework: Annotated[
         str | None,
         _option(
-            "megatron, torchtitan, deepspeed, fsdp, nanotron or jax (default: by chip); decides "
-            "the memory profile, schedules, layer splits and rank layouts.",
+            "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron or jax "
+            "(default: by chip); decides memory profile, schedules, layer splits and rank layouts.",
             _JOB,
         ),
     ] = None,

@@ -335,19 +335,18 @@ def _buffers(
     Dummy weight gradients are those of the layer in which backward begins, when memory is fullest
     (dense layers come before others). They exist once per weight shape: one for all experts.
     """
-    framework = job.framework
+    framework, share = job.framework, trained_share(job)
     dense = np.where(stages.dense > 0, local.dense_layer, 0.0)
     layer = np.maximum(dense, np.where(stages.moe > 0, local.moe_layer + local.experts, 0.0))
     one_expert = float(job.model.expert_parameters)
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(job, plans, stages, local)
-    gathered = 2 * (2.0 + framework.gradient_bytes) * layer + 2.0 * ends
-    if framework.gather == "model":
-        gathered = 2.0 * stage
-    if framework.gathers_once_under_pp:
-        gathered = np.where(gathers_once(framework, plans.pp[:, None]), 6.0 * stage, gathered)
-    kept = framework.weight_gradient_buffer * shapes
-    kept = kept + framework.gradient_residue * stage
+    whole = 2.0 + framework.gradient_bytes * share  # of a gathered parameter and its gradient
+    gathered = 2 * whole * layer + 2.0 * ends
+    once = gathers_once(framework, plans.pp[:, None])
+    gathered = np.where(once, whole * stage, gathered)
+    kept = framework.weight_gradient_buffer * share * shapes
+    kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
     return np.where(sharding == ZERO3, gathered, 0.0) + kept
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.frameworks import Framework
 from planner.plan import BoolArray, IntArray, PlanTable
 from planner.rules.table import RULES, Rule
 
@@ -15,21 +17,28 @@ OFFLOAD_RULES = ("offload-activations", "megatron-offload")
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
-def applicable(framework: str) -> tuple[Rule, ...]:
-    """The rules that hold for a framework: those of arithmetic and its own."""
-    return tuple(rule for rule in RULES if rule.framework in ("any", "framework", framework))
+def applicable(framework: Framework) -> tuple[Rule, ...]:
+    """The rules that hold for a framework: those of arithmetic, its own and its parent's."""
+    whose = ("any", "framework", framework.name, framework.derived_from)
+    return tuple(rule for rule in RULES if rule.framework in whose)
 
 
 def offloads_allowed(model: CostModel, plans: PlanTable) -> BoolArray:
     """(n,) plans whose offloading obeys the rules about it, whatever the other rules say."""
     allowed = np.ones(len(plans), dtype=np.bool_)
-    for rule in applicable(model.framework.name):
+    for rule in applicable(model.framework):
         if rule.name in OFFLOAD_RULES:
             allowed &= rule.holds(model, plans)
     return allowed
 
 
-def violations(model: CostModel, plans: PlanTable, *, arithmetic_only: bool = False) -> list[str]:
+def violations(
+    model: CostModel,
+    plans: PlanTable,
+    *,
+    arithmetic_only: bool = False,
+    without: Collection[str] = (),
+) -> list[str]:
     """One line per plan and broken rule, in order; empty when all plans can run.
 
     What stages choose for themselves is checked stage by stage; such a line names its stage
@@ -39,10 +48,11 @@ def violations(model: CostModel, plans: PlanTable, *, arithmetic_only: bool = Fa
         model: Job, cluster and framework.
         plans: Plans to check.
         arithmetic_only: Leave out the framework's own rules.
+        without: Names of rules to leave out.
     """
-    rules = applicable(model.framework.name)
+    rules = [rule for rule in applicable(model.framework) if rule.name not in without]
     if arithmetic_only:
-        rules = tuple(rule for rule in rules if rule.framework == "any")
+        rules = [rule for rule in rules if rule.framework == "any"]
     lines = []
     for rule in rules:
         if rule.per_stage and plans.stages is not None:

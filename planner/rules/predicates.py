@@ -16,6 +16,7 @@ from planner.plan import (
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
+    ONE_F_ONE_B,
     ORDERS,
     SCHEDULES,
     SHARDINGS,
@@ -93,15 +94,25 @@ def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
 
 
 def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp.
+    """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
+    chunked = plans.interleave > 1
+    named = (plans.schedule == INTERLEAVED) == chunked
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & whole_rounds(model, plans))))
+
+
+def _micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
+    """(n,) whole micro-batches of a step."""
+    rows: IntArray = plans.data_ranks * plans.micro_batch
+    return model.job.global_batch // rows
+
+
+def whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Micro-batches are a multiple of the stages.
 
     A batch that does not divide into micro-batches is the matter of `batch_divides`.
     """
-    m = model.job.global_batch // (plans.data_ranks * plans.micro_batch)
-    chunked = plans.interleave > 1
-    named = (plans.schedule == INTERLEAVED) == chunked
-    rounds = (m % plans.pp == 0) | ~batch_divides(model, plans)
-    return np.asarray(named & (~chunked | ((plans.pp > 1) & rounds)))
+    rounds = _micro_batches(model, plans) % plans.pp == 0
+    return np.asarray(rounds | ~batch_divides(model, plans))
 
 
 def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -226,6 +237,17 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
 
 
+def torchtitan_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences divide over 2 cp tp, whatever is parallel."""
+    return np.asarray(model.job.seq_len % (2 * plans.cp * plans.tp) == 0)
+
+
+def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
+    """1F1B has a micro-batch for every stage."""
+    enough = _micro_batches(model, plans) >= plans.pp
+    return np.asarray((plans.schedule != ONE_F_ONE_B) | (plans.pp == 1) | enough)
+
+
 def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
     """Without sharding there is data parallelism alone, or none."""
     alone = (plans.dp == 1) | (plans.dp == plans.chips)
@@ -240,9 +262,7 @@ def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
     """Pipelines run a multiple of their stages in micro-batches."""
-    m = model.job.global_batch // (plans.data_ranks * plans.micro_batch)
-    whole = (m % plans.pp == 0) | ~batch_divides(model, plans)
-    return np.asarray((plans.pp == 1) | whole)
+    return np.asarray((plans.pp == 1) | whole_rounds(model, plans))
 
 
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:

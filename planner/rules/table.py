@@ -252,6 +252,27 @@ RULES: tuple[Rule, ...] = (
         explain=words.unexpert,
     ),
     Rule(
+        name="torchtitan-sequence",
+        framework="torchtitan",
+        source="torchtitan distributed/parallel_dims.py: seq_len_divisor = tp * 2 cp",
+        holds=predicates.torchtitan_sequence,
+        explain=lambda c, p: (
+            f"torchtitan needs sequences that are a multiple of 2 x cp {p.cp} x tp {p.tp}, not of "
+            f"{c.job.seq_len} tokens"
+        ),
+    ),
+    Rule(
+        name="torchtitan-1f1b",
+        framework="torchtitan",
+        source="PyTorch torch/distributed/pipelining/schedules.py: Schedule1F1B needs a "
+        "micro-batch for every stage",
+        holds=predicates.torchtitan_1f1b,
+        explain=lambda c, p: (
+            f"torchtitan runs 1f1b with at least pp {p.pp} micro-batches, not with "
+            f"{words.micro_batches(c, p):g}"
+        ),
+    ),
+    Rule(
         name="torchtitan-ddp",
         framework="torchtitan",
         source="torchtitan models/llama3/infra/parallelize.py: no DDP beside other axes; cp shards "

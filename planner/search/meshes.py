@@ -145,7 +145,8 @@ def interleaves(model: CostModel, pp: int) -> list[int]:
     """Interleaves to consider for a number of stages: 1, and more where the framework can."""
     if pp == 1 or "interleaved" not in model.framework.schedules:
         return [1]
-    return list(range(1, (model.job.model.layers + 2) // pp + 1))
+    most = (model.job.model.layers + 2) // pp
+    return list(range(1, min(most, model.framework.most_chunks or most) + 1))
 
 
 def _split_data(

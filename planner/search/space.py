@@ -150,7 +150,7 @@ def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions)
         tally["fixed"] = fixed
     plans = rows.table()
     keep = np.ones(len(plans), dtype=np.bool_)
-    for rule in applicable(model.framework.name):
+    for rule in applicable(model.framework):
         broken = keep & ~rule.holds(model, plans)
         if broken.any():
             tally[rule.name] = int(broken.sum())

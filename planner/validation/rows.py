@@ -62,8 +62,7 @@ _FRAMEWORK_OF_ERA = {
     "jax": "jax",
     "neuron": "jax",
 }
-# KempnerForge wraps the whole model in one unit, with bf16 states.
-_FRAMEWORK_OF_SET = {"kempner": replace(FRAMEWORKS["fsdp"], gather="model")}
+_FRAMEWORK_OF_SET = {"kempner": "fsdp"}  # KempnerForge: fully_shard per block, bf16 states
 _NO_RECOMPUTE_SETS = ("nemo", "mbridge", "mlperf", "vtrain-single", "nanotron", "simumax")
 
 
@@ -98,7 +97,7 @@ def run_of(row: Mapping[str, str], set_name: str) -> Run:
     """
     filled: dict[str, str] = {}
     era = ERA_OF_SET.get(set_name, "megatron-core")
-    framework = _FRAMEWORK_OF_SET.get(set_name, FRAMEWORKS[_FRAMEWORK_OF_ERA[era]])
+    framework = FRAMEWORKS[_FRAMEWORK_OF_SET.get(set_name, _FRAMEWORK_OF_ERA[era])]
     cluster = _cluster(row, filled)
     model = _model(row)
     precision = {"nvfp4": "fp4", "": "bf16", "int8": "fp8"}.get(row["precision"], row["precision"])

@@ -28,7 +28,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     ),
     "LoRA": ("--model", "llama3-8b", "--hardware", "mi300x", "--chips", "8", "--job", "lora",
              "--lora-rank", "64"),
-    "zero-bubble": ("--model", "llama2-13b", *H100, "--chips", "16", "--framework", "torchtitan",
+    "zero-bubble": ("--model", "llama2-13b", *H100, "--chips", "16", "--framework", "megatron-zb",
                     "--fix", "schedule=zero-bubble",
                     "--fix", "pp=4", "--chips-exact"),
     "another framework and era": (

@@ -32,6 +32,7 @@ EXPERTS = (
 )
 ERAS_OF = {
     "megatron": ("megatron-core", "megatron-deepspeed", "megatron-2022"),
+    "megatron-zb": ("megatron-core",),
     "torchtitan": ("torch-fsdp",),
     "deepspeed": ("torch-fsdp", "llm-foundry"),
     "fsdp": ("torch-fsdp",),

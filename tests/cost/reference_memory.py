@@ -326,13 +326,13 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     shapes = local.dense if stage.dense else 0.0
     if stage.moe:
         shapes = local.moe + job.model.expert_parameters
-    kept = framework.weight_gradient_buffer * shapes
-    kept += framework.gradient_residue * parameters
+    trained = trained_share(job)  # frozen parameters have no gradients
+    kept = trained * framework.weight_gradient_buffer * shapes
+    kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
-        return kept + 6 * parameters
-    if framework.gather == "model":
-        return kept + 2 * parameters
-    return kept + 2 * (2 + framework.gradient_bytes) * layer + 2 * _ends(job, plan, stage, local)
+        return kept + 2 * parameters + trained * 4 * parameters
+    gradients = trained * framework.gradient_bytes * layer
+    return kept + 2 * (2 * layer + gradients) + 2 * _ends(job, plan, stage, local)

@@ -46,7 +46,7 @@ def everything(
     for table in tables:
         held = memory_table(model, table)
         fits, _ = limits.memory(model, held)
-        for rule in applicable(model.framework.name):
+        for rule in applicable(model.framework):
             fits &= rule.holds(model, table)
         at = np.flatnonzero(fits)
         if len(at) == 0:

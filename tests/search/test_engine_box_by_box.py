@@ -36,14 +36,15 @@ def box_by_box(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pipelined_job(seed: int) -> tuple[CostModel, int]:
-    """A small uneven pipeline under the framework that has zero-bubble schedules."""
+    """A small uneven pipeline under a framework that has every schedule."""
     rng = random.Random(seed)
     heads = rng.choice([4, 8, 16])
     hidden = heads * rng.choice([64, 128])
     model = dense_model(rng.choice([4, 5, 6, 7, 8, 10, 14]), hidden, heads, heads, hidden * 4)
     model = replace(model, vocab_size=rng.randrange(1000, 60000))
     cluster = hardware_db.load_cluster(rng.choice(CLUSTERS))
-    framework = FRAMEWORKS["torchtitan"]
+    titan = FRAMEWORKS["torchtitan"]
+    framework = replace(titan, schedules=(*titan.schedules, "zero-bubble"), most_chunks=0)
     precision = "bf16" if "bf16" in cluster.chip.peak_flop_per_s else "fp16"
     job = Job(
         model=model,

@@ -68,6 +68,19 @@ def test_no_neighbor_beats_an_interleaved_optimum(
     assert_none_is_better(resolved.cost, best, SpaceOptions())
 
 
+def test_a_neighbor_of_an_interleaved_plan_has_fewer_chunks_where_it_must() -> None:
+    """60 layers: 4 x 5 chunks are equal, 8 x 5 are not; of 8 stages only whole ones are."""
+    answer = planner.solve(
+        model="megatron-76b", hardware="dgx1-v100", chips=512, batch_tokens=262144, chips_exact=True
+    )
+    assert answer.best is not None
+    assert (answer.best.plan.pp, answer.best.plan.interleave) == (4, 5)
+    named = {neighbor.change: neighbor for neighbor in answer.neighbors}
+    deeper = named["pp 8, dp 4, interleave 1, schedule 1f1b"].result
+    assert deeper is not None
+    assert (deeper.plan.interleave, deeper.plan.schedule, deeper.plan.split) == (1, "1f1b", "front")
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_fixing_a_choice_narrows_the_space(seed: int) -> None:
     """With a choice fixed nothing is better; with the optimum's own choices it stays."""

@@ -133,7 +133,7 @@ def test_every_assignment_is_a_plan_that_the_rules_allow(pp: int) -> None:
 
 def test_zero_bubble_schedules_are_left_out() -> None:
     model = cost_model(
-        dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8, framework="torchtitan"
+        dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8, framework="megatron-zb"
     )
     only = SpaceOptions(fixed={"schedule": frozenset({ZERO_BUBBLE}), "pp": frozenset({2})})
     with pytest.raises(ValueError, match="no plan"):

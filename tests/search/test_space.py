@@ -54,12 +54,16 @@ def pipelines(model: CostModel, pp: int, micro_batches: int) -> Iterator[tuple[s
         return
     if framework.name == "jax" and micro_batches % pp:
         return
+    titan = framework.name == "torchtitan"
     for schedule, split in itertools.product(framework.schedules, framework.splits):
         if split == "front" and "even" in framework.splits and layers % pp == 0:
             continue  # the same stages as even
         if schedule == "zero-bubble" and not model.job.trains_all:
             continue
-        for interleave in range(2, layers + 3) if schedule == "interleaved" else (1,):
+        if titan and schedule == "1f1b" and micro_batches < pp:
+            continue
+        most = 3 if titan else layers + 2
+        for interleave in range(2, most + 1) if schedule == "interleaved" else (1,):
             chunks = pp * interleave
             dealt = layers + 2 * split.endswith("counted")
             if interleave > 1 and (split == "by-cost" or dealt % chunks or micro_batches % pp):
@@ -94,6 +98,8 @@ def layouts(model: CostModel, mesh: dict[str, int]) -> Iterator[tuple[bool, str,
     for split, mode, recompute in itertools.product((False, True), modes, recomputes):
         allowed = split == (tp > 1) if shapes.experts else tp > 1 or not split
         pieces = (2 * cp if cp > 1 else 1) * (tp if split else 1)
+        if model.framework.name == "torchtitan":
+            pieces = 2 * cp * tp
         if allowed and model.job.seq_len % pieces == 0:
             yield split, mode, recompute
 

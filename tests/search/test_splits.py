@@ -66,8 +66,11 @@ def test_a_split_that_is_asked_for_is_searched() -> None:
 
 
 def test_interleaved_chunks_are_equal_as_the_rule_counts() -> None:
-    """torchtitan counts both ends: 30 layers make 16 chunks of 2, 28 do not."""
-    for layers, offered in ((30, {(8, 1), (8, 2), (8, 4)}), (28, {(8, 1)})):
+    """torchtitan counts both ends: 30 layers make 16 chunks of 2, 28 do not.
+
+    They would make 32 chunks of 1 as well, but PyTorch gathers more than 3 of a stage again.
+    """
+    for layers, offered in ((30, {(8, 1), (8, 2)}), (28, {(8, 1)})):
         config = replace(load_model("gpt3-1.3b"), layers=layers)
         model = cost_model(config, "dgx-h100-ndr", global_batch=64, framework="torchtitan")
         pp = SpaceOptions(fixed={"pp": frozenset({8})})

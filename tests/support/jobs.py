@@ -90,7 +90,9 @@ def random_cost_model(seed: int) -> CostModel:
         rng.choice(CLUSTERS),
         global_batch=rng.choice([6, 8, 12, 16, 24]),
         seq_len=rng.choice([1024, 2048, 4096]),
-        framework=rng.choice(["megatron", "torchtitan", "nanotron", "jax", "deepspeed"]),
+        framework=rng.choice(
+            ["megatron", "torchtitan", "nanotron", "jax", "deepspeed", "megatron-zb"]
+        ),
         kind=rng.choice(["pretrain", "pretrain", "finetune", "lora"]),
     )
 
