@@ -80,6 +80,8 @@ def test_a_batch_that_does_not_divide_is_one_mistake() -> None:
         ("torchtitan", "llama3-8b", Plan(cp=2, sharding="ddp"),
          "torchtitan has ddp without tp, cp and pp only, not with dp 1, tp 1, cp 2, pp 1; "
          "use zero3"),
+        ("torchtitan", "llama3-8b", Plan(pp=4, fsdp=16, sharding="zero3"),
+         "torchtitan runs 1f1b with at least pp 4 micro-batches, not with 2"),
         ("fsdp", "llama3-8b", Plan(dp=8, tp=2, sharding="ddp"),
          "fsdp has the dp 8 replicas beside tp 2 and cp 1 only with fsdp > 1; move ranks from dp "
          "to fsdp"),
@@ -93,3 +95,19 @@ def test_what_frameworks_refuse(framework: str, model: str, plan: Plan, words: s
     split = FRAMEWORKS[framework].splits[0]
     plan = replace(plan, sequence_parallel=plan.tp > 1, split=split)
     assert violations(case.model, PlanTable.from_plans([plan])) == [words]
+
+
+def test_torchtitan_divides_sequences_by_two_whatever_is_parallel() -> None:
+    plan = Plan(fsdp=8, sharding="zero3", sequence_parallel=False, split="front-counted")
+    words = "torchtitan needs sequences that are a multiple of 2 x cp 1 x tp 1, not of 4097 tokens"
+    for framework, lines in (("torchtitan", [words]), ("fsdp", [])):
+        case = case_of(framework=framework, seq_len=4097)
+        assert violations(case.model, PlanTable.from_plans([plan])) == lines
+
+
+def test_rules_of_a_framework_hold_for_those_derived_from_it() -> None:
+    plan = Plan(pp=4, dp=2, offload=("weights",))
+    line = "megatron moves weights to the host without a pipeline only, not with pp 4"
+    for framework in ("megatron", "megatron-zb"):
+        case = case_of(framework=framework)
+        assert violations(case.model, PlanTable.from_plans([plan])) == [line]

@@ -137,3 +137,22 @@ def test_a_clock_between_the_levels_is_said() -> None:
         "1, 0.9, 0.8, 0.7, 0.6",
     )
     assert planner.evaluate(dataclasses.replace(plan, clock=0.9), **job).warnings == ()
+
+
+def test_chunks_that_are_gathered_again_are_said() -> None:
+    """PyTorch keeps three chunks of a stage gathered."""
+    plan = planner.Plan(fsdp=8, pp=2, schedule="interleaved", interleave=4, sharding="zero3",
+                        sequence_parallel=False, split="front-counted")  # fmt: skip
+    job = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr", "framework": "torchtitan"}
+    (line,) = planner.evaluate(plan, **job).warnings
+    assert line.startswith("interleave: torchtitan keeps 3 chunks of a stage gathered, not 4")
+    fewer = dataclasses.replace(plan, interleave=2)
+    assert not any("gathered" in line for line in planner.evaluate(fewer, **job).warnings)
+
+
+def test_layouts_that_were_asked_for_are_not_warned_of() -> None:
+    plan = planner.Plan(dp=4, tp=2, order=("dp", "tp", "cp", "fsdp", "pp"))
+    job = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr"}
+    (line,) = planner.evaluate(plan, **job).warnings
+    assert line.startswith("megatron cannot lay out ranks")
+    assert planner.evaluate(plan, **job, placement="all").warnings == ()
