@@ -99,7 +99,8 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         if not ok.all():
             tally[name] = int((~ok).sum())
         columns = {key: column[ok] for key, column in columns.items()}
-    tally["kept"] = len(columns["tp"])
+    if kept := len(columns["tp"]):
+        tally["kept"] = kept
     split, split_tally = _split_data(model, columns, options)
     return Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
 
