@@ -10,6 +10,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.results import Diagnosis
+from planner.rules import RULES
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
@@ -96,7 +97,7 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     counts = found.counts[stage]
     passed = ("considered", "kept", "searched", "opened")
     reasons = "; ".join(
-        f"{count:,} by {_RULES.get(name, f'the rule on {name}')}"
+        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
         for name, count in counts.items()
         if name not in passed
     )
@@ -115,6 +116,12 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
             other_batch(search, chips),
         ),
     )
+
+
+def _of_framework(name: str) -> str:
+    """A rule of the table, with where it is enforced."""
+    rule = next(rule for rule in RULES if rule.name == name)
+    return f"the rule {name} ({rule.source})"
 
 
 def _memory(search: Search, chips: int, leanest: PlanTable) -> Diagnosis:

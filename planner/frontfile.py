@@ -69,18 +69,23 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
     }
 
 
-def plan_file_of(point: Mapping[str, Any], where: str, names: Collection[str]) -> dict[str, Any]:
+def plan_file_of(
+    point: Mapping[str, Any], where: str, names: Collection[str], of_job: Collection[str]
+) -> dict[str, Any]:
     """The content of a plan file with the plan in a row of a front.
 
     Args:
         point: The row.
         where: The file and the row, for messages.
         names: Fields of a plan; solve writes all of them but `stages`, so that none is a default.
+        of_job: Fields of the job that solve always writes.
 
     Raises:
         InputError: A field has no value; one line for each.
     """
-    if lost := list(_lost(point, names)):
+    job = point["job"] if isinstance(point["job"], dict) else {}
+    lost = [*_lost(point, names), *(f"job.{name}" for name in of_job if job.get(name) is None)]
+    if lost:
         raise InputError("\n".join(f"{where}: {name}: is missing" for name in lost))
     plan = {name: point[name] for name in names if name in point}
     plan["placement"] = point["placement"]["order"]

@@ -42,6 +42,11 @@ Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
 _FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
+WRITTEN = (
+    "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
+    "assumptions",
+)  # fmt: skip
+"""Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
 _LARGEST = 10**15  # longer numbers are cut short
@@ -174,7 +179,8 @@ def read_plan_file(
         raise InputError(f"{path}: {mistaken}")
     point = point_of(content, path, row)
     where = str(path) if point is None else f"{path}: row {row}"
-    data = content if point is None else plan_file_of(point, where, PlanModel.model_fields)
+    names = PlanModel.model_fields
+    data = content if point is None else plan_file_of(point, where, names, WRITTEN)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(

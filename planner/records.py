@@ -62,6 +62,7 @@ def model_named(name: str) -> Model:
     Raises:
         InputError: The name is unknown, or the file is wrong.
     """
+    _check_named("model", name)
     try:
         return load_model(name)
     except ModelError as error:
@@ -74,10 +75,17 @@ def cluster_named(name: str) -> Cluster:
     Raises:
         InputError: The name is unknown, or the file is wrong.
     """
+    _check_named("hardware", name)
     try:
         return load_cluster(name)
     except HardwareError as error:
         raise InputError(record_mistakes("hardware", name, error)) from error
+
+
+def _check_named(field: str, name: str) -> None:
+    if not name.strip():
+        listed = {"model": "models"}.get(field, field)
+        raise InputError(f"{field}: is empty; name one (planner {listed} list)")
 
 
 def record_mistakes(field: str, name: str, error: HardwareError | ModelError) -> str:

@@ -212,14 +212,17 @@ def other_batch(search: Search, chips: int) -> Iterator[str]:
 def _batches_nearby(search: Search, chips: int) -> IntArray:
     """Sequences next to the present batch that the data ranks of some mesh divide, nearest first.
 
-    Pipelines of some frameworks need a multiple of their stages beside that.
+    Beside that, micro-batches that were asked for must divide them, and pipelines of some
+    frameworks need a multiple of their stages.
     """
     job = search.model.job
     every_rank = replace(job, global_batch=chips)  # whatever divides the chips divides it
     meshes = enumerate_meshes(replace(search.model, job=every_rank), (chips,), search.options)
     columns = meshes.columns
     ranks = columns["dp"] * columns["fsdp"]
-    units = np.unique(np.concatenate([ranks, ranks * columns["pp"]]))
+    sizes = np.array(sorted(search.options.fixed.get("micro_batch", {1})))
+    rows = np.concatenate([ranks, ranks * columns["pp"]])
+    units = np.unique(rows[:, None] * sizes)
     below = job.global_batch // units * units
     batches = np.unique(np.concatenate([below, below + units]))
     allowed = (batches >= 1) & (batches <= LARGEST_BATCH) & (batches != job.global_batch)

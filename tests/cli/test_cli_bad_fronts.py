@@ -151,3 +151,16 @@ def test_the_answer_that_no_plan_fits_holds_no_plan(tmp_path: Path) -> None:
     assert outcome.code == 3
     path.write_text(outcome.out, encoding="utf-8")
     assert refused("evaluate", path, "--row", 1) == [f"{path}: the front holds no plan"]
+
+
+@pytest.mark.parametrize("name", ["hardware", "batch_tokens", "seq_len", "precision", "framework"])
+def test_an_empty_cell_of_the_job_is_no_default(name: str, tmp_path: Path) -> None:
+    """Another job would be evaluated in silence."""
+    table = tmp_path / "front.csv"
+    solve(*SMALL, "--pareto", table)
+    with table.open(encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file))
+    rows[0][header.index(f"job.{name}")] = ""
+    with table.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    assert refused("evaluate", table, "--row", 1) == [f"{table}: row 1: job.{name}: is missing"]

@@ -92,6 +92,21 @@ def test_the_batch_that_is_named_is_the_nearest() -> None:
         assert f"--batch-tokens {nearest * 2048}" in outcome.document["diagnosis"]["remedies"]
 
 
+def test_the_batch_that_is_named_holds_the_micro_batches_that_were_asked_for() -> None:
+    """Of 64 chips 1 to 64 data ranks run micro-batches of 7 sequences: 98 is next to 100."""
+    job = ("--model", "llama3-8b", *H100, "--chips", "64", "--fix", "micro_batch=7")
+    outcome = planner("solve", *job, "--batch-tokens", 100 * 8192, "--json")
+    assert f"--batch-tokens {98 * 8192}" in outcome.document["diagnosis"]["remedies"]
+
+
+def test_a_rule_of_a_framework_is_named_with_its_source() -> None:
+    job = ("--model", "mixtral-8x7b", *H100, "--chips", "64", "--framework", "torchtitan")
+    outcome = planner("solve", *job, "--fix", "ep=8", "--fix", "dp=16", "--json")
+    assert outcome.code == 3
+    said = outcome.document["diagnosis"]["explanation"]
+    assert "by the rule torchtitan-experts (torchtitan distributed/parallel_dims.py: " in said
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_there_is_a_remedy(name: str) -> None:
     assert answer_to(name)["diagnosis"]["remedies"], answer_to(name)["diagnosis"]["explanation"]
