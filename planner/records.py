@@ -105,7 +105,16 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
         return "\n".join(f"{file}: {line.strip()}" for line in others)
     if names_a_file(name):
         return message + similar_file(Path(name))
+    if _is_file(name):
+        return f"{field}: {one_line(name)}: is no YAML file ({' or '.join(YAML_SUFFIXES)})"
     return f"{field}: {message.removeprefix(f'{field}: ')}"
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _mistaken(field: str, name: str) -> str:
@@ -126,10 +135,10 @@ def assumptions_named(name: str, chip: Chip, era: str, precision: str) -> Assump
     base = calibrated(chip, era, precision)
     if name in PRESETS:
         return base
+    if mistaken := _mistaken("assumptions", name):
+        raise InputError(f"assumptions: {one_line(name)}: {mistaken}")
     if not names_a_file(name):
         raise InputError(
             f"assumptions: {not_one_of(name, PRESETS)}, nor the path of a YAML file of overrides"
         )
-    if mistaken := _mistaken("assumptions", name):
-        raise InputError(f"assumptions: {one_line(name)}: {mistaken}")
     return replace(overridden(base, read_yaml(Path(name)), name), name=name)

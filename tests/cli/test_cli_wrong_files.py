@@ -172,3 +172,30 @@ def test_a_value_that_contradicts_its_tag(tmp_path: Path, value: str) -> None:
         assert line.startswith(f"{path}: "), line
         assert "not valid YAML" in line
         assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]
+
+
+@pytest.mark.parametrize("field", ["model", "hardware"])
+@pytest.mark.parametrize("name", ["front.csv", "front.svg", "notes.txt"])
+def test_a_file_that_is_no_yaml_is_not_taken_for_a_name(
+    field: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text("a,b\n<svg>: :\n", encoding="utf-8")
+    flags = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", field: path}
+    words = [word for flag, value in flags.items() for word in (f"--{flag}", value)]
+    line = f"{field}: {path}: is no YAML file (.yaml or .yml)"
+    assert refused("solve", *words, "--chips", 8) == [line]
+
+
+def test_assumptions_of_another_kind_need_no_suffix(folder: Path) -> None:
+    path = folder / "front.json"
+    lines = refused("solve", *SMALL, "--assumptions", path)
+    assert lines == [f"assumptions: {path}: is a front, not a file of assumptions"]
+
+
+@pytest.mark.parametrize("field", ["model", "hardware"])
+def test_an_empty_name_is_not_looked_up(field: str) -> None:
+    flags = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", field: ""}
+    words = [word for flag, value in flags.items() for word in (f"--{flag}", value)]
+    (line,) = refused("solve", *words, "--chips", 8)
+    assert line.startswith(f"{field}: is empty; name one (planner ")
