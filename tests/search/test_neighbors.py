@@ -156,3 +156,16 @@ def test_layouts_that_were_asked_for_are_not_warned_of() -> None:
     (line,) = planner.evaluate(plan, **job).warnings
     assert line.startswith("megatron cannot lay out ranks")
     assert planner.evaluate(plan, **job, placement="all").warnings == ()
+
+
+@pytest.mark.parametrize("all_orders", [False, True])
+def test_neighbors_keep_a_layout_that_was_asked_for(all_orders: bool) -> None:
+    """Megatron lays out no ranks so; where all orders are searched, that refuses nothing."""
+    plan = planner.Plan(dp=4, tp=2, order=("dp", "tp", "cp", "fsdp", "pp"))
+    job = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr"}
+    best = planner.evaluate(plan, **job).result
+    model = resolve(request_from(job)).cost
+    found = neighbors(model, best, Limits(), SpaceOptions(all_orders=all_orders), most=99)
+    refused = [neighbor for neighbor in found if "lay out ranks" in neighbor.verdict]
+    assert bool(refused) is not all_orders
+    assert any(neighbor.result is not None for neighbor in found)
