@@ -67,16 +67,19 @@ def _framework_warnings(model: CostModel) -> list[str]:
 
 
 def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """Interleaved chunks of unequal length, whose rounds the step time does not see."""
-    chunks, most = plan.pp * plan.interleave, model.framework.most_chunks
-    if 0 < most < plan.interleave and plan.sharding == "zero3":
-        return [
-            f"interleave: {model.framework.name} keeps {most} chunks of a stage gathered, not "
-            f"{plan.interleave}; the gathers that it repeats are not counted"
-        ]
-    if plan.interleave == 1 or equal_chunks(model, chunks, code_of("split", plan.split)):
+    """Interleaved chunks that are gathered again, or whose unequal rounds the time does not see."""
+    if plan.interleave == 1:
         return []
-    return [
-        f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step time "
-        "is an estimate, which may be up to 25 % too low"
-    ]
+    lines, framework = [], model.framework
+    if 0 < framework.most_chunks < plan.interleave and plan.sharding == "zero3":
+        lines.append(
+            f"interleave: {framework.name} keeps {framework.most_chunks} chunks of a stage "
+            f"gathered, not {plan.interleave}; the gathers that it repeats are not counted"
+        )
+    chunks = plan.pp * plan.interleave
+    if not equal_chunks(model, chunks, code_of("split", plan.split)):
+        lines.append(
+            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step "
+            "time is an estimate, which may be up to 25 % too low"
+        )
+    return lines

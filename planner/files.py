@@ -226,6 +226,14 @@ def read_text(path: Path) -> str:
         raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; False for names that no file can have."""
+    try:
+        return path.is_file()
+    except _BAD_PATHS:
+        return False
+
+
 def similar_file(path: Path) -> str:
     """For a path that does not exist: a hint at a file of a similar name in the same folder."""
     try:

@@ -10,7 +10,7 @@ from hardware_db import Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
 from planner.assumptions import Assumptions, calibrated, overridden
 from planner.errors import InputError
-from planner.files import path_as_text, read_yaml, similar_file, text_as_path
+from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
 from planner.kinds import another_kind
 from planner.messages import not_one_of, one_line
 
@@ -23,6 +23,7 @@ _WANTED = {
     "assumptions": ("a file of assumptions", "assumptions"),
 }
 FIELDS = tuple(_WANTED)
+_LISTED = {"model": "planner models list", "hardware": "planner hardware list"}
 
 
 def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -62,7 +63,6 @@ def model_named(name: str) -> Model:
     Raises:
         InputError: The name is unknown, or the file is wrong.
     """
-    _check_named("model", name)
     try:
         return load_model(name)
     except ModelError as error:
@@ -75,27 +75,22 @@ def cluster_named(name: str) -> Cluster:
     Raises:
         InputError: The name is unknown, or the file is wrong.
     """
-    _check_named("hardware", name)
     try:
         return load_cluster(name)
     except HardwareError as error:
         raise InputError(record_mistakes("hardware", name, error)) from error
 
 
-def _check_named(field: str, name: str) -> None:
-    if not name.strip():
-        listed = {"model": "models"}.get(field, field)
-        raise InputError(f"{field}: is empty; name one (planner {listed} list)")
-
-
 def record_mistakes(field: str, name: str, error: HardwareError | ModelError) -> str:
     """What is wrong with a record, one line per mistake: in its name, in its file, or its kind.
 
     Args:
-        field: What names the record: one of `FIELDS`.
+        field: What names the record: "model" or "hardware".
         name: Its name, or the path of its file.
         error: What loading it raised.
     """
+    if not name.strip():
+        return f"{field}: is empty; name one ({_LISTED[field]})"
     message = str(error)
     if mistaken := _mistaken(field, name):
         return f"{field}: {one_line(name)}: {mistaken}"
@@ -105,16 +100,9 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
         return "\n".join(f"{file}: {line.strip()}" for line in others)
     if names_a_file(name):
         return message + similar_file(Path(name))
-    if _is_file(name):
+    if is_file(Path(name)):
         return f"{field}: {one_line(name)}: is no YAML file ({' or '.join(YAML_SUFFIXES)})"
     return f"{field}: {message.removeprefix(f'{field}: ')}"
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
 
 
 def _mistaken(field: str, name: str) -> str:

@@ -97,7 +97,7 @@ def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
     chunked = plans.interleave > 1
     named = (plans.schedule == INTERLEAVED) == chunked
-    return np.asarray(named & (~chunked | ((plans.pp > 1) & whole_rounds(model, plans))))
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & _whole_rounds(model, plans))))
 
 
 def _micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
@@ -106,7 +106,7 @@ def _micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
     return model.job.global_batch // rows
 
 
-def whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
+def _whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
     """Micro-batches are a multiple of the stages.
 
     A batch that does not divide into micro-batches is the matter of `batch_divides`.
@@ -262,7 +262,7 @@ def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
     """Pipelines run a multiple of their stages in micro-batches."""
-    return np.asarray((plans.pp == 1) | whole_rounds(model, plans))
+    return np.asarray((plans.pp == 1) | _whole_rounds(model, plans))
 
 
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:

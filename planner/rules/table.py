@@ -249,7 +249,7 @@ RULES: tuple[Rule, ...] = (
         framework="torchtitan",
         source="torchtitan distributed/parallel_dims.py: dp_shard cp tp % ep = 0",
         holds=predicates.torchtitan_experts,
-        explain=words.unexpert,
+        explain=words.misplaced_experts,
     ),
     Rule(
         name="torchtitan-sequence",

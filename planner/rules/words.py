@@ -65,7 +65,7 @@ def axes_it_lacks(model: CostModel, plan: Plan) -> str:
     return f"{model.framework.name} {' and '.join(words)}"
 
 
-def unexpert(model: CostModel, plan: Plan) -> str:
+def misplaced_experts(model: CostModel, plan: Plan) -> str:
     """Which ranks torchtitan's expert groups may take, in one sentence."""
     ranks = plan.tp * plan.cp * plan.fsdp
     return (

@@ -91,7 +91,7 @@ def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
     """A bound of minus infinity is neither JSON nor a bound; memory is at least nothing."""
     flags = ("--model", "llama3.1-405b", *H100, "--chips", "8192", "--chips-exact",
              "--objective", "memory", form)  # fmt: skip
-    for limit in ("300ms", "500ms", "800ms", "1200ms", "2s"):
+    for limit in ("300ms", "500ms", "800ms", "1200ms", "2s", "1min"):
         outcome = planner("solve", *flags, "--time-limit", limit)
         if outcome.code == 4:
             continue
@@ -103,4 +103,4 @@ def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
             assert 0 <= answer["gap"] <= 1
         break
     else:
-        pytest.skip("this machine found no plan within two seconds")
+        pytest.fail("no plan within a minute")

@@ -197,5 +197,7 @@ def test_assumptions_of_another_kind_need_no_suffix(folder: Path) -> None:
 def test_an_empty_name_is_not_looked_up(field: str) -> None:
     flags = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", field: ""}
     words = [word for flag, value in flags.items() for word in (f"--{flag}", value)]
-    (line,) = refused("solve", *words, "--chips", 8)
-    assert line.startswith(f"{field}: is empty; name one (planner ")
+    command = {"model": "models", "hardware": "hardware"}[field]
+    line = f"{field}: is empty; name one (planner {command} list)"
+    assert refused("solve", *words, "--chips", 8) == [line]
+    assert refused(command, "show", "") == [line]
