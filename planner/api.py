@@ -92,13 +92,13 @@ def evaluate_plan(
     result = plan_results(model, table, costs)[0]
     limits = limits_of(resolved.request)
     fits, _ = limits.memory(model, costs.memory)
-    waived = ("placement-offered",) if resolved.request.placement == "all" else ()
-    warnings = [*violations(model, table, without=waived), *caveats(model, result, limits)]
+    all_orders = resolved.request.placement == "all"
+    broken = violations(model, table, all_orders=all_orders)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
         memory_limit_bytes=limits.chip_bytes(model),
-        warnings=tuple(warnings),
+        warnings=(*broken, *caveats(model, result, limits)),
         run=_training_run(resolved.request, result),
         losses=allocation.losses,
         defaults=resolved.defaults + assumed,
@@ -232,9 +232,10 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
 
 
 def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
-    """A plan of the front that is no slower on fewer chips, in a sentence."""
+    """A plan of the front that on fewer chips needs neither more time nor energy, in a sentence."""
     for row, plan in enumerate(front, start=1):
-        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s:
+        cheaper = plan.energy_per_step_j <= best.energy_per_step_j
+        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s and cheaper:
             return [
                 f"Fewer chips do better: row {row} takes {show_seconds(plan.step_time_s)} and "
                 f"{show_joules(plan.energy_per_step_j)} a step on {plan.chips:,} chips."

@@ -74,10 +74,9 @@ def neighbors(
         most: How many to return.
     """
     changes = list(dict(_steps(model, best.plan, options)).items())
-    waived = ("placement-offered",) if options.all_orders else ()
     runnable, broken = [], []
     for what, plan in changes:
-        lines = violations(model, PlanTable.from_plans([plan]), without=waived)
+        lines = violations(model, PlanTable.from_plans([plan]), all_orders=options.all_orders)
         if lines:
             broken.append(Neighbor(change=what, result=None, verdict=lines[0]))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from planner.plan import BoolArray, IntArray, PlanTable
 from planner.rules.table import RULES, Rule
 
 OFFLOAD_RULES = ("offload-activations", "megatron-offload")
+LAYOUT_RULE = "placement-offered"
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
@@ -37,7 +37,7 @@ def violations(
     plans: PlanTable,
     *,
     arithmetic_only: bool = False,
-    without: Collection[str] = (),
+    all_orders: bool = False,
 ) -> list[str]:
     """One line per plan and broken rule, in order; empty when all plans can run.
 
@@ -48,11 +48,13 @@ def violations(
         model: Job, cluster and framework.
         plans: Plans to check.
         arithmetic_only: Leave out the framework's own rules.
-        without: Names of rules to leave out.
+        all_orders: Leave out what rank layouts the framework has: others were asked for.
     """
-    rules = [rule for rule in applicable(model.framework) if rule.name not in without]
+    rules = applicable(model.framework)
     if arithmetic_only:
-        rules = [rule for rule in rules if rule.framework == "any"]
+        rules = tuple(rule for rule in rules if rule.framework == "any")
+    if all_orders:
+        rules = tuple(rule for rule in rules if rule.name != LAYOUT_RULE)
     lines = []
     for rule in rules:
         if rule.per_stage and plans.stages is not None:

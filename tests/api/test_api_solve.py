@@ -259,3 +259,19 @@ def test_unequal_interleaved_chunks_are_warned_of() -> None:
     assert any(line.startswith(words) for line in planner.evaluate(plan, **job).warnings)
     equal = dataclasses.replace(plan, interleave=4)
     assert not any("chunks" in line for line in planner.evaluate(equal, **job).warnings)
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+def test_fewer_chips_do_better_only_in_time_and_energy(objective: str) -> None:
+    """A best plan for energy runs slowly: that fewer chips are faster than it is no merit."""
+    for job in (ASKED, {"model": "llama2-7b", "hardware": "h100-sxm5-80", "chips": 32}):
+        answer = planner.solve(**job, objective=objective)
+        best = answer.best
+        assert best is not None
+        better = any(
+            row.chips < best.chips
+            and row.step_time_s <= best.step_time_s
+            and row.energy_per_step_j <= best.energy_per_step_j
+            for row in answer.front
+        )
+        assert ("Fewer chips do better" in answer.front_note) is better
