@@ -323,8 +323,8 @@ def _once_per_step(
     local = local_parameters(job, plan.tp, plan.ep)
     dense, experts = stage_parameters(job, plan, spec, local)
     share = trained_share(job)
-    pairs = [("", share * dense)] + ([("expert_", share * experts)] if experts else [])
-    for prefix, count in pairs:
+    pairs = (("", share * dense), ("expert_", share * experts))
+    for prefix, count in [pair for pair in pairs if pair[1]]:  # a stage may hold nothing
         trio = tuple(found[prefix + name] for name in ("data", "shard", "replica"))
         stage.reduction += _reduction(a, spec.sharding, count, *trio)
     if spec.sharding == "zero3" and stays_unsharded(job, plan):  # as zero1, but all weights
