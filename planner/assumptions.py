@@ -8,17 +8,15 @@ published runs (`hardware_db/data/calibration`) for one chip, precision and soft
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Annotated, Any, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import Field
 
 from hardware_db import Calibration, Chip, load_calibration
 from planner.errors import InputError
 from planner.fields import Percent, choices, share_schema
 from planner.frameworks import ERAS, Era
-from planner.messages import Origin, mistakes
 
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
@@ -116,6 +114,7 @@ class Assumptions:
     scale_out_latency_s: Annotated[Seconds, "Seconds per collective on scale-out links."]
     ring_hop_s: Annotated[Seconds, "Least seconds per hop of a ring on scale-out links."]
     wire_latency: Annotated[bool, "Hops take the levels' own latencies instead."] = False
+    latencies: Annotated[bool, "Messages take time before their first byte."] = True
     bucket_hop_s: Annotated[Seconds, "Seconds per hop and bucket of gradients."]
     bucket_bytes: Annotated[Bytes, "Bytes of a bucket of gradients."]
     gradient_wire_bytes: Annotated[PerElement, "Bytes per gradient element on the wire."]
@@ -125,7 +124,11 @@ class Assumptions:
     tree_efficiency: Annotated[Efficiency, "Share of the rate that a tree reaches."] = 0.92
     in_switch_latency_s: Annotated[Seconds, "Seconds of a reduction in switches."] = 25e-6
 
+    perfect_overlap: Annotated[
+        bool, "A pass lasts as long as the longest of computing and each axis's communication."
+    ] = False
     tp_overlap: Annotated[Share, "Share of tensor-parallel communication that computing hides."]
+    tp_backward: Annotated[Factor, "Tensor-parallel exchanges backward over those forward."] = 1.0
     cp_overlap: Annotated[Share, "Share of context-parallel communication hidden."] = 0.8
     cp_least_exposed: Annotated[Share, "Share of it that is never hidden."] = 0.1
     zero3_overlap: Annotated[Share, "Share of the gathering of weights that computing hides."]
@@ -139,20 +142,100 @@ class Assumptions:
     ]
     accumulation_bytes: Annotated[PerElement, "Memory traffic of adding gradients, per parameter."]
     accumulation_zero3_share: Annotated[Share, "Share of it left under zero3."] = 0.25
+    bubbles: Annotated[bool, "Pipelines wait while they fill and drain."] = True
+    mlp_blocks: Annotated[
+        bool, "The model is a stack of two-matrix MLPs that hold all its parameters."
+    ] = False
+    token_granularity: Annotated[bool, "Chips share a step's tokens evenly, not sequences."] = False
     jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
     moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
 
+    @staticmethod
+    def roofline(
+        chip: Chip, precision: str = "bf16", *, mfu: float = 1.0, gathers_again: bool = False
+    ) -> Assumptions:
+        """The simplifications of a textbook: How to Scale Your Model, part 5.
+
+        The model is a stack of two-matrix MLPs that hold all its parameters, so a step takes
+        6 x parameters x tokens FLOP; attention, gate and vocabulary are in those parameters only.
+        Chips compute at their peak times `mfu`; links carry their full rate, an all-gather its
+        whole buffer instead of (g-1)/g, messages have no latency. A pass of a layer lasts as long
+        as the longest of computing and the communication of each axis; pipelines have no bubble;
+        the tokens of a step divide among chips without regard to sequences. The 10 bytes of state
+        per parameter are those of the framework `textbook`.
+
+        Args:
+            chip: The chip.
+            precision: One of `PRECISIONS`. Messages stay at 16 bits.
+            mfu: Share of the peak at which chips compute.
+            gathers_again: Whether tensor parallelism gathers a layer's input in the backward pass
+                once more (6 B D / X bytes) instead of keeping it (4 B D / X).
+
+        Raises:
+            InputError: The chip has no peak rate at that precision.
+
+        Source: Austin et al., How to Scale Your Model, 2025, part 5,
+        https://jax-ml.github.io/scaling-book/training.
+        """
+        rate = peak_flop_per_s(chip, precision) * mfu
+        return Assumptions(
+            name="roofline",
+            matmul_flop_per_s=rate,
+            bf16_flop_per_s=rate,
+            fused_attention=True,
+            attention_flop_per_s=rate,
+            bmm_flop_per_s=rate,
+            memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s,
+            collective_algorithms=("ring",),
+            tp_backward=1.5 if gathers_again else 1.0,
+            **_ALONE,
+            **dict.fromkeys(_SWITCHED_OFF, 0.0),  # type: ignore[arg-type]
+            **dict.fromkeys(_WHOLE, 1.0),  # type: ignore[arg-type]
+        )
+
     def base_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
         """Latency of starting a collective on a level: a slow wire counts with its own."""
+        if not self.latencies:
+            return 0.0
         software_s = self.scale_out_latency_s if scale_out else self.scale_up_latency_s
         return software_s if self.wire_latency else max(software_s, wire_s)
 
     def hop_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
         """Latency that a ring adds per hop on a level: the wire's, where it is more than fitted."""
+        if not self.latencies:
+            return 0.0
         if self.wire_latency:
             return wire_s
         return max(self.ring_hop_s, wire_s) if scale_out else 0.0
+
+
+_SWITCHED_OFF = (
+    "half_k", "half_mn", "matmul_overhead_s", "wave_exponent", "operand_bytes", "elementwise",
+    "row_bytes", "tp_bytes", "ffn_bytes", "score_bytes", "routing_bytes", "full_copy_share",
+    "ep_overlap", "moe_host_s", "host_s_per_layer", "host_s_per_tp_rank", "fixed_s_per_layer",
+    "micro_batch_s", "step_s", "scale_up_latency_s", "scale_out_latency_s", "ring_hop_s",
+    "bucket_hop_s", "tp_overlap", "cp_overlap", "p2p_exposed", "optimizer_traffic_bytes",
+    "accumulation_bytes",
+)  # fmt: skip
+_WHOLE = (
+    "expert_efficiency", "exchange_efficiency", "scale_up_efficiency", "scale_out_efficiency",
+    "cp_least_exposed", "zero3_overlap", "dp_overlap", "dp_window",
+)  # fmt: skip
+_ALONE: dict[str, Any] = {
+    "tile_m": 0,
+    "tile_n": 0,
+    "pe_count": 1,
+    "bucket_bytes": 1.0,
+    "gradient_wire_bytes": 2.0,
+    "splits_p2p": True,
+    "latencies": False,
+    "asymptotic_volume": True,
+    "perfect_overlap": True,
+    "bubbles": False,
+    "mlp_blocks": True,
+    "token_granularity": True,
+}
 
 
 def calibrated(
@@ -232,6 +315,17 @@ def _era_named(name: str) -> Era:
     return ERAS[name]
 
 
+def peak_flop_per_s(chip: Chip, precision: str) -> float:
+    """Peak of a chip's matrix multiplications at a precision.
+
+    Raises:
+        InputError: The chip has no rate at that precision, or it is unknown.
+    """
+    if precision not in PRECISIONS:
+        raise InputError(f"precision: {precision!r} is not one of {', '.join(PRECISIONS)}")
+    return _peak(chip, {"mxfp8": "fp8"}.get(precision, precision))
+
+
 def _peak(chip: Chip, dtype: str) -> float:
     if dtype not in chip.peak_flop_per_s:
         known = ", ".join(sorted(chip.peak_flop_per_s))
@@ -278,53 +372,3 @@ def _byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
         "ffn_bytes": constants.value(f"{group}.ffn"),
         "score_bytes": constants.value("elementwise_bytes.unfused.attention"),
     }
-
-
-@cache
-def changes_model() -> type[BaseModel]:
-    """The form of a file of changes: every field of `Assumptions` may be there, none has to."""
-    hints = get_type_hints(Assumptions, include_extras=True)
-    changeable: Any = {
-        name: (hint, Field(default=None, description=_meaning(hint)))
-        for name, hint in hints.items()
-        if name != "name"
-    }
-    config = ConfigDict(extra="forbid", strict=True)
-    return create_model("AssumptionChanges", __config__=config, **changeable)
-
-
-def _meaning(hint: Any) -> str:
-    """The words beside a field of `Assumptions`."""
-    return str(get_args(hint)[-1])
-
-
-def changes_schema() -> dict[str, Any]:
-    """The JSON Schema of a file of changes."""
-    schema = changes_model().model_json_schema()
-    for field in schema["properties"].values():
-        field.pop("default")
-    return {**schema, "description": "Constants of the cost model to change; SI units."}
-
-
-def overridden(base: Assumptions, changes: dict[str, Any], file: str = "") -> Assumptions:
-    """A copy with some fields changed.
-
-    Args:
-        base: What stays where nothing is said.
-        changes: Field name to value.
-        file: Where the changes come from, for messages.
-
-    Raises:
-        InputError: A field is unknown or its value is impossible; one line per mistake.
-    """
-    origin = Origin(file=file)
-    lists = {name: tuple(given) for name, given in changes.items() if isinstance(given, list)}
-    try:
-        found = changes_model().model_validate({**changes, **lists})
-    except ValidationError as error:
-        known = changes_model().model_fields
-        raise InputError("\n".join(mistakes(error, origin.label, known))) from error
-    changed = replace(base, **found.model_dump(exclude_unset=True))
-    if changed.tile_m > 0 and changed.tile_n == 0:
-        raise InputError(f"{origin.label(['tile_n'])}: 0: must be at least 1 where tile_m is set")
-    return changed

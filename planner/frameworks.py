@@ -102,6 +102,7 @@ class Framework:
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
         optimizer_phase: Bytes per parameter allocated during the optimizer step.
+        gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
         constant_bytes: Workspaces counted by the allocator.
         reserve_bytes: Outside the allocator: context and communication buffers.
         usable_share: Share of (capacity - reserve) that a plan may fill.
@@ -132,6 +133,7 @@ class Framework:
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0
     optimizer_phase: float = 0.0
+    gathered_layers: float = 2.0
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB
     usable_share: float = 0.90
@@ -235,6 +237,22 @@ FRAMEWORKS = {
             splits=("even",),
             orders=(),
             schedules=("gpipe", "interleaved"),
+        ),
+        Framework(  # How to Scale Your Model, part 5: no framework, what its exercises count
+            name="textbook",
+            era="jax",
+            weight_bytes=2.0,
+            gradient_bytes=0.0,
+            optimizer_bytes=8.0,
+            gated_saved=4.0,
+            plain_saved=2.0,
+            logits_bytes=0.0,
+            gathered_layers=0.0,
+            constant_bytes=0.0,
+            reserve_bytes=0.0,
+            usable_share=1.0,
+            splits=("even", "front"),
+            orders=(),
         ),
     )
 }

@@ -20,7 +20,8 @@ class Job:
 
     Attributes:
         model: What is trained.
-        seq_len: Tokens per sequence.
+        seq_len: Tokens per sequence; a fraction where a step's tokens divide evenly among chips
+            (`Assumptions.token_granularity`: then a "sequence" is the share of one chip).
         global_batch: Sequences per step, over all chips.
         precision: Of the matrix multiplications, one of `PRECISIONS`.
         kind: "pretrain", "finetune" (all parameters) or "lora" (adapters on a frozen model).
@@ -30,7 +31,7 @@ class Job:
     """
 
     model: Model
-    seq_len: int
+    seq_len: float
     global_batch: int
     precision: str = "bf16"
     kind: str = "pretrain"
@@ -56,7 +57,7 @@ class Job:
             raise InputError(f"lora-rank: {self.lora_rank} is not positive")
 
     @property
-    def batch_tokens(self) -> int:
+    def batch_tokens(self) -> float:
         """Tokens per step."""
         return self.global_batch * self.seq_len
 

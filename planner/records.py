@@ -8,11 +8,12 @@ from typing import Any
 
 from hardware_db import Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
-from planner.assumptions import Assumptions, calibrated, overridden
+from planner.assumptions import Assumptions, calibrated
 from planner.errors import InputError
 from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
 from planner.kinds import another_kind
 from planner.messages import not_one_of, one_line
+from planner.overrides import overridden
 
 PRESETS = ("calibrated",)
 YAML_SUFFIXES = (".yaml", ".yml")

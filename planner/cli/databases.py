@@ -254,7 +254,7 @@ def schema(  # the flag is there because every command takes it
     """
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
-    from planner.assumptions import changes_schema  # noqa: PLC0415
+    from planner.overrides import changes_schema  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 

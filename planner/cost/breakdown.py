@@ -107,7 +107,7 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
     total = x.step.energy[:, 0]
     busy = busy_s(x.stages, x.inputs, x.step.factor)[:, 0]
     energy = split_energy(model, chips, network_w, time, busy, total, moved)
-    tokens = model.job.batch_tokens / time
+    tokens = x.columns.batch * model.job.seq_len / time
     needed = tokens * model_flop_per_token(model.job, model.shapes)
     peak = chips * peak_flop_per_s(model)
     again = tokens * repeated_flop_per_token(model, x.columns)

@@ -10,7 +10,7 @@ import numpy as np
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import stage_parameters
-from planner.cost.parameters import LocalParameters, local_parameters
+from planner.cost.parameters import LocalParameters
 from planner.network.collectives import GroupCosts
 from planner.plan import FloatArray, IntArray, PlanTable
 
@@ -25,6 +25,7 @@ class Columns:
         local: Parameters per chip before data-parallel sharding, (n, 1) each.
         parameters: The same for every stage class, (n, s): dense, experts.
         nets: Costs of the groups, (n, 1) each.
+        batch: (n,) sequences per step.
         m: (n, 1) micro-batches per step.
         recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages.
     """
@@ -34,6 +35,7 @@ class Columns:
     local: LocalParameters
     parameters: tuple[FloatArray, FloatArray]
     nets: dict[str, GroupCosts]
+    batch: FloatArray
     m: FloatArray
     recompute: IntArray
     sharding: IntArray
@@ -49,6 +51,7 @@ class Columns:
             ),
             parameters=(self.parameters[0][index], self.parameters[1][index]),
             nets={name: costs.take(index) for name, costs in self.nets.items()},
+            batch=self.batch[index],
             m=self.m[index],
             recompute=self.recompute[index],
             sharding=self.sharding[index],
@@ -64,8 +67,16 @@ class Columns:
         return total
 
 
-def columns_of(model: CostModel, plans: PlanTable) -> Columns:
-    """Everything that precedes the costs of a plan table."""
+def columns_of(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Columns:
+    """Everything that precedes the costs of a plan table.
+
+    Args:
+        model: Job and machine.
+        plans: n plans.
+        batches: (n,) sequences per step of each plan; default the job's.
+    """
+    if batches is None:
+        batches = np.full(len(plans), model.job.global_batch)
     stages = stage_classes(plans, model.job.model)
     recompute, sharding, clock = stage_choices(plans, stages)
     local = parameters_on_chip(model, plans)
@@ -73,12 +84,13 @@ def columns_of(model: CostModel, plans: PlanTable) -> Columns:
         plans=plans,
         stages=stages,
         local=local,
-        parameters=stage_parameters(model.job, plans, stages, local),
+        parameters=stage_parameters(plans, stages, local),
         nets={
             name: costs.take(np.arange(len(plans))[:, None])
             for name, costs in networks(model, mesh_of(plans)).items()
         },
-        m=micro_batches(model, plans)[:, None],
+        batch=batches.astype(np.float64),
+        m=(batches / (plans.data_ranks * plans.micro_batch))[:, None],
         recompute=recompute,
         sharding=sharding,
         clock=clock,
@@ -93,7 +105,7 @@ def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:
 def parameters_on_chip(model: CostModel, plans: PlanTable) -> LocalParameters:
     """Parameters per chip before data-parallel sharding, (n, 1) each."""
     tp, ep = plans.tp[:, None], plans.ep[:, None]
-    return local_parameters(model.job.model, tp, ep, model.vocab_multiple)
+    return model.local_parameters(tp, ep)
 
 
 def stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, IntArray, FloatArray]:

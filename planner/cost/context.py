@@ -9,7 +9,8 @@ import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, HardwareError
 from planner.assumptions import Assumptions
-from planner.cost.shapes import Shapes, shapes_of
+from planner.cost.parameters import LocalParameters, block_parameters, local_parameters
+from planner.cost.shapes import Shapes, mlp_blocks, shapes_of
 from planner.distinct import distinct
 from planner.errors import InputError
 from planner.frameworks import Framework
@@ -18,7 +19,7 @@ from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, build_fabric
 from planner.network.placement import EXPERT_GROUPS, Mesh, segments
-from planner.plan import AXES, PlanTable
+from planner.plan import AXES, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,9 @@ class CostModel:
             job=job,
             cluster=cluster,
             assumptions=assumptions,
-            shapes=shapes_of(job.model, job.seq_len),
+            shapes=mlp_blocks(job.model)
+            if assumptions.mlp_blocks
+            else shapes_of(job.model, job.seq_len),
             vocab_multiple=job.framework.vocab_multiple,
         )
 
@@ -79,6 +82,12 @@ class CostModel:
             found = build_fabric(self.allocation(chips), self.assumptions)
             self._fabrics[chips] = found
         return found
+
+    def local_parameters(self, tp: IntArray, ep: IntArray) -> LocalParameters:
+        """Parameters per chip for arrays of tensor- and expert-parallel degrees."""
+        if self.assumptions.mlp_blocks:
+            return block_parameters(self.job.model, tp)
+        return local_parameters(self.job.model, tp, ep, self.vocab_multiple)
 
     def network_w_per_chip(self, chips: int) -> float:
         """Static power of switches and optics of the levels in use, per chip."""

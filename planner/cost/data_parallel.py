@@ -84,6 +84,20 @@ def layer_collective_s(
     return np.where((sharding == ZERO3) & ~once, zero3, each)
 
 
+def forward_gather_s(
+    nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray, once: BoolArray
+) -> FloatArray:
+    """Seconds in which zero3 gathers the weights of a layer for its forward pass; 0 elsewhere.
+
+    Arguments as for `layer_collective_s`, of which this is a part.
+    """
+    gathered = nets.shard.gather_s(WEIGHT_BYTES * dense)
+    if np.any(experts):
+        of_experts = nets.expert_shard.gather_s(WEIGHT_BYTES * experts)
+        gathered = gathered + np.where(experts > 0, of_experts, 0.0)
+    return np.where((sharding == ZERO3) & ~once, gathered, 0.0)
+
+
 def _with_experts(experts: FloatArray, net: GroupCosts, gradients: float) -> FloatArray:
     """Two gathers and a scatter of the experts, 0 on layers without."""
     if not np.any(experts):

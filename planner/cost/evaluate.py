@@ -56,15 +56,22 @@ class Totals:
     memory_bytes: FloatArray
 
 
-def evaluate_table(model: CostModel, plans: PlanTable) -> Breakdown:
+def evaluate_table(
+    model: CostModel, plans: PlanTable, batches: IntArray | None = None
+) -> Breakdown:
     """Time, memory and energy of every plan.
 
     The plans must satisfy `planner.rules`; chip counts may differ.
 
+    Args:
+        model: Job, cluster, assumptions.
+        plans: n plans.
+        batches: (n,) sequences per step of each plan; default the job's `global_batch`.
+
     Raises:
         InputError: The cluster cannot give a plan's chips, or its layers do not divide.
     """
-    return breakdown(model, _evaluated(model, plans))
+    return breakdown(model, _evaluated(model, plans, batches))
 
 
 def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
@@ -108,15 +115,15 @@ def _state_once(model: CostModel, x: Columns) -> StateTerms:
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
 
-def _evaluated(model: CostModel, plans: PlanTable) -> Evaluated:
-    x = columns_of(model, plans)
+def _evaluated(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Evaluated:
+    x = columns_of(model, plans, batches)
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
     stages = _stage_costs(model, x, costs, _state(model, x))
     inputs = _step_inputs(model, x)
     return Evaluated(
         columns=x,
-        memory=_memory(model, plans, x.stages, x.local, x.parameters),
+        memory=_memory(model, plans, x.stages, x.local, x.parameters, x.m),
         layers=layers,
         costs=costs,
         stages=stages,
@@ -131,6 +138,7 @@ def _memory(
     stages: StageClasses,
     local: LocalParameters,
     parameters: tuple[FloatArray, FloatArray],
+    m: FloatArray,
 ) -> Memory:
     recompute, sharding, _ = stage_choices(plans, stages)
     return memory(
@@ -140,7 +148,7 @@ def _memory(
         stages,
         local,
         parameters,
-        m=micro_batches(model, plans)[:, None],
+        m=m,
         recompute=recompute,
         sharding=sharding,
         fused=model.assumptions.fused_attention,
@@ -157,8 +165,9 @@ def memory_table(model: CostModel, plans: PlanTable, stages: StageClasses | None
     """
     stages = stages or stage_classes(plans, model.job.model)
     local = parameters_on_chip(model, plans)
-    parameters = stage_parameters(model.job, plans, stages, local)
-    return _memory(model, plans, stages, local, parameters)
+    parameters = stage_parameters(plans, stages, local)
+    m = micro_batches(model, plans)[:, None]
+    return _memory(model, plans, stages, local, parameters, m)
 
 
 def _layer_terms(model: CostModel, x: Columns) -> LayerTerms:
@@ -214,6 +223,7 @@ def _layer_costs(
                     weight_grad=times.weight_grad,
                     kernels=times.kernels,
                     collective=terms.collective[kind],
+                    ahead=terms.ahead[kind],
                     accumulate=terms.accumulate[kind],
                 )
             )

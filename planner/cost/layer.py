@@ -3,7 +3,9 @@
     forward  = smoothmax4(GEMMs + attention + element-wise + TP + CP + EP, 0.35 host)
     backward = smoothmax4(the same with both gradients and recomputation, 0.65 host)
 
-Every communication is counted where it is exposed. The equations are those of the fitted
+Every communication is counted where it is exposed. Under `perfect_overlap` that is what the
+kernels and the communication of the axes before it do not hide, so that a pass lasts as long as
+the longest of them. The equations are those of the fitted
 prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s stages or clocks.
 """
 
@@ -80,6 +82,29 @@ class PassTimes:
             ep=self.ep + other.ep,
         )
 
+    def overlapped(self) -> PassTimes:
+        """The same pass with each axis's communication behind kernels and the axes before it."""
+        first = self.kernels
+        second = np.maximum(first, self.tp)
+        third = np.maximum(second, self.cp)
+        return PassTimes(
+            compute=self.compute,
+            memory=self.memory,
+            tp=second - first,
+            cp=third - second,
+            ep=np.maximum(third, self.ep) - third,
+        )
+
+    def scaled(self, factor: float) -> PassTimes:
+        """Every cause times `factor`."""
+        return PassTimes(
+            compute=self.compute * factor,
+            memory=self.memory * factor,
+            tp=self.tp * factor,
+            cp=self.cp * factor,
+            ep=self.ep * factor,
+        )
+
     @property
     def kernels(self) -> FloatArray:
         """Seconds in which kernels run."""
@@ -100,6 +125,8 @@ class LayerTimes:
         weight_grad: The part of backward that waits for nobody (weight gradients).
         kernels: Seconds in which kernels run, both passes with recomputation.
         parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
+        sent: Seconds of the communication of one forward pass over one block, hidden or not, by
+            axis: tp, cp, ep.
     """
 
     forward: FloatArray
@@ -107,6 +134,7 @@ class LayerTimes:
     weight_grad: FloatArray
     kernels: FloatArray
     parts: dict[str, FloatArray]
+    sent: dict[str, FloatArray]
 
     @property
     def total(self) -> FloatArray:
@@ -114,25 +142,33 @@ class LayerTimes:
         return self.forward + self.backward
 
     def rows(self, index: IntArray) -> LayerTimes:
-        """The rows of `index`, without their parts."""
+        """The rows of `index`, without what they are made of."""
         return LayerTimes(
             forward=np.take(self.forward, index, axis=0),
             backward=np.take(self.backward, index, axis=0),
             weight_grad=np.take(self.weight_grad, index, axis=0),
             kernels=np.take(self.kernels, index, axis=0),
             parts={},
+            sent={},
         )
 
 
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
-    linears = _attention_linears(a, shapes, x)
-    linears += _expert_linears(a, shapes, x) if moe else _dense_linears(a, shapes, x)
+    linears = _expert_linears(a, shapes, x) if moe else _dense_linears(a, shapes, x)
+    if shapes.heads:
+        linears += _attention_linears(a, shapes, x)
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
-    tp = _tensor_exchange_s(a, shapes, x, moe=moe)
-    cp_forward, cp_backward = _context_exchange_s(a, shapes, x, core)
-    ep = _expert_exchange_s(a, shapes, x) if moe else np.zeros_like(tp)
+    sent = {
+        "tp": _tensor_exchange_s(shapes, x, moe=moe),
+        "cp": _context_exchange_s(shapes, x),
+        "ep": np.zeros_like(memory),
+    }
+    if moe:
+        sent["ep"] = _expert_exchange_s(a, shapes, x)
+    tp, ep = sent["tp"] * (1 - a.tp_overlap), sent["ep"] * (1 - a.ep_overlap)
+    cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
         compute=linears.forward + core.forward,
@@ -144,12 +180,17 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
         memory=a.elementwise_backward * memory + core.backward_memory,
-        tp=tp,
+        tp=a.tp_backward * tp,
         cp=cp_backward,
         ep=ep,
     )
     backward += _recomputation(a, x, forward, linears, core, memory)
-    return _with_host(a, x, forward, backward, weight_grad, moe=moe)
+    if shapes.blocks != 1.0:
+        forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
+        weight_grad = weight_grad * shapes.blocks
+    if a.perfect_overlap:
+        forward, backward = forward.overlapped(), backward.overlapped()
+    return _with_host(a, x, forward, backward, weight_grad, sent, moe=moe)
 
 
 def _attention_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
@@ -212,6 +253,9 @@ def _expert_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSec
 
 
 def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:
+    if not shapes.heads:
+        none = np.zeros(np.broadcast(x.tokens, x.tp, x.clock).shape)
+        return AttentionSeconds(none, none, none, none)
     mean_dim = (shapes.head_dim + shapes.value_dim) / 2
     width = shapes.heads / x.tp * mean_dim
     return attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
@@ -233,8 +277,8 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     return moved / a.memory_bytes_per_s
 
 
-def _tensor_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Exposed tensor-parallel collectives of one pass over one layer.
+def _tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Tensor-parallel collectives of the forward pass over one layer.
 
     With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
     all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
@@ -244,40 +288,50 @@ def _tensor_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: b
     exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
     split = exchanges * x.tp_net.gather_s(size)
     whole = exchanges / 2 * x.tp_net.reduce_s(size)
-    return np.where(x.sequence_parallel, split, whole) * (1 - a.tp_overlap)
+    return np.where(x.sequence_parallel, split, whole)
 
 
-def _context_exchange_s(
-    a: Assumptions, shapes: Shapes, x: LayerInputs, core: AttentionSeconds
-) -> tuple[FloatArray, FloatArray]:
-    """Exposed context-parallel exchange, forward and backward.
+def _context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
+    """Context-parallel exchange of the forward pass over one layer.
 
-    Ring (Liu et al., Ring Attention, arXiv:2310.01889): keys and values of all others arrive,
-    behind up to 80 % of attention and at least 10 % exposed; twice the bytes backward (their
-    gradients travel too). All-to-all (DeepSpeed Ulysses, arXiv:2309.14509): queries, keys, values
-    and outputs change from sequence to head shards, each way, not hidden.
+    Ring (Liu et al., Ring Attention, arXiv:2310.01889): keys and values of all others arrive.
+    All-to-all (DeepSpeed Ulysses, arXiv:2309.14509): queries, keys, values and outputs change from
+    sequence to head shards, each way.
     """
     if not np.any(x.cp > 1):
-        none = np.zeros_like(core.forward)
-        return none, none
+        return np.zeros(np.broadcast(x.tokens, x.tp).shape)
     kv_heads = -(-shapes.kv_heads // x.tp) if not shapes.latent else shapes.heads / x.tp
     kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
     qo_width = shapes.heads / x.tp * (shapes.head_dim + shapes.value_dim)
     ring = x.cp_net.gather_s(ACTIVATION_BYTES * x.tokens * kv_width * x.cp)
     swaps = x.cp_net.exchange_s(ACTIVATION_BYTES * x.tokens * (kv_width + qo_width))
+    return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
+
+
+def _exposed_exchange_s(
+    a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
+) -> tuple[FloatArray, FloatArray]:
+    """Exposed context-parallel exchange, forward and backward.
+
+    A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
+    twice the bytes (gradients of keys and values travel too). An all-to-all is not hidden.
+    """
+    if not np.any(x.cp > 1):
+        none = np.zeros_like(core.forward)
+        return none, none
 
     def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
         return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
 
     switched = x.cp_mode == ALL_TO_ALL
     return (
-        np.where(switched, swaps, exposed(ring, core.forward)),
-        np.where(switched, swaps, exposed(2 * ring, core.backward)),
+        np.where(switched, sent, exposed(sent, core.forward)),
+        np.where(switched, sent, exposed(2 * sent, core.backward)),
     )
 
 
 def _expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """Exposed dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
+    """Dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
 
     A token visits k experts; on a remote node it is sent once per expert (share
     `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
@@ -287,7 +341,7 @@ def _expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatA
     nodes = x.ep_net.domains
     distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
     remote = a.full_copy_share + (1 - a.full_copy_share) * distinct
-    return 2 * x.ep_net.exchange_s(size, remote) * (1 - a.ep_overlap)
+    return 2 * x.ep_net.exchange_s(size, remote)
 
 
 def _recomputation(
@@ -326,6 +380,7 @@ def _with_host(
     forward: PassTimes,
     backward: PassTimes,
     weight_grad: FloatArray,
+    sent: dict[str, FloatArray],
     *,
     moe: bool,
 ) -> LayerTimes:
@@ -350,4 +405,5 @@ def _with_host(
         weight_grad=weight_grad + np.zeros_like(t_backward),
         kernels=both.kernels,
         parts=parts,
+        sent=sent,
     )

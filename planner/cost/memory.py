@@ -117,7 +117,7 @@ def activation_bytes(
     *,
     moe: bool,
     fused: bool,
-    seq_len: int,
+    seq_len: float,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -136,7 +136,7 @@ def activation_bytes(
     head_width = shapes.head_dim + shapes.value_dim
     k = shapes.experts_per_token
     width = shapes.active_width if moe else shapes.dense_width
-    saved = framework.gated_saved if shapes.gated else framework.plain_saved
+    saved = framework.gated_saved if shapes.keeps_gate else framework.plain_saved
     mlp = saved * width + (4.0 * k * shapes.hidden if moe else 0.0)
     attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
     latent = 4.0 * (shapes.query_rank + shapes.kv_rank)
@@ -203,7 +203,7 @@ def memory(
     dense, experts = parameters
     state = _state_bytes(job, plans, dense, experts, sharding)
     activations = _activations(job, shapes, plans, stages, m=m, recompute=recompute, fused=fused)
-    logits = _logits(job, plans, stages, m)
+    logits = _logits(job, shapes, plans, stages, m)
     buffers = _buffers(job, plans, stages, local, dense + experts, sharding)
     weights, gradients, optimizer, host = _offloaded(plans, state, local)
     stays, streams = activations
@@ -231,22 +231,19 @@ def memory(
 
 
 def stage_parameters(
-    job: Job, plans: PlanTable, stages: StageClasses, local: LocalParameters
+    plans: PlanTable, stages: StageClasses, local: LocalParameters
 ) -> tuple[FloatArray, FloatArray]:
     """(n, s) dense and expert parameters of one chip before data-parallel sharding."""
     layers = stages.dense * local.dense_layer + stages.moe * local.moe_layer
-    return layers + end_parameters(job, plans, stages, local), stages.moe * local.experts
+    return layers + end_parameters(plans, stages, local), stages.moe * local.experts
 
 
-def end_parameters(
-    job: Job, plans: PlanTable, stages: StageClasses, local: LocalParameters
-) -> FloatArray:
+def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
     """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
 
     On one stage the tied head adds the final norm only; on two each holds the table.
     """
-    alone = (plans.pp == 1)[:, None] & job.model.tied_embeddings
-    head = np.where(alone, job.model.final_norm_parameters, local.head)
+    head = np.where((plans.pp == 1)[:, None], local.head_beside_embedding, local.head)
     return stages.first * local.embedding + stages.last * head
 
 
@@ -312,13 +309,15 @@ def _activations(
     return tokens * whole, tokens * np.minimum(largest, whole)
 
 
-def _logits(job: Job, plans: PlanTable, stages: StageClasses, m: FloatArray) -> FloatArray:
+def _logits(
+    job: Job, shapes: Shapes, plans: PlanTable, stages: StageClasses, m: FloatArray
+) -> FloatArray:
     """(n, s) bytes of the logits and their cross-entropy, on the last stage."""
     framework = job.framework
     tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
     ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
     per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
-    columns = padded_vocab(job.model.vocab_size, plans.tp[:, None], framework.vocab_multiple)
+    columns = padded_vocab(shapes.vocab, plans.tp[:, None], framework.vocab_multiple)
     return stages.last * tokens * columns / ranks * per_logit
 
 
@@ -340,9 +339,9 @@ def _buffers(
     layer = np.maximum(dense, np.where(stages.moe > 0, local.moe_layer + local.experts, 0.0))
     one_expert = float(job.model.expert_parameters)
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
-    ends = end_parameters(job, plans, stages, local)
+    ends = end_parameters(plans, stages, local)
     whole = 2.0 + framework.gradient_bytes * share  # of a gathered parameter and its gradient
-    gathered = 2 * whole * layer + 2.0 * ends
+    gathered = framework.gathered_layers * whole * layer + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
     gathered = np.where(once, whole * stage, gathered)
     kept = framework.weight_gradient_buffer * share * shapes

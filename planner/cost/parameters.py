@@ -28,6 +28,7 @@ class LocalParameters:
         experts: The routed experts of such a layer.
         embedding: Input embedding with position table and its norm.
         head: Output head with the final norm; the tied table counts where it is used.
+        head_beside_embedding: The same on a stage that holds the embedding too.
     """
 
     dense_layer: FloatArray
@@ -35,6 +36,7 @@ class LocalParameters:
     experts: FloatArray
     embedding: FloatArray
     head: FloatArray
+    head_beside_embedding: FloatArray
 
 
 def padded_vocab(vocab: int, tp: IntArray, multiple: int) -> IntArray:
@@ -83,6 +85,23 @@ def local_parameters(
         experts=experts,
         embedding=vocabulary + model.position_parameters + model.embedding_norm_parameters + zero,
         head=vocabulary + model.final_norm_parameters + zero,
+        head_beside_embedding=(0 if model.tied_embeddings else vocabulary)
+        + model.final_norm_parameters
+        + zero,
+    )
+
+
+def block_parameters(model: Model, tp: IntArray) -> LocalParameters:
+    """Parameters per chip where a stack of MLPs holds all of them; see `shapes.mlp_blocks`."""
+    layer = model.total_parameters / model.layers / tp
+    none = np.zeros_like(layer)
+    return LocalParameters(
+        dense_layer=layer,
+        moe_layer=none,
+        experts=none,
+        embedding=none,
+        head=none,
+        head_beside_embedding=none,
     )
 
 

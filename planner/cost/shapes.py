@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from models_db import Model
+from models_db import LayerKind, Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,7 @@ class Shapes:
         expert_width, experts, experts_per_token: Routed experts (0 without).
         shared_width: Total width of the shared experts.
         gated: 1 when the MLP has a gate, else 0.
+        keeps_gate: 1 when backward keeps the gate's output, else 0.
         tp_exchanges: All-gather or reduce-scatter operations per layer and pass on a dense layer
             (4; 2 when attention and MLP run in parallel).
         kept_inputs: Tensors of hidden width that backward needs of a layer: the input of every
@@ -26,6 +27,10 @@ class Shapes:
             it and each norm's output (2 with one norm).
         context: Mean number of keys that a token may see, before causality halves it.
         vocab: Unpadded vocabulary.
+        matmul_parameters: Parameters that multiply each token: active ones without the input
+            embedding.
+        dense_parameters, moe_parameters: Those of one layer of each kind (0 without).
+        blocks: MLPs that stand for one layer; 1 but for `mlp_blocks`.
     """
 
     hidden: int
@@ -42,10 +47,15 @@ class Shapes:
     experts_per_token: int
     shared_width: int
     gated: int
+    keeps_gate: int
     tp_exchanges: int
     kept_inputs: int
     context: float
     vocab: int
+    matmul_parameters: float
+    dense_parameters: float
+    moe_parameters: float
+    blocks: float = 1.0
 
     @property
     def latent(self) -> bool:
@@ -58,7 +68,7 @@ class Shapes:
         return self.experts_per_token * self.expert_width + self.shared_width
 
 
-def mean_context(model: Model, seq_len: int) -> float:
+def mean_context(model: Model, seq_len: float) -> float:
     """Keys per token, averaged over layers, before causality halves them.
 
     A global layer sees `seq_len`. A sliding window of w tokens sees on average w - w^2 / (2 s) keys
@@ -78,7 +88,7 @@ def mean_context(model: Model, seq_len: int) -> float:
     return total / model.layers
 
 
-def shapes_of(model: Model, seq_len: int) -> Shapes:
+def shapes_of(model: Model, seq_len: float) -> Shapes:
     """The shapes of `model` at a sequence length."""
     moe = model.moe
     return Shapes(
@@ -96,8 +106,57 @@ def shapes_of(model: Model, seq_len: int) -> Shapes:
         experts_per_token=moe.experts_per_token if moe else 0,
         shared_width=moe.shared_experts * moe.shared_expert_hidden if moe else 0,
         gated=int(model.mlp.gated),
+        keeps_gate=int(model.mlp.gated),
         tp_exchanges=2 if model.parallel_block else 4,
         kept_inputs=model.norm.per_layer + (1 if model.parallel_block else 2),
         context=mean_context(model, seq_len),
         vocab=model.vocab_size,
+        matmul_parameters=_matmul_parameters(model),
+        dense_parameters=_active_parameters(model, "dense"),
+        moe_parameters=_active_parameters(model, "moe"),
+    )
+
+
+def _matmul_parameters(model: Model) -> float:
+    embedding = 0 if model.tied_embeddings else model.embedding_parameters
+    return float(model.active_parameters - embedding - model.position_parameters)
+
+
+def _active_parameters(model: Model, kind: LayerKind) -> float:
+    if kind not in model.layer_kinds:
+        return 0.0
+    parameters = model.layer_parameters(kind)
+    if kind == "moe" and model.moe is not None:
+        parameters -= (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
+    return float(parameters)
+
+
+def mlp_blocks(model: Model) -> Shapes:
+    """A model without experts as a stack of MLPs of two matrices that hold all its parameters.
+
+    A layer is P / (L 2 D F) such MLPs: each takes 4 D F FLOP per token forward, all of them 2 P;
+    each exchanges its input and its output over tp. What backward keeps is that of the model:
+    the output of every large matrix of the MLP.
+
+    Source: How to Scale Your Model, part 5 (a transformer as a stack of MLP blocks).
+    """
+    width = model.mlp.hidden or 0
+    parameters = float(model.total_parameters)
+    return replace(
+        shapes_of(model, 1),
+        heads=0,
+        kv_heads=0,
+        head_dim=0,
+        value_dim=0,
+        query_rank=0,
+        kv_rank=0,
+        rope_dim=0,
+        gated=0,
+        tp_exchanges=2,
+        kept_inputs=1,
+        context=0.0,
+        vocab=0,
+        matmul_parameters=parameters,
+        dense_parameters=parameters / model.layers,
+        blocks=parameters / (model.layers * 2.0 * model.hidden * width),
     )

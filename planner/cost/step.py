@@ -305,6 +305,8 @@ def _bubble_s(
     others: FloatArray,
 ) -> FloatArray:
     """(n, k) idle seconds of the slowest stage; `others` sums the times of all other stages."""
+    if not a.bubbles:
+        return np.zeros_like(slowest)
     wait = others / x.v
     if np.any(x.zero_bubble):
         wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)

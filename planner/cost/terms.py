@@ -15,6 +15,7 @@ from planner.cost.compute import linear_s
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import (
     DataNets,
+    forward_gather_s,
     gathers_once,
     idle_backward_s,
     layer_collective_s,
@@ -161,6 +162,9 @@ def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatAr
         clock: Relative clocks.
     """
     a = model.assumptions
+    if not model.shapes.vocab:
+        none = np.zeros(np.broadcast(tokens, clock).shape)
+        return EndCost(embedding=none, head=none, head_backward=none, head_weight_grad=none)
     columns = padded_vocab(model.shapes.vocab, tp, model.vocab_multiple) / tp
     head = linear_s(
         a, tokens, model.shapes.hidden, columns, clock=clock, flop_per_s=a.bf16_flop_per_s
@@ -199,10 +203,12 @@ class ShardTerms:
 
     Attributes:
         collective: Seconds of the collectives of one dense and one moe layer, before overlap.
+        ahead: The part of them in the forward pass; zeros where `perfect_overlap` is off.
         accumulate: Seconds to add the gradients of one layer to the accumulators.
     """
 
     collective: tuple[FloatArray, FloatArray]
+    ahead: tuple[FloatArray, FloatArray]
     accumulate: tuple[FloatArray, FloatArray]
 
 
@@ -239,11 +245,18 @@ def shard_terms(
         layer_collective_s(a, nets, sharding, shared, experts, m, once, trained_share)
         for shared, experts in kinds
     )
+    ahead_dense, ahead_moe = (
+        forward_gather_s(nets, sharding, shared, experts, once)
+        if a.perfect_overlap
+        else np.zeros((1, 1))
+        for shared, experts in kinds
+    )
     of_shards = (sharding == ZERO3) & ~once
     share = np.where(of_shards, a.accumulation_zero3_share, 1.0) * (m > 1)
     per_byte = share * trained_share * a.accumulation_bytes / a.memory_bytes_per_s
     return ShardTerms(
         collective=(dense, moe),
+        ahead=(ahead_dense, ahead_moe),
         accumulate=(
             per_byte * local.dense_layer,
             per_byte * (local.moe_layer + local.experts),
@@ -259,23 +272,33 @@ def layer_cost(
     weight_grad: FloatArray,
     kernels: FloatArray,
     collective: FloatArray,
+    ahead: FloatArray,
     accumulate: FloatArray,
 ) -> LayerCost:
     """A layer with its gradient accumulation and its overlapped collectives.
 
+    Under `perfect_overlap` each pass lasts as long as the longer of itself and its collectives,
+    and all of the backward pass hides the reduction of the step.
+
     Args:
         model: Overlaps.
         total, backward, weight_grad, kernels: Of `LayerTimes`.
-        collective, accumulate: Of `ShardTerms`, for the layer's kind.
+        collective, ahead, accumulate: Of `ShardTerms`, for the layer's kind; without
+            `perfect_overlap`, `ahead` is not read.
     """
     layer = total + accumulate
-    sharded = sharded_layer_s(model.assumptions, layer, collective)
+    if model.assumptions.perfect_overlap:
+        hides = np.maximum(backward + accumulate, collective - ahead)
+        sharded = np.maximum(total - backward, ahead) + hides
+    else:
+        sharded = sharded_layer_s(model.assumptions, layer, collective)
+        hides = idle_backward_s(layer, collective, sharded, backward)
     return LayerCost(
         total=sharded,
         alone=layer,
         collective=collective,
         backward=backward,
-        hides=idle_backward_s(layer, collective, sharded, backward),
+        hides=hides,
         weight_grad=weight_grad,
         kernels=kernels + accumulate,
     )

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from models_db import Model
-from models_db.model import LayerKind
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
@@ -45,12 +44,6 @@ class Traffic:
     wire_bytes: tuple[FloatArray, ...]
 
 
-def matmul_parameters(model: Model) -> float:
-    """Parameters that multiply each token: active ones without the input embedding."""
-    embedding = 0 if model.tied_embeddings else model.embedding_parameters
-    return float(model.active_parameters - embedding - model.position_parameters)
-
-
 def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
     """Forward FLOP of scores and values per token, causality not halved."""
     return 2.0 * model.layers * shapes.heads * shapes.context * (shapes.head_dim + shapes.value_dim)
@@ -63,7 +56,7 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
     """
     per_parameter = 6.0 if job.trains_all else 4.0
-    linear = per_parameter * matmul_parameters(job.model)
+    linear = per_parameter * shapes.matmul_parameters
     return linear + 3.0 * attention_flop_per_token(job.model, shapes)
 
 
@@ -98,16 +91,6 @@ def repeats(model: CostModel, x: Columns) -> Repeats:
     )
 
 
-def active_layer_parameters(model: Model, kind: LayerKind) -> float:
-    """Parameters of one layer that multiply each token."""
-    if kind not in model.layer_kinds:
-        return 0.0
-    parameters = model.layer_parameters(kind)
-    if kind == "moe" and model.moe is not None:
-        parameters -= (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
-    return float(parameters)
-
-
 def repeated_flop_per_token(
     model: CostModel, x: Columns, *, causal_share: float = 1.0
 ) -> FloatArray:
@@ -121,7 +104,7 @@ def repeated_flop_per_token(
         causal_share: Share of the scores that the kernels compute.
     """
     again = repeats(model, x)
-    dense, moe = (active_layer_parameters(model.job.model, kind) for kind in ("dense", "moe"))
+    dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
     linear = 2.0 * (x.stages.dense * dense + x.stages.moe * moe) * again.linear
     scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
     attention = causal_share * scores * x.stages.layers * again.attention
@@ -144,8 +127,9 @@ def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
     attention = share * attention_flop_per_token(job.model, shapes)
     passes = 3.0 if job.trains_all else 2.0
     backward = 2.5 if a.fused_attention else 2.0
-    once = 2.0 * matmul_parameters(job.model) * passes + attention * (1 + backward)
-    return job.batch_tokens * (once + repeated_flop_per_token(model, x, causal_share=share))
+    once = 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
+    tokens = x.batch * job.seq_len
+    return tokens * (once + repeated_flop_per_token(model, x, causal_share=share))
 
 
 def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
@@ -158,7 +142,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     dense, moe = _elementwise_bytes(model, plans)
     layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
     passes = 1 + a.elementwise_backward + again.elementwise
-    elementwise = job.batch_tokens * x.over_stages(passes * layers)
+    elementwise = x.batch * job.seq_len * x.over_stages(passes * layers)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     return reads + elementwise + state

@@ -154,6 +154,7 @@ class Candidates:
             self.model,
             **parts,
             collective=self._value(f"shard.{kind}.collective", shard),
+            ahead=self._ahead(f"shard.{kind}.ahead", shard),
             accumulate=self._value(f"shard.{kind}.accumulate", shard),
         )
 
@@ -167,6 +168,12 @@ class Candidates:
     def _weight_grad(self, name: str, rows: IntArray) -> FloatArray:
         """(r, k) rows of a term that only zero-bubble schedules read; (1, 1) without them."""
         if "zero-bubble" in self.model.framework.schedules:
+            return self._value(name, rows)
+        return np.zeros((1, 1))
+
+    def _ahead(self, name: str, rows: IntArray) -> FloatArray:
+        """(r, 1) rows of a term that only perfect overlap reads; (1, 1) without it."""
+        if self.model.assumptions.perfect_overlap:
             return self._value(name, rows)
         return np.zeros((1, 1))
 

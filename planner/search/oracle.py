@@ -30,7 +30,6 @@ from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory import stage_parameters
-from planner.cost.parameters import local_parameters
 from planner.cost.step import forward_pass_s, step_factor
 from planner.distinct import distinct
 from planner.plan import (
@@ -346,10 +345,10 @@ class _Builder:
 
     def _optimizer_phase(self, plans: PlanTable) -> FloatArray:
         """(n, s) bytes that the optimizer step allocates when nothing of the passes is left."""
-        job, stages = self.model.job, self.candidates.stages
+        stages = self.candidates.stages
         tp, ep = plans.tp[:, None], plans.ep[:, None]
-        local = local_parameters(job.model, tp, ep, self.model.vocab_multiple)
-        dense, experts = stage_parameters(job, plans, stages, local)
+        local = self.model.local_parameters(tp, ep)
+        dense, experts = stage_parameters(plans, stages, local)
         exists = stages.count > 0
         return np.where(exists, self.model.framework.optimizer_phase * (dense + experts), 0.0)
 

@@ -26,6 +26,7 @@ class StepFormula:
         common: A multiple of every interleave, so that what is divided by it stays whole.
         micro_s, step_s: Overheads per micro-batch and step, in quanta.
         standing_w: Power per chip whatever happens, in quanta.
+        waits: 1 where pipelines have bubbles, else 0.
     """
 
     classes: int
@@ -34,6 +35,7 @@ class StepFormula:
     micro_s: int
     step_s: int
     standing_w: int
+    waits: int
 
     @staticmethod
     def of(
@@ -53,6 +55,7 @@ class StepFormula:
             micro_s=seconds(a.micro_batch_s),
             step_s=seconds(a.step_s),
             standing_w=standing_w,
+            waits=int(a.bubbles),
         )
 
     def time(self, v: Values, ops: Ops) -> Any:
@@ -64,14 +67,14 @@ class StepFormula:
         forward = [self._forward_s(v, i) for i in range(self.classes)]
         backward = [stage + ahead * -1 for stage, ahead in zip(stages, forward, strict=True)]
         passes = ops.maximum(*forward) + ops.maximum(*backward)
-        slowest = ops.maximum(*stages, v["gpipe"] * passes)
+        slowest = ops.maximum(*stages, self.waits * v["gpipe"] * passes)
         others = sum((v[f"count{i}"] * s for i, s in enumerate(stages)), slowest * -1)
         steady = v["m"] * (slowest + self.micro_s + v["interleave"] * v["p2p"])
         optimizer = ops.maximum(*(v[f"optimizer{i}"] for i in range(self.classes)))
         waits = v["share"] * (others + (v["pp"] - 1) * self.micro_s)
         waits = waits + (v["pp"] - 1) * v["p2p"] * self.common
         once = self._exposed_s(v, ops) + optimizer + self.step_s
-        return self.common * (steady + once) + waits
+        return self.common * (steady + once) + self.waits * waits
 
     def energy(self, v: Values, ops: Ops) -> Any:
         """`common` times chips / pp * sum of kernels * extra power + chips * T * standing."""

@@ -25,7 +25,7 @@ from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.energy import extra_w, standing_w
 from planner.cost.evaluate import layer_columns
-from planner.cost.parameters import local_parameters, trained_share
+from planner.cost.parameters import trained_share
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms, layer_terms
 from planner.distinct import distinct
@@ -147,7 +147,7 @@ def _corners(
     a = model.assumptions
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
     m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
-    ramp = (pp - 1) / pp / skeleton["interleave"]
+    ramp = (pp - 1) / pp / skeleton["interleave"] * float(a.bubbles)
     ramp = np.where(skeleton["schedule"] == ZERO_BUBBLE, 0.0, ramp)
     factor = step_factor(a, chips)
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
@@ -170,7 +170,7 @@ def _least_seconds(
     """
     kinds = model.job.model.layer_kinds
     tp, cp, ep = (keys[name][:, None] for name in ("tp", "cp", "ep"))
-    local = local_parameters(model.job.model, tp, ep, model.vocab_multiple)
+    local = model.local_parameters(tp, ep)
     ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
     shape = (len(tp), len(clocks))
     seconds, kernels = np.full(shape, np.inf), np.full(shape, np.inf)
@@ -203,7 +203,7 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
     """(m,) exposed seconds of data parallelism that every sharding of a mesh pays at least."""
     a, share = model.assumptions, trained_share(model.job)
     kinds = model.job.model.layer_kinds
-    local = local_parameters(model.job.model, columns["tp"], columns["ep"], model.vocab_multiple)
+    local = model.local_parameters(columns["tp"], columns["ep"])
     layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
     stage = layers / columns["pp"]
     weights, gradients = WEIGHT_BYTES * stage, a.gradient_wire_bytes * share * stage

@@ -14,7 +14,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_columns
 from planner.cost.layout import StageClasses
 from planner.cost.memory import stage_parameters
-from planner.cost.parameters import LocalParameters, local_parameters, trained_share
+from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.terms import (
     data_nets,
     end_terms,
@@ -92,12 +92,7 @@ class TermValues:
         return column
 
     def _local(self, term: TermIndex) -> LocalParameters:
-        return local_parameters(
-            self.model.job.model,
-            self._column("tp", term),
-            self._column("ep", term),
-            self.model.vocab_multiple,
-        )
+        return self.model.local_parameters(self._column("tp", term), self._column("ep", term))
 
     def _tokens(self, term: TermIndex) -> FloatArray:
         local = self._column("micro_batch", term) * self.model.job.seq_len
@@ -132,7 +127,7 @@ class TermValues:
         return {
             f"shard.{kind}.{name}": getattr(terms, name)[index]
             for index, kind in enumerate(("dense", "moe"))
-            for name in ("collective", "accumulate")
+            for name in ("collective", "ahead", "accumulate")
         }
 
     def state(self, term: TermIndex, stages: StageClasses) -> dict[str, FloatArray]:
@@ -140,7 +135,7 @@ class TermValues:
         base = self.plans.take(term.base[term.row_base])
         at = stages.take(term.base[term.row_base])
         local = self._local(term)
-        dense, experts = stage_parameters(self.model.job, base, at, local)
+        dense, experts = stage_parameters(base, at, local)
         sharding = base.sharding[:, None]
         terms = state_terms(
             self.model,

@@ -10,9 +10,10 @@ import hardware_db
 from cli.command import planner, refused, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner import InputError
-from planner.assumptions import calibrated, overridden
+from planner.assumptions import calibrated
 from planner.defaults import precision_of
 from planner.frameworks import ERAS
+from planner.overrides import overridden
 
 
 def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
