@@ -1,0 +1,77 @@
+"""The largest chip count that stays compute-bound at a batch, under `roofline`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from planner.cost.context import CostModel
+from planner.feasibility import algebra, words
+from planner.feasibility.answer import Row
+from planner.feasibility.continuous import Continuous, axis_bytes_per_s, continuous_of
+from planner.feasibility.meshes import mesh_limits
+from planner.feasibility.roofline import absent, roofline_row
+from planner.feasibility.strategies import Strategy
+
+Progress = Callable[[str, int, int], None]
+
+
+def largest_chips(
+    model: CostModel,
+    strategy: Strategy,
+    counts: tuple[int, ...],
+    memory_bytes: float,
+    batch_tokens: float,
+    on_progress: Progress | None = None,
+) -> Row:
+    """The row of the largest of some counts that is compute-bound and fits at a batch.
+
+    Counts are tried from the largest down: where groups share links, more chips may do better than
+    fewer.
+
+    Args:
+        model: Job, cluster and the assumptions `roofline`.
+        strategy: The strategy.
+        counts: Chip counts that the cluster gives.
+        memory_bytes: Bytes per chip that may be filled.
+        batch_tokens: Tokens per step.
+        on_progress: Called with (what, done, of).
+    """
+    formula, found = None, None
+    for done, chips in enumerate(sorted(counts, reverse=True)):
+        if on_progress is not None:
+            on_progress(strategy.title, done, len(counts))
+        limits = mesh_limits(model, strategy, chips, memory_bytes)
+        if limits is None:
+            continue
+        formula = formula or continuous_of(model, strategy, limits)
+        if bool(((limits.least <= batch_tokens) & (limits.most >= batch_tokens)).any()):
+            found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
+            break
+    if found is None:
+        found = Row(
+            strategy=strategy.name,
+            model=model.job.model.name,
+            hardware=model.cluster.name,
+            chips=None,
+            batch_tokens=batch_tokens,
+            **absent(batch_tokens),
+            **words.no_count(model, strategy, counts, memory_bytes, batch_tokens),
+        )
+    most = _most_continuous(model, strategy, formula, batch_tokens)
+    return replace(found, max_chips=found.chips, max_chips_continuous=most)
+
+
+def _most_continuous(
+    model: CostModel, strategy: Strategy, formula: Continuous | None, batch_tokens: float
+) -> float | None:
+    """Chips up to which a formula holds: data parallelism on all axes of a torus, or FSDP + TP."""
+    if formula is not None and not strategy.pods:
+        return formula.most_chips(batch_tokens)
+    rules = model.cluster.levels[0].torus
+    pure = strategy.needs in (("dp",), ("fsdp",))
+    rate = axis_bytes_per_s(model, max(model.cluster.chip_counts(4096))) if rules else None
+    if rules is None or rate is None or not pure:
+        return None
+    intensity = algebra.operational_intensity(model.assumptions.matmul_flop_per_s, rate)
+    return algebra.most_chips_data(batch_tokens, intensity, len(rules.pod))
