@@ -16,6 +16,7 @@ from hardware_db import Allocation
 from planner.caveats import caveats
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
+from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
@@ -35,6 +36,7 @@ from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
+from planner.search.ties import Ties
 from planner.units import show_joules, show_seconds
 from planner.version import SCHEMA_VERSION, __version__
 from solvers.solution import Status
@@ -70,9 +72,9 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
     if isinstance(source, Plan):
         request = request_from(fields)
         check_chips(request.chips, source, "chips")
-        return evaluate_plan(resolve(request), source)
+        return evaluate_plan(resolve(request, chips=source.chips), source)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
-    return evaluate_plan(resolve(request, origin), plan, assumed)
+    return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
 
 
 def evaluate_plan(
@@ -104,6 +106,7 @@ def evaluate_plan(
         defaults=resolved.defaults + assumed,
         job={**job_fields(resolved), "chips": plan.chips},
         versions=versions(),
+        mfu_convention=mfu_convention(resolved.cost.assumptions),
     )
 
 
@@ -185,7 +188,7 @@ def _with_plan(
     """The answer when there is a plan: `proof` holds the best one, `exact` starts the front."""
     request, model = resolved.request, resolved.cost
     best = optimum(proof.points, proof.bound, proof.status, request.objective)
-    chosen = proof.plans.take(np.array([best.row]))
+    chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     whole, front_note = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
@@ -213,9 +216,29 @@ def _with_plan(
         job=job_fields(resolved),
         plan_job=job_of(resolved),
         versions=versions(),
+        mfu_convention=mfu_convention(resolved.cost.assumptions),
         sources=_sources(model),
         front_counts={} if whole is proof else whole.counts,
     )
+
+
+def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:
+    """The plan that is named of those that are as fast and take as much energy as an optimum."""
+    late = search.deadline is not None and time.perf_counter() >= search.deadline
+    if late or search.last is None:
+        return found
+    costs = evaluate_table(search.model, found)
+    lean = float(costs.memory_per_chip_bytes[0]) if objective == "memory" else None
+    limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
+    return Ties(
+        model=search.model,
+        options=search.options,
+        limits=limits,
+        clocks=search.clocks,
+        boxes=search.last,
+        time_s=float(costs.step_time_s[0]),
+        energy_j=float(costs.energy.total[0]),
+    ).first(found)
 
 
 def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str]:
@@ -225,10 +248,14 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     if request.chips_exact:
         return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
+    scope = f"plans on up to {request.chips:,} chips"
+    if model.assumptions.token_granularity:  # the chips' shares of the tokens must add up
+        counts = tuple(n for n in counts if request.chips % n == 0)
+        scope = f"plans on {request.chips:,} chips and the smaller counts that divide them"
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
+    return whole, _note(whole, scope, search)
 
 
 def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
@@ -291,6 +318,7 @@ def _without_plan(
         job=job_fields(resolved),
         plan_job=job_of(resolved),
         versions=versions(),
+        mfu_convention=mfu_convention(resolved.cost.assumptions),
     )
 
 
@@ -322,9 +350,11 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "hardware": cluster.name,
         "chip": cluster.chip.name,
         "chips": resolved.request.chips,
-        "batch_tokens": job.batch_tokens,
-        "global_batch": job.global_batch,
-        "seq_len": job.seq_len,
+        "batch_tokens": resolved.batch_tokens,
+        "global_batch": resolved.batch_tokens / resolved.seq_len
+        if resolved.cost.assumptions.token_granularity
+        else job.global_batch,
+        "seq_len": resolved.seq_len,
         "precision": job.precision,
         "job": job.kind,
         "framework": job.framework.name,

@@ -18,6 +18,7 @@ from planner.errors import InputError
 from planner.fields import Percent, choices, share_schema
 from planner.frameworks import ERAS, Era
 
+PRESETS = ("calibrated", "roofline")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hardware_db import Chip, Cluster
 from models_db import Model
+from planner.errors import InputError
 from planner.frameworks import Framework, default_framework, framework_named
 from planner.job import sequences_in
 from planner.units import plural
@@ -30,6 +31,41 @@ def seq_len_of(asked: int | None, model: Model, defaults: Defaults) -> int:
     return model.seq_len
 
 
+def batch_of(
+    batch_tokens: float | None,
+    seq_len: int,
+    chips: int | None,
+    defaults: Defaults,
+    *,
+    evenly: bool,
+) -> tuple[int, float]:
+    """What a step is dealt out in, and tokens of each: sequences, or one share per chip.
+
+    Args:
+        batch_tokens: As asked for, or None.
+        seq_len: Tokens per sequence.
+        chips: Chips of the job, which share a batch out evenly.
+        defaults: Grows by what was not asked for.
+        evenly: Whether chips share a step's tokens evenly, whatever the sequences.
+
+    Raises:
+        InputError: The batch is not a whole number of sequences, or less than a token per chip.
+    """
+    if not evenly:
+        return sequences_of(batch_tokens, seq_len, defaults), seq_len
+    if chips is None:
+        raise InputError("chips: is missing; say how many chips share the tokens of a step")
+    if batch_tokens is None:
+        batch_tokens = BATCH_TOKENS
+        defaults.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", "4 Mi tokens"))
+    if batch_tokens < chips:
+        raise InputError(
+            f"batch-tokens: {batch_tokens:,.15g} tokens are less than one for each of "
+            f"{chips:,} chips; nearest: {chips:,}"
+        )
+    return chips, batch_tokens / chips
+
+
 def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -> int:
     """Sequences per step.
 
@@ -44,14 +80,19 @@ def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -
     return sequences
 
 
-def framework_of(asked: str | None, chip: Chip, defaults: Defaults) -> Framework:
-    """The framework whose memory profile and rules apply.
+def framework_of(
+    asked: str | None, chip: Chip, defaults: Defaults, preset: str = "calibrated"
+) -> Framework:
+    """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
     Raises:
         InputError: The name is unknown.
     """
     if asked is not None:
         return framework_named(asked)
+    if preset == "roofline":
+        defaults.append(("framework", "textbook", "10 bytes of state per parameter, any layout"))
+        return framework_named("textbook")
     framework = default_framework(chip.vendor)
     defaults.append(("framework", framework.name, f"usual on {chip.vendor} chips"))
     return framework

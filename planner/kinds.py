@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {
         _telling(
             "model hardware batch_tokens lora_rank precision framework era assumptions objective "
             "chips_exact axes fix clocks max_memory max_power max_step_time min_mfu time_limit "
-            "train_tokens price_per_chip_hour carbon_intensity"
+            "train_tokens price_per_chip_hour carbon_intensity mfu torus_axes"
         ),
         "planner solve takes it",
     ),
@@ -64,7 +64,8 @@ KINDS: dict[str, Kind] = {
     ),
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
-        "a file of assumptions", frozenset(field.name for field in fields(Assumptions)) - {"name"}
+        "a file of assumptions",
+        frozenset(field.name for field in fields(Assumptions)) - {"name"} | {"preset"},
     ),
 }
 

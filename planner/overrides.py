@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from planner.assumptions import Assumptions
+from planner.assumptions import PRESETS, Assumptions
 from planner.errors import InputError
+from planner.fields import choice
 from planner.messages import Origin, mistakes
 
 
@@ -22,6 +23,10 @@ def changes_model() -> type[BaseModel]:
         for name, hint in hints.items()
         if name != "name"
     }
+    changeable["preset"] = (
+        Annotated[str, choice(PRESETS)],
+        Field(default=None, description="Preset that the file changes; default calibrated."),
+    )
     config = ConfigDict(extra="forbid", strict=True)
     return create_model("AssumptionChanges", __config__=config, **changeable)
 
@@ -57,7 +62,7 @@ def overridden(base: Assumptions, changes: dict[str, Any], file: str = "") -> As
     except ValidationError as error:
         known = changes_model().model_fields
         raise InputError("\n".join(mistakes(error, origin.label, known))) from error
-    changed = replace(base, **found.model_dump(exclude_unset=True))
+    changed = replace(base, **found.model_dump(exclude_unset=True, exclude={"preset"}))
     if changed.tile_m > 0 and changed.tile_n == 0:
         raise InputError(f"{origin.label(['tile_n'])}: 0: must be at least 1 where tile_m is set")
     return changed

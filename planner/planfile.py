@@ -48,7 +48,14 @@ WRITTEN = (
 )  # fmt: skip
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
-_KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
+_KEPT = (
+    "mfu",
+    "torus_axes",
+    "max_memory",
+    "train_tokens",
+    "price_per_chip_hour",
+    "carbon_intensity",
+)
 _LARGEST = 10**15  # longer numbers are cut short
 
 
@@ -356,8 +363,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "model": request.model,
         "hardware": request.hardware,
-        "batch_tokens": job.batch_tokens,
-        "seq_len": job.seq_len,
+        "batch_tokens": resolved.batch_tokens,
+        "seq_len": resolved.seq_len,
         "precision": job.precision,
         "job": job.kind,
         "framework": job.framework.name,

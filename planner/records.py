@@ -8,14 +8,13 @@ from typing import Any
 
 from hardware_db import Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
-from planner.assumptions import Assumptions, calibrated
+from planner.assumptions import PRESETS, Assumptions, calibrated
 from planner.errors import InputError
 from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
 from planner.kinds import another_kind
 from planner.messages import not_one_of, one_line
 from planner.overrides import overridden
 
-PRESETS = ("calibrated",)
 YAML_SUFFIXES = (".yaml", ".yml")
 # What the file that a field names may be: in words, and its kinds.
 _WANTED = {
@@ -115,13 +114,37 @@ def _mistaken(field: str, name: str) -> str:
     return another_kind(data, *_WANTED[field])
 
 
-def assumptions_named(name: str, chip: Chip, era: str, precision: str) -> Assumptions:
-    """The assumptions of a preset, or the calibrated ones with the changes of a user's file.
+def preset_of(name: str) -> str:
+    """The preset that assumptions start from: the one named, or that of a user's file.
+
+    Where the file cannot be used, the first; `assumptions_named` says what is wrong with it.
+    """
+    if name in PRESETS:
+        return name
+    try:
+        preset = read_yaml(Path(name)).get("preset") if names_a_file(name) else None
+    except InputError:
+        preset = None
+    return preset if preset in PRESETS else PRESETS[0]
+
+
+def assumptions_named(
+    name: str, chip: Chip, era: str, precision: str, mfu: float = 1.0
+) -> Assumptions:
+    """The assumptions of a preset, or those of a preset with the changes of a user's file.
+
+    Args:
+        name: Preset, or path of the file; its `preset` says what it changes.
+        chip, era, precision: What the constants are for.
+        mfu: Share of the peak at which `roofline` computes.
 
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
     """
-    base = calibrated(chip, era, precision)
+    if preset_of(name) == "roofline":
+        base = Assumptions.roofline(chip, precision, mfu=mfu)
+    else:
+        base = calibrated(chip, era, precision)
     if name in PRESETS:
         return base
     if mistaken := _mistaken("assumptions", name):

@@ -56,6 +56,7 @@ class PlanResult(Shown):
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
             reserve). The split of energy into compute, memory and network is assumed.
         micro_batches: Per step.
+        share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
     """
 
     plan: Plan
@@ -72,6 +73,7 @@ class PlanResult(Shown):
     hfu: float
     tokens_per_s: float
     micro_batches: int
+    share_tokens: float = 0.0
     time_s: Mapping[str, float] = field(repr=False)
     energy_j: Mapping[str, float] = field(repr=False)
     memory_bytes: Mapping[str, float] = field(repr=False)
@@ -133,6 +135,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             mfu=float(costs.mfu[row]),
             hfu=float(costs.hfu[row]),
             tokens_per_s=float(costs.tokens_per_s[row]),
+            share_tokens=model.job.seq_len if model.assumptions.token_granularity else 0.0,
             micro_batches=int(costs.micro_batches[row]),
             time_s=_row(costs.time_parts, row),
             energy_j=_row(costs.energy.parts, row),
@@ -298,6 +301,7 @@ class SolveResult(Shown):
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
     plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
@@ -340,7 +344,7 @@ class SolveResult(Shown):
                 {"name": name, "value": value, "reason": reason}
                 for name, value, reason in self.defaults
             ],
-            "mfu_convention": MFU_CONVENTION,
+            "mfu_convention": self.mfu_convention,
             "job": thawed(self.job),
             "plan_job": thawed(self.plan_job),
             "seconds": self.seconds,
@@ -370,6 +374,7 @@ class EvaluateResult(Shown):
     defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
     job: Mapping[str, Any]
     versions: Mapping[str, str] = field(repr=False)
+    mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
 
     def __post_init__(self) -> None:
         freeze(self, "job", "versions")
@@ -388,7 +393,7 @@ class EvaluateResult(Shown):
                 {"name": name, "value": value, "reason": reason}
                 for name, value, reason in self.defaults
             ],
-            "mfu_convention": MFU_CONVENTION,
+            "mfu_convention": self.mfu_convention,
             "job": thawed(self.job),
             "versions": thawed(self.versions),
         }

@@ -82,7 +82,7 @@ def evaluate(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=_row(row))
-    result = evaluate_plan(resolve(request, origin), plan, assumed)
+    result = evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
     if as_json:
         print_json(result.to_dict())
         return

@@ -59,8 +59,9 @@ def solve(
     framework: Annotated[
         str | None,
         _option(
-            "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron or jax "
-            "(default: by chip); decides memory profile, schedules, layer splits and rank layouts.",
+            "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron, jax or "
+            "textbook (default: by chip); decides memory profile, schedules, layer splits and "
+            "rank layouts.",
             _JOB,
         ),
     ] = None,
@@ -68,7 +69,24 @@ def solve(
         str | None, _option("Software era of the time constants (default: the framework's).", _JOB)
     ] = None,
     assumptions: Annotated[
-        str | None, _option("Preset, or YAML file of overrides (default: calibrated).", _JOB)
+        str | None,
+        _option(
+            "calibrated, roofline (a textbook's limits) or YAML file of overrides (default: "
+            "calibrated).",
+            _JOB,
+        ),
+    ] = None,
+    mfu: Annotated[
+        str | None, _option("Under roofline: share of the peak, e.g. 0.4 (default: 1).", _JOB)
+    ] = None,
+    torus_axes: Annotated[
+        str | None,
+        _option(
+            "Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1 (default: "
+            "as the placement has them).",
+            _JOB,
+            metavar="AXIS=NUMBER,...",
+        ),
     ] = None,
     objective: Annotated[
         str | None,
@@ -174,6 +192,9 @@ def solve(
         --max-memory 70GB --pareto front.json -o plan.yaml
 
       planner solve job.yaml --chips 2048 --json
+
+      planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
+        --assumptions roofline --mfu 0.4 --axes fsdp,tp --torus-axes fsdp=2,tp=1
     """
     flags = {
         "model": model,
@@ -187,6 +208,8 @@ def solve(
         "framework": framework,
         "era": era,
         "assumptions": assumptions,
+        "mfu": number(mfu),
+        "torus_axes": torus_axes,
         "objective": objective,
         "front": _names(front),
         "chips_exact": chips_exact,

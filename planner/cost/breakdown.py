@@ -11,14 +11,14 @@ from planner.cost.context import CostModel
 from planner.cost.energy import Energy, split_energy
 from planner.cost.memory import MEMORY_PARTS, Memory
 from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, busy_s, slowest_class
-from planner.cost.terms import LayerTerms
+from planner.cost.terms import LayerTerms, send_s
 from planner.cost.traffic import (
     Traffic,
     model_flop_per_token,
     repeated_flop_per_token,
     traffic,
 )
-from planner.plan import FloatArray
+from planner.plan import ALL_TO_ALL, FULL, FloatArray, IntArray
 
 TIME_PARTS = (
     "compute",
@@ -32,6 +32,13 @@ TIME_PARTS = (
     "optimizer",
     "offload",
     "host",
+)
+COMMUNICATION = (
+    "tensor_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "pipeline_transfer",
+    "data_parallel",
 )
 _CAUSES = {
     "compute": "compute",
@@ -52,6 +59,8 @@ class Breakdown:
         step_time_s: Seconds of one step.
         time_parts: Seconds by `TIME_PARTS` as the slowest stage sees them; they add up to
             `step_time_s`.
+        communication_s: Seconds of the slowest stage's communication in the step, hidden or not,
+            by those of `TIME_PARTS` that are communication.
         energy: Joules of one step over all chips, with low, high and parts.
         power_per_chip_w: Mean electrical power per chip, its share of node and network included.
         memory: Bytes per stage class, with parts.
@@ -68,6 +77,7 @@ class Breakdown:
 
     step_time_s: FloatArray
     time_parts: dict[str, FloatArray]
+    communication_s: dict[str, FloatArray]
     energy: Energy
     power_per_chip_w: FloatArray
     memory: Memory
@@ -116,6 +126,7 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
     return Breakdown(
         step_time_s=time,
         time_parts=_time_parts(model, x),
+        communication_s=_communication_s(model, x),
         energy=energy,
         power_per_chip_w=total / time / chips,
         memory=x.memory,
@@ -146,17 +157,58 @@ def peak_flop_per_s(model: CostModel) -> float:
     return max(peaks.values())
 
 
+def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
+    """Seconds of communication in a step, hidden or not, as the slowest stage sees them.
+
+    Of the collectives of a layer's forward pass, the backward pass repeats those of tp
+    `tp_backward` times, those of a ring of cp twice and the others once, and recomputation all.
+    """
+    a, shapes, inputs, layout = model.assumptions, model.shapes, x.inputs, x.columns.stages
+    which = slowest_class(x.stages, inputs)[:, 0]
+    again = np.where(x.columns.recompute == FULL, 1.0, 0.0)
+    ring = np.where(x.columns.plans.cp_mode == ALL_TO_ALL, 1.0, 2.0)[:, None]
+    passes = {"tp": 1 + a.tp_backward + again, "cp": 1 + ring + again, "ep": 2 + again}
+    parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
+    for counts, times, cost in zip(
+        (layout.dense, layout.moe), (x.layers.dense, x.layers.moe), x.costs, strict=True
+    ):
+        if times is None or cost is None:
+            continue
+        layers = _of_class(counts, which)
+        for axis, seconds in times.sent.items():
+            one = shapes.blocks * _of_class(passes[axis] * seconds, which)
+            parts[_CAUSES[axis]] += layers * one
+        parts["data_parallel"] += layers * _of_class(cost.collective, which)
+    m = inputs.m[:, 0]
+    parts = {name: m * part for name, part in parts.items()}
+    parts["data_parallel"] += _of_class(np.hstack([s.collective for s in x.stages]), which)
+    parts["pipeline_transfer"] += m * inputs.v[:, 0] * _sends_s(model, x)
+    return {name: part * x.step.factor[:, 0] for name, part in parts.items()}
+
+
+def _sends_s(model: CostModel, x: Evaluated) -> FloatArray:
+    """(n,) seconds of the sends of a micro-batch between chunks."""
+    plans = x.columns.plans
+    tokens = plans.micro_batch * model.job.seq_len / plans.cp
+    net = x.columns.nets["pp"].flat()
+    return send_s(model, plans.tp, tokens, plans.sequence_parallel, net)
+
+
+def _of_class(table: FloatArray, which: IntArray) -> FloatArray:
+    """(n,) of a table per stage class, (n, s), or the same for all, (n, 1)."""
+    return np.asarray(table[np.arange(len(which)), which if table.shape[1] > 1 else 0])
+
+
 def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     """Seconds by cause as the slowest stage sees them; see `planner.cost.step`."""
     a, step, inputs = model.assumptions, x.step, x.inputs
     layout = x.columns.stages
-    rows = np.arange(len(step.time))
     which = slowest_class(x.stages, inputs)[:, 0]
 
     def here(table: FloatArray) -> FloatArray:
-        return np.asarray(table[rows, which if table.shape[1] > 1 else 0])
+        return _of_class(table, which)
 
-    parts = {name: np.zeros(len(rows)) for name in TIME_PARTS}
+    parts = {name: np.zeros(len(which)) for name in TIME_PARTS}
     kinds = (
         (layout.dense, x.layers.dense, x.costs[0]),
         (layout.moe, x.layers.moe, x.costs[1]),
@@ -165,7 +217,7 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
         if times is None or cost is None:
             continue
         layers = here(counts)
-        plain = np.zeros(len(rows))
+        plain = np.zeros(len(which))
         for cause, part in times.parts.items():
             parts[_CAUSES[cause]] = parts[_CAUSES[cause]] + layers * here(part)
             plain = plain + here(part)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from hardware_db import Allocation, Chip, Cluster, HardwareError
+from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
 from planner.assumptions import Assumptions
 from planner.cost.parameters import LocalParameters, block_parameters, local_parameters
 from planner.cost.shapes import Shapes, mlp_blocks, shapes_of
@@ -15,6 +16,7 @@ from planner.distinct import distinct
 from planner.errors import InputError
 from planner.frameworks import Framework
 from planner.job import Job
+from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, build_fabric
@@ -30,6 +32,8 @@ class CostModel:
         job, cluster, assumptions: As given.
         shapes: The model's dimensions at the job's sequence length.
         vocab_multiple: The vocabulary is padded to this times tp.
+        torus_axes: Mesh axis to the number of torus axes that serve it, where that is given;
+            else it follows from the placement.
     """
 
     job: Job
@@ -37,12 +41,18 @@ class CostModel:
     assumptions: Assumptions
     shapes: Shapes
     vocab_multiple: int
+    torus_axes: FrozenMap[float] = field(default_factory=FrozenMap)
     _fabrics: dict[int, Fabric] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # by chips; many plans ask for the same
 
     @staticmethod
-    def build(job: Job, cluster: Cluster, assumptions: Assumptions) -> CostModel:
+    def build(
+        job: Job,
+        cluster: Cluster,
+        assumptions: Assumptions,
+        torus_axes: Mapping[str, float] | None = None,
+    ) -> CostModel:
         """The model with its derived shapes."""
         return CostModel(
             job=job,
@@ -52,6 +62,7 @@ class CostModel:
             if assumptions.mlp_blocks
             else shapes_of(job.model, job.seq_len),
             vocab_multiple=job.framework.vocab_multiple,
+            torus_axes=FrozenMap(torus_axes),
         )
 
     @property
@@ -127,6 +138,7 @@ def networks(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
         if name in EXPERT_GROUPS and model.shapes.experts == 0:
             costs[name] = costs["tp"]
             continue
-        classes, distinct_costs = group_classes(fabrics, which.ravel(), parts)
+        on = with_given_axes(fabrics, which.ravel(), name, parts, model.torus_axes)
+        classes, distinct_costs = group_classes(*on, parts)
         costs[name] = distinct_costs.take(classes[at])
     return costs

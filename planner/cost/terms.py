@@ -187,14 +187,24 @@ def send_term(
     sequence_parallel: BoolArray,
     net: GroupCosts,
 ) -> FloatArray:
-    """Exposed seconds of the two sends of a micro-batch between neighbouring chunks.
+    """Exposed seconds of the two sends of a micro-batch between neighbouring chunks."""
+    return model.assumptions.p2p_exposed * send_s(model, tp, tokens, sequence_parallel, net)
+
+
+def send_s(
+    model: CostModel,
+    tp: IntArray,
+    tokens: FloatArray,
+    sequence_parallel: BoolArray,
+    net: GroupCosts,
+) -> FloatArray:
+    """Seconds of the two sends of a micro-batch between neighbouring chunks, hidden or not.
 
     Each is 2 T h bytes, divided by tp under sequence parallelism (or where the era splits them).
     """
-    a = model.assumptions
-    divided = sequence_parallel | a.splits_p2p
+    divided = sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * tokens * model.shapes.hidden / np.where(divided, tp, 1)
-    return 2 * a.p2p_exposed * net.send_s(size)
+    return 2 * net.send_s(size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

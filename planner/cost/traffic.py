@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models_db import Model
+from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
@@ -27,6 +28,16 @@ MFU_CONVENTION = (
     "12 x layers x heads x head dimension x mean context (causality not halved), as in the PaLM "
     "paper; recomputation not counted"
 )
+
+_BLOCKS_CONVENTION = (
+    "model FLOP per token = 6 x all parameters, as in How to Scale Your Model, part 5; attention "
+    "scores and recomputation not counted"
+)
+
+
+def mfu_convention(a: Assumptions) -> str:
+    """How model FLOP are counted under some assumptions, in words."""
+    return _BLOCKS_CONVENTION if a.mlp_blocks else MFU_CONVENTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         ("sharding", plan.sharding),
-        ("micro-batch", plural(plan.micro_batch, "sequence")),
+        ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
         ("recompute", plan.recompute),
@@ -78,6 +78,13 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
     if plan.clock != 1.0:
         rows.append(("clock", f"{plan.clock:g} of nominal"))
     return rows
+
+
+def _micro_batch_words(result: PlanResult) -> str:
+    """Sequences of a micro-batch, or its tokens where chips share those evenly."""
+    if result.share_tokens:
+        return f"{result.plan.micro_batch * result.share_tokens:,.6g} tokens per data rank"
+    return plural(result.plan.micro_batch, "sequence")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ def heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def kv_heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     """Key-value heads divide over tp, or tp over them; latent attention has none."""
-    if model.shapes.latent:
+    if model.shapes.latent or not model.shapes.heads:
         return np.ones(len(plans), dtype=np.bool_)
     kv = model.shapes.kv_heads
     return np.asarray((kv % plans.tp == 0) | (plans.tp % kv == 0))
@@ -53,6 +53,8 @@ def mlp_width_divides(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def sequence_divides(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences divide over 2 cp chunks (balanced causal halves) and over sequence parallelism."""
+    if model.assumptions.token_granularity:
+        return np.ones(len(plans), dtype=np.bool_)
     chunks = np.where(plans.cp > 1, 2 * plans.cp, 1)
     chunks = chunks * np.where(plans.sequence_parallel, plans.tp, 1)
     return np.asarray(model.job.seq_len % chunks == 0)
@@ -239,7 +241,8 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def torchtitan_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences divide over 2 cp tp, whatever is parallel."""
-    return np.asarray(model.job.seq_len % (2 * plans.cp * plans.tp) == 0)
+    whole = model.job.seq_len % (2 * plans.cp * plans.tp) == 0
+    return np.asarray(whole | model.assumptions.token_granularity)
 
 
 def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -75,6 +75,7 @@ class Search:
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further boxes are opened.
         on_progress: Called with (what, done, of).
+        last: The boxes of the latest `run`.
     """
 
     model: CostModel
@@ -85,6 +86,7 @@ class Search:
     bounded: bool = True
     deadline: float | None = None
     on_progress: Progress | None = None
+    last: Boxes | None = field(init=False, default=None)
     front: RunningFront = field(init=False)
     tally: Tally = field(init=False)
     _kept: dict[int, Batch] = field(init=False)
@@ -123,6 +125,7 @@ class Search:
             boxes = self.boxes(counts)
         except OutOfTime:
             return self._found(None, None, started)
+        self.last = boxes
         hurried = self.deadline is not None
         solution = search_front(
             boxes.corners,

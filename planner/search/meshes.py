@@ -90,7 +90,7 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         ),
         "framework": lambda c: (c["pp"] == 1) | ("pp" not in model.framework.lacks),
         "heads": lambda c: _tp_divides(model, c["tp"]),
-        "sequence": lambda c: model.job.seq_len % np.where(c["cp"] > 1, 2 * c["cp"], 1) == 0,
+        "sequence": lambda c: _halves_divide(model, c["cp"]),
         "layers": lambda c: _pp_divides(model, c["pp"]),
         "batch": lambda c: model.job.global_batch % c["data"] == 0,
     }
@@ -105,10 +105,16 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     return Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
 
 
+def _halves_divide(model: CostModel, cp: IntArray) -> BoolArray:
+    """(n,) whether sequences divide into 2 cp chunks; tokens dealt out evenly always do."""
+    whole = model.job.seq_len % np.where(cp > 1, 2 * cp, 1) == 0
+    return np.asarray(whole | model.assumptions.token_granularity)
+
+
 def _tp_divides(model: CostModel, tp: IntArray) -> BoolArray:
     shapes = model.shapes
     ok = shapes.heads % tp == 0
-    if not shapes.latent:
+    if shapes.heads and not shapes.latent:
         ok &= (shapes.kv_heads % tp == 0) | (tp % shapes.kv_heads == 0)
     for width in (shapes.dense_width, shapes.shared_width):
         ok &= width % tp == 0

@@ -16,6 +16,7 @@ but two gathers and an addition.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.distinct import distinct
+from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
@@ -170,11 +172,13 @@ class _Groups:
         fabrics: Distinct networks.
         fabric: (p,) which of them each pair lives on.
         parts: Group name to the segments of its members.
+        torus_axes: See `CostModel`.
     """
 
     fabrics: list[Fabric]
     fabric: IntArray
     parts: dict[str, list[Segment]]
+    torus_axes: Mapping[str, float]
 
     @staticmethod
     def build(
@@ -183,11 +187,14 @@ class _Groups:
         """The groups of some pairs; arguments as `_distinct_orders` gives them."""
         sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
         fabrics, which = _fabrics(model, meshes["chips"])
-        return _Groups(fabrics, which[mesh], segments(Mesh(**sizes, order=order)))
+        parts = segments(Mesh(**sizes, order=order))
+        return _Groups(fabrics, which[mesh], parts, model.torus_axes)
 
     def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
         """(p,) class of each group, and the costs of the classes; equal costs are one class."""
-        classes, costs = group_classes(self.fabrics, self.fabric, self.parts[name])
+        parts = self.parts[name]
+        on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
+        classes, costs = group_classes(*on, parts)
         unique, which = _distinct_costs(costs.features)
         return which[classes], GroupCosts(unique, costs.levels)
 

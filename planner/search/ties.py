@@ -1,0 +1,116 @@
+"""Which of the plans that take the same time and energy is the answer.
+
+Where computing hides all communication, many plans take the same time. Of those with the step time
+and the energy of the optimum, the answer is the one with the least communication time (hidden or
+not), then the least memory per chip, then the fewest mesh axes above 1, then the first of the
+space. What differs by less than `SAME` counts as equal: the sums of two plans round differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.plan import FloatArray, IntArray, PlanTable
+from planner.search.batch import Batch, Tally, build_batch
+from planner.search.boxes import Boxes
+from planner.search.limits import Limits
+from planner.search.options import MESH_AXES, SpaceOptions
+
+SAME = 1e-9
+_SKELETONS_AT_A_TIME = 2048
+_PLANS_AT_A_TIME = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """The plans that tie with an optimum.
+
+    Attributes:
+        model: Job, cluster, assumptions.
+        options, limits: What was searched, and within what.
+        clocks: (k,) relative clocks.
+        boxes: The skeletons of that space with their bounds, time and energy first.
+        time_s, energy_j: Of the optimum.
+    """
+
+    model: CostModel
+    options: SpaceOptions
+    limits: Limits
+    clocks: FloatArray
+    boxes: Boxes
+    time_s: float
+    energy_j: float
+
+    def first(self, found: PlanTable) -> PlanTable:
+        """The best of the plans that tie with `found`, a one-row table."""
+        best, corners = found, self.boxes.corners
+        alive = np.flatnonzero(self._reach(corners[:, :, 0], corners[:, :, 1]).any(axis=1))
+        for start in range(0, len(alive), _SKELETONS_AT_A_TIME):
+            chosen = self.boxes.skeletons.take(alive[start : start + _SKELETONS_AT_A_TIME])
+            tally = Tally(plans={}, candidates={})
+            batch = build_batch(self.model, chosen, self.options, self.limits, self.clocks, tally)
+            if batch is not None:
+                best = self._best_of(batch, best)
+        return best
+
+    def _reach(self, times: FloatArray, energies: FloatArray) -> np.ndarray:
+        """Where a time and an energy, or bounds of them, are those of the optimum or below."""
+        slack = 1 + SAME
+        return np.asarray((times <= self.time_s * slack) & (energies <= self.energy_j * slack))
+
+    def _best_of(self, batch: Batch, best: PlanTable) -> PlanTable:
+        """The best of `best` and the ties of a batch."""
+        assert batch.candidates is not None
+        corners = batch.corners(bounded=True)
+        plans = np.flatnonzero(self._reach(corners[:, :, 0], corners[:, :, 1]).any(axis=1))
+        for start in range(0, len(plans), _PLANS_AT_A_TIME):
+            rows = batch.candidates.expand(plans[start : start + _PLANS_AT_A_TIME])
+            cost = batch.candidates.costs(rows)
+            shape = (len(rows), len(self.clocks))
+            ties = self._reach(
+                np.broadcast_to(cost.time, shape), np.broadcast_to(cost.energy, shape)
+            )
+            row, clock = np.nonzero(ties)
+            tied = replace(
+                batch.space.plans.take(rows.plan[row]),
+                order=batch.placements.order[rows.placement[row]],
+                clock=self.clocks[clock],
+            )
+            best = self._better(best, tied)
+        return best
+
+    def _better(self, best: PlanTable, tied: PlanTable) -> PlanTable:
+        """`best`, or the best of some ties if that is better."""
+        if len(tied) == 0:
+            return best
+        rival = tied.take(_first_by(self._keys(tied)))
+        mine, other = self._keys(best)[0], self._keys(rival)[0]
+        return rival if _less(other, mine) else best
+
+    def _keys(self, plans: PlanTable) -> FloatArray:
+        """(n, 3) communication seconds, bytes per chip, axes above 1."""
+        costs = evaluate_table(self.model, plans)
+        axes = np.sum([getattr(plans, name) > 1 for name in MESH_AXES], axis=0)
+        sent = np.sum(list(costs.communication_s.values()), axis=0)
+        return np.stack([sent, costs.memory_per_chip_bytes, axes.astype(np.float64)], axis=1)
+
+
+def _first_by(keys: FloatArray) -> IntArray:
+    """(1,) the row that is least in the first column, of equals in the second, ..."""
+    rows = np.arange(len(keys))
+    for column in keys.T:
+        here = column[rows]
+        rows = rows[here <= here.min() * (1 + SAME)]
+    return rows[:1]
+
+
+def _less(left: FloatArray, right: FloatArray) -> bool:
+    """Whether a key comes before another; values that differ by less than `SAME` are equal."""
+    for mine, other in zip(left.tolist(), right.tolist(), strict=True):
+        if abs(mine - other) > SAME * max(abs(mine), abs(other)):
+            return bool(mine < other)
+    return False
