@@ -13,6 +13,7 @@ from planner.version import SCHEMA_VERSION
 NOTHING = "nothing"
 TP = "tp communication"
 CP = "cp communication"
+EP = "ep communication"
 PP = "pp communication"
 FSDP = "fsdp communication"
 DP = "dp communication"
@@ -22,7 +23,7 @@ ACTIVATIONS = "memory: activations"
 GRANULARITY = "batch granularity"
 CLUSTER = "cluster"
 RULES = "rules"
-BINDS = (NOTHING, TP, CP, PP, FSDP, DP, DCN, STATE, ACTIVATIONS, GRANULARITY, CLUSTER, RULES)
+BINDS = (NOTHING, TP, CP, EP, PP, FSDP, DP, DCN, STATE, ACTIVATIONS, GRANULARITY, CLUSTER, RULES)
 """What `Row.binds` may say."""
 
 

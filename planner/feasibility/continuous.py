@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from planner.cost.context import CostModel
 from planner.feasibility import algebra
 from planner.feasibility.meshes import MeshLimits
@@ -109,8 +107,22 @@ def x_opt_of_mesh(
     return every / float(plans.dp[row] * plans.cp[row])
 
 
-def nearest_split(x_opt: float, chips: int, width: int) -> dict[str, int]:
-    """The whole split X Y = `chips` whose X is nearest to X_opt in ratio, and whose Y divides F."""
-    pairs = [(x, chips // x) for x in divisors(chips) if width % (chips // x) == 0]
-    fsdp, tp = min(pairs, key=lambda pair: abs(float(np.log2(pair[0] / max(x_opt, 1e-9)))))
+def nearest_split(x_opt: float, chips: int, width: int, least_tp: int = 2) -> dict[str, int] | None:
+    """The whole split X Y = `chips` whose X is nearest to X_opt in ratio, and whose Y divides F.
+
+    Args:
+        x_opt: FSDP ranks with the least communication.
+        chips: Chips that are split.
+        width: F.
+        least_tp: Smallest Y.
+    """
+    pairs = [
+        (x, chips // x)
+        for x in divisors(chips)
+        if width % (chips // x) == 0 and chips // x >= least_tp
+    ]
+    if not pairs:
+        return None
+    goal = math.log2(max(x_opt, 1e-9))
+    fsdp, tp = min(pairs, key=lambda pair: abs(math.log2(pair[0]) - goal))
     return {"fsdp": fsdp, "tp": tp}

@@ -38,9 +38,11 @@ def largest_chips(
         on_progress: Called with (what, done, of).
     """
     formula, found = None, None
-    for done, chips in enumerate(sorted(counts, reverse=True)):
+    bound = most_chips_bound(model, strategy, batch_tokens)
+    possible = sorted((count for count in counts if count <= bound), reverse=True)
+    for done, chips in enumerate(possible):
         if on_progress is not None:
-            on_progress(strategy.title, done, len(counts))
+            on_progress(strategy.title, done, len(possible))
         limits = mesh_limits(model, strategy, chips, memory_bytes)
         if limits is None:
             continue
@@ -48,6 +50,8 @@ def largest_chips(
         if bool(((limits.least <= batch_tokens) & (limits.most >= batch_tokens)).any()):
             found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
             break
+        if not strategy.pods and float(limits.most.max()) < 0:
+            break  # fewer chips hold even less of the state
     if found is None:
         found = Row(
             strategy=strategy.name,
@@ -60,6 +64,25 @@ def largest_chips(
         )
     most = _most_continuous(model, strategy, formula, batch_tokens)
     return replace(found, max_chips=found.chips, max_chips_continuous=most)
+
+
+def most_chips_bound(model: CostModel, strategy: Strategy, batch_tokens: float) -> float:
+    """No more chips than these are compute-bound at a batch, whatever the placement.
+
+    No ring is faster than all links of a chip, R0: X <= B R0 / C, Y <= F R0 / C, and at most a
+    stage per layer. At least a token per chip is left.
+    """
+    fastest = max(
+        max(level.bandwidth_bytes_per_s, *(rate for _, rate in level.bandwidth_by_group), 0.0)
+        for level in model.cluster.levels
+    )
+    hidden = fastest / model.assumptions.matmul_flop_per_s
+    bound = 1.0 if strategy.needs == ("tp",) else batch_tokens * hidden
+    if "tp" in strategy.axes:
+        bound *= max(model.shapes.dense_width * hidden, 1.0)
+    if "pp" in strategy.axes:
+        bound *= model.job.model.layers
+    return min(bound * (1 + 1e-9), batch_tokens)
 
 
 def _most_continuous(

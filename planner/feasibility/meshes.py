@@ -97,7 +97,7 @@ def mesh_limits(
         memory_bytes: Bytes per chip that may be filled.
     """
     sized = with_batch(model, chips)
-    plans = with_orders(sized, strategy, mesh_plans(sized, strategy, chips))
+    plans = with_orders(sized, strategy, mesh_plans(sized, strategy, chips), every=True)
     if len(plans) == 0:
         return None
     nets = networks(sized, mesh_of(plans))

@@ -29,6 +29,7 @@ def roofline_row(
     chips: int,
     memory_bytes: float,
     batch_tokens: float | None = None,
+    most_tp: float | None = None,
 ) -> Row:
     """The limits of a strategy on `chips` chips, and the verdict at a batch if there is one.
 
@@ -38,6 +39,7 @@ def roofline_row(
         chips: N.
         memory_bytes: Bytes per chip that may be filled.
         batch_tokens: Tokens per step, at least one per chip.
+        most_tp: From `largest_tp_of`, where it is known.
     """
     limits = mesh_limits(model, strategy, chips, memory_bytes)
     common: dict[str, Any] = {
@@ -47,6 +49,8 @@ def roofline_row(
         "chips": chips,
         "batch_tokens": batch_tokens,
     }
+    if "tp" in strategy.axes:
+        common["max_tp"] = most_tp or largest_tp_of(model, chips, memory_bytes)
     if limits is None:
         return Row(**common, **absent(batch_tokens), **words.absent(model, strategy, chips))
     formula = continuous_of(model, strategy, limits)
@@ -56,8 +60,8 @@ def roofline_row(
         found |= _verdict(model, limits, row, formula, batch_tokens)
     at = batch_tokens or found["min_batch_tokens_compute_bound"]
     found |= _optimum(model, limits, row, formula, at)
-    if "tp" in strategy.axes:
-        found["max_tp"] = formula.most_tp if formula else largest_tp_of(model, chips, memory_bytes)
+    if formula:
+        found["max_tp"] = formula.most_tp
     found["binds"] = _binds(strategy, limits, row, found)
     return Row(**found, words=words.of_roofline(model, limits, row, found, memory_bytes))
 
@@ -142,7 +146,8 @@ def _optimum(
     if x_opt is None:
         return {}
     inside = limits.chips // int(plans.dp[row] * plans.cp[row] * plans.pp[row])
-    return {"x_opt": x_opt, "x_opt_mesh": nearest_split(x_opt, inside, model.shapes.dense_width)}
+    width = model.shapes.dense_width
+    return {"x_opt": x_opt, "x_opt_mesh": nearest_split(x_opt, inside, width)}
 
 
 def largest_tp_of(model: CostModel, chips: int, memory_bytes: float) -> float | None:

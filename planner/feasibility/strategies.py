@@ -114,15 +114,24 @@ def with_batch(
 
 
 def meshes_of(model: CostModel, strategy: Strategy, chips: int) -> Meshes:
-    """All meshes of a strategy on `chips` chips that the rules on axes allow, any batch."""
+    """All meshes of a strategy on `chips` chips that the rules on axes allow, at any batch."""
     options = SpaceOptions(axes=frozenset(strategy.axes))
-    every = enumerate_meshes(with_batch(model, chips), (chips,), options)
+    return meshes_in(with_batch(model, chips), strategy, (chips,), options)
+
+
+def meshes_in(
+    model: CostModel, strategy: Strategy, counts: tuple[int, ...], options: SpaceOptions
+) -> Meshes:
+    """All meshes of a strategy on some chip counts that the model's batch divides over."""
+    every = enumerate_meshes(model, counts, options)
     columns = every.columns
     keep = np.ones(len(every), dtype=np.bool_)
     for axis in strategy.needs:
         keep &= columns[axis] > 1
     if strategy.pods:
-        keep &= columns["dp"] * pod_chips(model, chips) == chips
+        inside = {count: pod_chips(model, count) for count in counts}
+        pods = [chips // inside[chips] for chips in columns["chips"].tolist()]
+        keep &= columns["dp"] == np.array(pods, dtype=np.int64)
     return every.take(np.flatnonzero(keep))
 
 
@@ -136,11 +145,13 @@ def _orders_of(active: tuple[str, ...], offered: tuple[tuple[str, ...], ...]) ->
     return tuple(ORDERS.index((*some, *rest)) for some in kept)
 
 
-def with_orders(model: CostModel, strategy: Strategy, plans: PlanTable) -> PlanTable:
+def with_orders(
+    model: CostModel, strategy: Strategy, plans: PlanTable, *, every: bool = False
+) -> PlanTable:
     """Every plan in those of the framework's orders of its axes that may be the fastest.
 
     Across pods the replicas are outermost. An order is left out where another gives every group
-    costs that are as low: no plan gets faster when a message gets slower.
+    costs that are as low, since no plan gets faster when a message gets slower; `every` keeps it.
     """
     sizes = np.stack([getattr(plans, axis) for axis in AXES], axis=1) > 1
     patterns = sizes @ (1 << np.arange(len(AXES)))
@@ -152,7 +163,9 @@ def with_orders(model: CostModel, strategy: Strategy, plans: PlanTable) -> PlanT
         if strategy.pods:
             orders = tuple(order for order in orders if _outermost(order, active) == "dp")
         codes = np.array(orders, dtype=np.int64)
-        keep = _worth_trying(model, plans.take(at), codes)
+        keep = np.ones((len(at), len(codes)), dtype=np.bool_)
+        if not every:
+            keep = _worth_trying(model, plans.take(at), codes)
         row, order = np.nonzero(keep)
         parts.append((at[row], codes[order]))
     if not parts:

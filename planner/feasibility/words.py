@@ -82,6 +82,28 @@ def state(held: float, memory_bytes: float) -> str:
     return f"weights and optimizer take {show_bytes(held)} of the {show_bytes(memory_bytes)} of a chip"
 
 
+def without_fit(
+    least_bytes: tuple[float, float], memory_bytes: float, most: float
+) -> dict[str, str]:
+    """Why no plan of a strategy fits at any batch: what binds, and the sentence.
+
+    Args:
+        least_bytes: Bytes of the leanest plan, and of its state.
+        memory_bytes: Bytes per chip that may be filled.
+        most: Largest batch looked at.
+    """
+    whole, held = least_bytes
+    if held > memory_bytes:
+        return _said(answer.STATE, state(held, memory_bytes))
+    room = show_bytes(memory_bytes)
+    if whole > memory_bytes:
+        return _said(answer.ACTIVATIONS, f"one micro-batch of one sequence fills {show_bytes(whole)} of {room}")
+    return _said(
+        answer.GRANULARITY,
+        f"no batch up to {tokens(most)} divides among the data ranks of a plan that fits",
+    )
+
+
 def no_count(
     model: CostModel,
     strategy: Strategy,
