@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hardware_db import Chip, Cluster
 from models_db import Model
-from planner.assumptions import Assumptions
+from planner.assumptions import PRESETS, Assumptions
 from planner.checks import problems_of
 from planner.cost.context import CostModel
 from planner.defaults import (
@@ -20,7 +20,7 @@ from planner.defaults import (
 )
 from planner.job import Job
 from planner.messages import Attempts, Origin
-from planner.records import assumptions_named, cluster_named, model_named, preset_of
+from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.torus_axes import torus_axes_problem
 
@@ -62,7 +62,8 @@ def _without_effect(request: Request) -> list[str]:
             for name in ("price_per_chip_hour", "carbon_intensity")
             if getattr(request, name) is not None
         ]
-    if request.mfu is not None and preset_of(request.assumptions) != "roofline":
+    known = request.assumptions in PRESETS or names_a_file(request.assumptions)
+    if request.mfu is not None and known and preset_of(request.assumptions) != "roofline":
         lines.append(
             f"mfu: {request.mfu:g} has no effect under the fitted efficiencies of "
             f"{preset_of(request.assumptions)}; use the assumptions roofline or leave it out"
@@ -127,7 +128,7 @@ def _job_of(
     assumptions = tried.attempt(
         assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0
     )
-    evenly = assumptions is not None and assumptions.token_granularity
+    evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
     batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)
     global_batch, share = batch or (1, seq_len)
     job = tried.attempt(
