@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.cost.context import CostModel
-from planner.request import request_from, resolve
+from planner.request import request_from
+from planner.resolved import resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,8 @@ from planner.explain import neighbors, sentences
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.planfile import check_chips, job_of, read_plan_file
-from planner.request import ARGUMENTS, Request, Resolved, request_from, resolve
+from planner.request import ARGUMENTS, Request, request_from
+from planner.resolved import Resolved, resolve
 from planner.results import (
     EvaluateResult,
     PlanResult,

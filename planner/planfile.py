@@ -35,7 +35,8 @@ from planner.plan import (
     complete_order,
 )
 from planner.records import located, portable
-from planner.request import Request, Resolved, unknown_names
+from planner.request import Request, unknown_names
+from planner.resolved import Resolved
 from planner.version import SCHEMA_VERSION
 
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
@@ -21,20 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from hardware_db import Cluster
-from models_db import Model
-from planner.assumptions import PRECISIONS, PRESETS, Assumptions
-from planner.checks import problems_of
-from planner.cost.context import CostModel
-from planner.defaults import (
-    Defaults,
-    batch_of,
-    era_of,
-    framework_of,
-    note_network,
-    precision_of,
-    seq_len_of,
-)
+from planner.assumptions import PRECISIONS, PRESETS
 from planner.errors import InputError
 from planner.fields import (
     Amount,
@@ -51,11 +37,11 @@ from planner.fields import (
     refusal,
 )
 from planner.frameworks import ERAS, FRAMEWORKS
-from planner.job import JOB_KINDS, Job
+from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
-from planner.records import assumptions_named, cluster_named, model_named, preset_of
+from planner.records import cluster_named, model_named
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
-from planner.torus_axes import read_torus_axes, torus_axes_problem, torus_axes_schema
+from planner.torus_axes import read_torus_axes, torus_axes_schema
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
@@ -273,127 +259,3 @@ def _with_examples(lines: list[str], origin: Origin) -> list[str]:
     }
     endings = {f"{origin.label([name])}: is missing": text for name, text in examples.items()}
     return [line + endings.get(line, "") for line in lines] if origin.dashes else lines
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """A request made concrete.
-
-    Attributes:
-        request: As asked.
-        cost: The cost model of the job on the cluster.
-        batch_tokens: Tokens per step.
-        seq_len: Tokens per sequence.
-        defaults: What was not asked for, with the value taken and why: (name, value, reason).
-    """
-
-    request: Request
-    cost: CostModel
-    batch_tokens: float
-    seq_len: int
-    defaults: tuple[tuple[str, str, str], ...]
-
-
-def _without_effect(request: Request) -> list[str]:
-    """Fields that were given but mean nothing without another one, one line per field."""
-    lines = []
-    if "lora_rank" in request.model_fields_set and request.job != "lora":
-        lines.append(
-            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
-            "make the job lora or leave the rank out"
-        )
-    if request.train_tokens is None:
-        lines += [
-            f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
-            "whole training run; give them or leave it out"
-            for name in ("price_per_chip_hour", "carbon_intensity")
-            if getattr(request, name) is not None
-        ]
-    if request.mfu is not None and preset_of(request.assumptions) != "roofline":
-        lines.append(
-            f"mfu: {request.mfu:g} has no effect under the fitted efficiencies of "
-            f"{preset_of(request.assumptions)}; use the assumptions roofline or leave it out"
-        )
-    return lines
-
-
-def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = None) -> Resolved:
-    """Loads records, applies defaults, checks what can be checked before any plan.
-
-    Args:
-        request: As asked.
-        origin: Where its fields come from, for messages.
-        chips: Chips of the plan, where the request does not say them.
-
-    Raises:
-        InputError: What cannot be used, one line per mistake.
-    """
-    tried = Attempts(origin, Request.model_fields)
-    tried.add(_without_effect(request))
-    model = tried.attempt(model_named, request.model)
-    cluster = tried.attempt(cluster_named, request.hardware)
-    if model is None or cluster is None:
-        raise tried.error()
-    chip, defaults = cluster.chip, Defaults()
-    if "hardware" not in request.model_fields_set:
-        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
-    note_network(cluster, defaults)
-    preset = preset_of(request.assumptions)
-    framework = framework_of(request.framework, chip, defaults, preset)
-    seq_len = seq_len_of(request.seq_len, model, defaults)
-    precision = precision_of(request.precision, chip, defaults)
-    era = era_of(request.era, framework, chip, defaults)
-    assumptions = tried.attempt(
-        assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0
-    )
-    evenly = assumptions is not None and assumptions.token_granularity
-    batch = tried.attempt(
-        batch_of, request.batch_tokens, seq_len, request.chips or chips, defaults, evenly=evenly
-    )
-    global_batch, share = batch or (1, seq_len)
-    job = tried.attempt(
-        Job,
-        model=model,
-        seq_len=share,
-        global_batch=global_batch,
-        precision=precision,
-        kind=request.job,
-        lora_rank=request.lora_rank,
-        framework=framework,
-        era=era,
-    )
-    if job is None or assumptions is None or tried.problems:
-        raise tried.error()
-    tried.add(_unfit(request, assumptions, model, cluster))
-    if tried.problems:
-        raise tried.error()
-    cost = CostModel.build(job, cluster, assumptions, request.torus_axes)
-    tried.add(problems_of(cost, request.fix, request.max_memory))
-    if tried.problems:
-        raise tried.error()
-    return Resolved(
-        request=request,
-        cost=cost,
-        batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
-        seq_len=seq_len,
-        defaults=tuple(defaults),
-    )
-
-
-def _plainly(asked: float | None, tokens: float) -> float:
-    """The tokens of a step as asked for, without what dividing them among chips rounds."""
-    tokens = tokens if asked is None else asked
-    return int(tokens) if float(tokens).is_integer() else tokens
-
-
-def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cluster) -> list[str]:
-    """What the assumptions or the cluster cannot express, one line each."""
-    lines = []
-    if assumptions.mlp_blocks and model.moe is not None:
-        lines.append(
-            f"assumptions: {request.assumptions}: {model.name} has experts, which a stack of MLPs "
-            "leaves out; use calibrated, or a model without experts"
-        )
-    if problem := torus_axes_problem(request.torus_axes or {}, cluster):
-        lines.append(problem)
-    return lines

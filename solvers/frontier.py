@@ -74,6 +74,20 @@ def _sweep(ordered: Points) -> list[int]:
     return kept
 
 
+def apart(points: Points, tolerance: float) -> Index:
+    """Indices of the rows of non-dominated (n, d) points that differ from every row kept before.
+
+    Two rows are the same where no entry differs by more than `tolerance`, relatively: what two
+    sums of the same terms in another order differ by is no trade-off.
+    """
+    kept: list[int] = []
+    for row, point in enumerate(points):
+        near = np.abs(points[kept] - point) <= tolerance * np.abs(point)
+        if not np.any(np.all(near, axis=1)):
+            kept.append(row)
+    return np.array(kept, dtype=np.intp)
+
+
 def covered(front: Points, points: Points) -> npt.NDArray[np.bool_]:
     """(n,) True where some row of `front` is no worse than the point in every objective.
 

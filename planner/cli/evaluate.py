@@ -67,7 +67,7 @@ def evaluate(
     """
     from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
-    from planner.request import resolve  # noqa: PLC0415
+    from planner.resolved import resolve  # noqa: PLC0415
 
     flags = {
         "hardware": hardware,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -93,6 +93,13 @@ class CostModel:
             found = build_fabric(self.allocation(chips), self.assumptions)
             self._fabrics[chips] = found
         return found
+
+    def on(self, chips: int) -> CostModel:
+        """The model for another number of chips: where they share tokens, with their shares."""
+        if not self.assumptions.token_granularity or chips == self.job.global_batch:
+            return self
+        share = self.job.batch_tokens / chips
+        return replace(self, job=replace(self.job, seq_len=share, global_batch=chips))
 
     def local_parameters(self, tp: IntArray, ep: IntArray) -> LocalParameters:
         """Parameters per chip for arrays of tensor- and expert-parallel degrees."""

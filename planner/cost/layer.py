@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from planner.assumptions import Assumptions
 from planner.cost.compute import (
@@ -24,42 +23,14 @@ from planner.cost.compute import (
     linear_s,
     smooth_max,
 )
+from planner.cost.exchanges import (
+    LayerInputs,
+    context_exchange_s,
+    expert_exchange_s,
+    tensor_exchange_s,
+)
 from planner.cost.shapes import Shapes
-from planner.network.collectives import GroupCosts
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE, FloatArray, IntArray
-
-ACTIVATION_BYTES = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerInputs:
-    """What the time of a layer depends on; every array broadcasts to (n, s).
-
-    Attributes:
-        tp, cp, ep: Degrees.
-        tokens: Tokens of a micro-batch on the chip: micro_batch * seq_len / cp.
-        sequence_parallel: Activations between blocks are divided by tp.
-        cp_mode, recompute: Codes of `planner.plan`.
-        clock: Relative clock.
-        trains_all: False when base weights get no gradient (LoRA).
-        halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
-            the attention scores only, which fused attention never stores).
-        tp_net, cp_net, ep_net: Costs of the groups.
-    """
-
-    tp: IntArray
-    cp: IntArray
-    ep: IntArray
-    tokens: FloatArray
-    sequence_parallel: npt.NDArray[np.bool_]
-    cp_mode: IntArray
-    recompute: IntArray
-    clock: FloatArray
-    trains_all: bool
-    halves_matmuls: bool
-    tp_net: GroupCosts
-    cp_net: GroupCosts
-    ep_net: GroupCosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,12 +132,12 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
     sent = {
-        "tp": _tensor_exchange_s(shapes, x, moe=moe),
-        "cp": _context_exchange_s(shapes, x),
+        "tp": tensor_exchange_s(shapes, x, moe=moe),
+        "cp": context_exchange_s(shapes, x),
         "ep": np.zeros_like(memory),
     }
     if moe:
-        sent["ep"] = _expert_exchange_s(a, shapes, x)
+        sent["ep"] = expert_exchange_s(a, shapes, x)
     tp, ep = sent["tp"] * (1 - a.tp_overlap), sent["ep"] * (1 - a.ep_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
@@ -277,37 +248,6 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     return moved / a.memory_bytes_per_s
 
 
-def _tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Tensor-parallel collectives of the forward pass over one layer.
-
-    With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
-    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
-    mixture-of-experts layer, whose tokens travel with the expert exchange.
-    """
-    size = ACTIVATION_BYTES * x.tokens * shapes.hidden
-    exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
-    split = exchanges * x.tp_net.gather_s(size)
-    whole = exchanges / 2 * x.tp_net.reduce_s(size)
-    return np.where(x.sequence_parallel, split, whole)
-
-
-def _context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """Context-parallel exchange of the forward pass over one layer.
-
-    Ring (Liu et al., Ring Attention, arXiv:2310.01889): keys and values of all others arrive.
-    All-to-all (DeepSpeed Ulysses, arXiv:2309.14509): queries, keys, values and outputs change from
-    sequence to head shards, each way.
-    """
-    if not np.any(x.cp > 1):
-        return np.zeros(np.broadcast(x.tokens, x.tp).shape)
-    kv_heads = -(-shapes.kv_heads // x.tp) if not shapes.latent else shapes.heads / x.tp
-    kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
-    qo_width = shapes.heads / x.tp * (shapes.head_dim + shapes.value_dim)
-    ring = x.cp_net.gather_s(ACTIVATION_BYTES * x.tokens * kv_width * x.cp)
-    swaps = x.cp_net.exchange_s(ACTIVATION_BYTES * x.tokens * (kv_width + qo_width))
-    return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
-
-
 def _exposed_exchange_s(
     a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
 ) -> tuple[FloatArray, FloatArray]:
@@ -328,20 +268,6 @@ def _exposed_exchange_s(
         np.where(switched, sent, exposed(sent, core.forward)),
         np.where(switched, sent, exposed(2 * sent, core.backward)),
     )
-
-
-def _expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """Dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
-
-    A token visits k experts; on a remote node it is sent once per expert (share
-    `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
-    """
-    k = max(shapes.experts_per_token, 1)
-    size = ACTIVATION_BYTES * x.tokens / x.tp * k * shapes.hidden
-    nodes = x.ep_net.domains
-    distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
-    remote = a.full_copy_share + (1 - a.full_copy_share) * distinct
-    return 2 * x.ep_net.exchange_s(size, remote)
 
 
 def _recomputation(

@@ -24,7 +24,7 @@ import numpy as np
 from planner.cost.columns import columns_of
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES
-from planner.cost.layer import ACTIVATION_BYTES
+from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.plan import DDP, ZERO3, FloatArray, PlanTable
 
 

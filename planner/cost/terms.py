@@ -23,7 +23,8 @@ from planner.cost.data_parallel import (
     sharded_layer_s,
     step_collective_s,
 )
-from planner.cost.layer import ACTIVATION_BYTES, LayerInputs, LayerTimes, layer_times
+from planner.cost.exchanges import ACTIVATION_BYTES, LayerInputs
+from planner.cost.layer import LayerTimes, layer_times
 from planner.cost.parameters import LocalParameters, padded_vocab
 from planner.cost.step import EndCost, LayerCost
 from planner.network.collectives import GroupCosts

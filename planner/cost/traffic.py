@@ -16,7 +16,7 @@ from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
-from planner.cost.layer import ACTIVATION_BYTES
+from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.cost.parameters import trained_share
 from planner.cost.shapes import Shapes
 from planner.cost.terms import data_nets

@@ -25,6 +25,7 @@ from planner.search.limits import Limits
 from planner.search.misses import NearMisses
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
+from solvers.frontier import Index, apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
 
@@ -32,6 +33,7 @@ _SKELETONS_AT_A_TIME = 4096
 _SKELETONS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
 _SEEDS = 256
 _PLANS_AT_A_TIME = 1024
+_ROUNDING = 1e-12  # points of a front that differ by less are one
 _STAGES = ("factorizations", "meshes", "skeletons", "plans", "candidates")
 
 Progress = Callable[[str, int, int], None]
@@ -169,12 +171,13 @@ class Search:
     def _found(self, boxes: Boxes | None, solution: FrontSolution | None, started: float) -> Found:
         """The answer; without a solution nothing was opened, and nothing costs less than 0."""
         some = len(self.front.points) > 0
+        rows = apart(self.front.points, _ROUNDING)
         status = Status.FEASIBLE if some else Status.TIME_LIMIT
         return Found(
-            plans=self._plans(),
-            points=self.front.points,
+            plans=self._plans(rows),
+            points=self.front.points[rows],
             status=solution.status if solution else status,
-            bound=solution.bound if solution else np.zeros(len(self.objectives)),
+            bound=self._bound(solution, rows),
             counts=self._counts(boxes, solution),
             misses=self._misses,
             seconds=time.perf_counter() - started,
@@ -253,12 +256,20 @@ class Search:
         used = set(self.front.labels[:, 0].tolist())
         self._kept = {number: batch for number, batch in self._kept.items() if number in used}
 
-    def _plans(self) -> PlanTable:
-        rows = [
+    def _bound(self, solution: FrontSolution | None, rows: Index) -> FloatArray:
+        """(d,) no candidate is below this, but for rounding: least of the points that are kept."""
+        if solution is None:
+            return np.zeros(len(self.objectives))
+        if solution.status is not Status.OPTIMAL:
+            return solution.bound
+        return np.asarray(self.front.points[rows].min(axis=0))
+
+    def _plans(self, rows: Index) -> PlanTable:
+        plans = [
             self._kept[int(number)].plan_at(int(plan), int(placement), int(clock)).plan(0)
-            for number, plan, placement, clock in self.front.labels
+            for number, plan, placement, clock in self.front.labels[rows]
         ]
-        return PlanTable.from_plans(rows)
+        return PlanTable.from_plans(plans)
 
 
 _CANDIDATES = ("considered", "bound", "left", "evaluated")

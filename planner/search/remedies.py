@@ -69,6 +69,8 @@ def first_possible(search: Search, counts: Sequence[int]) -> int | None:
     Raises:
         OutOfTime: The deadline of the search passed.
     """
+    if search.model.assumptions.token_granularity:  # every count has its own shares
+        return _first_sharing(search, counts[:_MOST_COUNTS])
     searched, at, size = 0, 0, _COUNTS_AT_FIRST
     while at < min(len(counts), _MOST_COUNTS):
         block = tuple(counts[at : at + size])
@@ -84,6 +86,17 @@ def first_possible(search: Search, counts: Sequence[int]) -> int | None:
             if searched == _MOST_SEARCHES:
                 return None
         at, size = at + size, 2 * size
+    return None
+
+
+def _first_sharing(search: Search, counts: Sequence[int]) -> int | None:
+    """As `first_possible`, where chips share the tokens of a step evenly."""
+    for count in counts:
+        here = _with(search, model=search.model.on(count))
+        boxes = here.boxes((count,))
+        hopeful = _hopeful(here, boxes)
+        if len(hopeful) and _any_plan(here, boxes.skeletons.take(hopeful)):
+            return count
     return None
 
 
@@ -194,19 +207,34 @@ def more_chips(search: Search, chips: int) -> Iterator[str]:
 
 def fewer_chips(search: Search, chips: int) -> Iterator[str]:
     """The most chips below those asked for on which a plan is possible."""
-    counts = search.model.cluster.chip_counts(chips)
-    count = first_possible(search, [n for n in reversed(counts) if n < chips])
+    counts = [n for n in search.model.cluster.chip_counts(chips) if n < chips]
+    count = first_possible(search, counts[::-1])
     if count is not None:
         yield f"--chips {count} (fewer chips)"
 
 
 def other_batch(search: Search, chips: int) -> Iterator[str]:
     """The nearest global batch with which a plan is possible."""
+    if search.model.assumptions.token_granularity:
+        yield from _fewer_tokens(search, chips)
+        return
     for sequences in _batches_nearby(search, chips)[:_MOST_SEARCHES]:
         job = replace(search.model.job, global_batch=int(sequences))
         if possible(_with(search, model=replace(search.model, job=job)), chips):
             yield f"--batch-tokens {job.batch_tokens}"
             return
+
+
+def _fewer_tokens(search: Search, chips: int) -> Iterator[str]:
+    """The largest half, quarter, ... of the tokens of a step with which a plan is possible."""
+    job = search.model.job
+    tokens = job.batch_tokens // 2
+    while tokens >= chips:
+        smaller = replace(job, seq_len=tokens / chips)
+        if possible(_with(search, model=replace(search.model, job=smaller)), chips):
+            yield f"--batch-tokens {tokens:.0f}"
+            return
+        tokens //= 2
 
 
 def _batches_nearby(search: Search, chips: int) -> IntArray:

@@ -17,6 +17,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.plan import FloatArray, IntArray, PlanTable
 from planner.search.batch import Batch, Tally, build_batch
 from planner.search.boxes import Boxes
+from planner.search.candidates import Candidates, Rows
 from planner.search.limits import Limits
 from planner.search.options import MESH_AXES, SpaceOptions
 
@@ -58,7 +59,7 @@ class Ties:
         return best
 
     def _reach(self, times: FloatArray, energies: FloatArray) -> np.ndarray:
-        """Where a time and an energy, or bounds of them, are those of the optimum or below."""
+        """Where lower bounds of a time and an energy leave room for those of the optimum."""
         slack = 1 + SAME
         return np.asarray((times <= self.time_s * slack) & (energies <= self.energy_j * slack))
 
@@ -69,12 +70,7 @@ class Ties:
         plans = np.flatnonzero(self._reach(corners[:, :, 0], corners[:, :, 1]).any(axis=1))
         for start in range(0, len(plans), _PLANS_AT_A_TIME):
             rows = batch.candidates.expand(plans[start : start + _PLANS_AT_A_TIME])
-            cost = batch.candidates.costs(rows)
-            shape = (len(rows), len(self.clocks))
-            ties = self._reach(
-                np.broadcast_to(cost.time, shape), np.broadcast_to(cost.energy, shape)
-            )
-            row, clock = np.nonzero(ties)
+            row, clock = np.nonzero(self._tied(batch.candidates, rows))
             tied = replace(
                 batch.space.plans.take(rows.plan[row]),
                 order=batch.placements.order[rows.placement[row]],
@@ -82,6 +78,16 @@ class Ties:
             )
             best = self._better(best, tied)
         return best
+
+    def _tied(self, candidates: Candidates, rows: Rows) -> np.ndarray:
+        """(r, k) candidates that take the time and the energy of the optimum, within the limits."""
+        cost, shape = candidates.costs(rows), (len(rows), len(self.clocks))
+        times, energies = (np.broadcast_to(part, shape) for part in (cost.time, cost.energy))
+        tied = np.isclose(times, self.time_s, rtol=SAME, atol=0.0)
+        tied &= np.isclose(energies, self.energy_j, rtol=SAME, atol=0.0)
+        chips = np.repeat(candidates.chips[rows.plan], len(self.clocks))
+        allowed, _ = self.limits.costs(self.model, times.ravel(), energies.ravel(), chips)
+        return tied if allowed is None else tied & allowed.reshape(shape)
 
     def _better(self, best: PlanTable, tied: PlanTable) -> PlanTable:
         """`best`, or the best of some ties if that is better."""

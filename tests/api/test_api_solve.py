@@ -12,7 +12,8 @@ import pytest
 from cli.command import solve as by_flags
 
 import planner
-from planner.request import request_from, resolve
+from planner.request import request_from
+from planner.resolved import resolve
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.search.engine import Search
 from planner.search.limits import Limits

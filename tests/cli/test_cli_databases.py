@@ -15,7 +15,8 @@ from cli.command import planner
 from planner import InputError
 from planner.api import options_of
 from planner.planfile import PlanFile, read_plan_file
-from planner.request import Request, request_from, resolve
+from planner.request import Request, request_from
+from planner.resolved import resolve
 
 
 def document(*arguments: object) -> Any:

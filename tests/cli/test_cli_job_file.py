@@ -24,7 +24,12 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "lora_rank": (32, ("--lora-rank", "32", "--job", "lora")),
     "framework": ("torchtitan", ("--framework", "torchtitan")),
     "era": ("nanotron", ("--era", "nanotron")),
-    "assumptions": ("calibrated", ("--assumptions", "calibrated")),
+    "assumptions": ("roofline", ("--assumptions", "roofline")),
+    "mfu": (0.4, ("--mfu", "40%", "--assumptions", "roofline")),
+    "torus_axes": (
+        {"fsdp": 2, "tp": 1},
+        ("--torus-axes", "fsdp=2,tp=1", "--hardware", "tpu-v5p", "--framework", "jax"),
+    ),
     "objective": ("energy", ("--objective", "energy")),
     "front": (["time", "energy", "memory"], ("--front", "time,energy,memory")),
     "chips_exact": (True, ("--chips-exact",)),
@@ -47,6 +52,8 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "lora_rank": {"job": "lora"},
+    "mfu": {"assumptions": "roofline"},
+    "torus_axes": {"hardware": "tpu-v5p", "framework": "jax"},
 }
 WITH_UNITS = {
     "chips": "2", "batch_tokens": "1Mi", "seq_len": "1Ki", "lora_rank": "32",

@@ -30,9 +30,7 @@ TPUS = sorted(name for name in list_clusters() if name.startswith("tpu"))
 def two_matrices(hidden: int, width: int, layers: int, *, gated: bool) -> Model:
     """A model with those widths; its attention and vocabulary only add parameters."""
     model = load_model("llama2-13b" if gated else "gpt3-13b")
-    return replace(
-        model, layers=layers, hidden=hidden, mlp=replace(model.mlp, hidden=width)
-    )
+    return replace(model, layers=layers, hidden=hidden, mlp=replace(model.mlp, hidden=width))
 
 
 def axis_bytes_per_s(cluster: Cluster) -> float:
@@ -241,7 +239,9 @@ def test_across_pods(data: st.DataObject) -> None:
         (("tp", "fsdp"), 2.0, 1.0),  # tp on the first axis, fsdp on the others
     ],
 )
-def test_torus_axes_follow_from_the_placement(order: tuple[str, str], m_x: float, m_y: float) -> None:
+def test_torus_axes_follow_from_the_placement(
+    order: tuple[str, str], m_x: float, m_y: float
+) -> None:
     """Bandwidth adds over the axes that serve a mesh axis: M_X W and M_Y W."""
     cluster = load_cluster("tpu-v5p")
     case = Case(load_model("llama2-13b"), cluster, 4096, 3e6)
@@ -257,7 +257,7 @@ def test_torus_axes_follow_from_the_placement(order: tuple[str, str], m_x: float
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_ten_bytes_of_state(case: Case) -> None:
-    """10 P under DP, 2 P + 8 P / N under ZeRO-1, 10 P / N under FSDP; checkpoints 2 L B (D + nF)."""
+    """10 P, 2 P + 8 P / N or 10 P / N of state; checkpoints of 2 L B (D + n F)."""
     p, n, model = case.model.total_parameters, case.chips, case.model
     plans = [
         Plan(dp=n, sharding="ddp"),

@@ -12,7 +12,8 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.explain import neighbors
 from planner.plan import RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
-from planner.request import request_from, resolve
+from planner.request import request_from
+from planner.resolved import resolve
 from planner.results import PlanResult, plan_results
 from planner.search.engine import Search
 from planner.search.limits import Limits

@@ -10,7 +10,8 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.cost.offload import offloads_only_cost
 from planner.plan import OFFLOAD_OPTIMIZER
-from planner.request import request_from, resolve
+from planner.request import request_from
+from planner.resolved import resolve
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.space import cross_choices, cross_skeletons

@@ -14,7 +14,8 @@ from planner.cost.evaluate import evaluate_totals
 from planner.network.collectives import group_costs
 from planner.network.fabric import Fabric, build_fabric
 from planner.plan import ORDERS, IntArray, PlanTable
-from planner.request import request_from, resolve
+from planner.request import request_from
+from planner.resolved import resolve
 from planner.rules import divisors
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions

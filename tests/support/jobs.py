@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hardware_db import load_cluster
 from models_db import Model, load_model
-from planner.assumptions import calibrated
+from planner.assumptions import Assumptions, calibrated
 from planner.cost.context import CostModel
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
@@ -100,3 +100,25 @@ def random_cost_model(seed: int) -> CostModel:
 def random_chips(model: CostModel, seed: int, most: int = 64) -> int:
     """A chip count that the cluster can give."""
     return random.Random(seed).choice(model.cluster.chip_counts(most))
+
+
+def roofline_model(
+    model: Model,
+    hardware: str,
+    chips: int,
+    tokens: float,
+    *,
+    mfu: float = 1.0,
+    torus_axes: dict[str, float] | None = None,
+) -> CostModel:
+    """The cost model of a step of `tokens` on `chips` under a textbook's simplifications."""
+    cluster = load_cluster(hardware)
+    job = Job(
+        model=model,
+        seq_len=tokens / chips,
+        global_batch=chips,
+        framework=FRAMEWORKS["textbook"],
+        era="jax",
+    )
+    assumptions = Assumptions.roofline(cluster.chip, mfu=mfu)
+    return CostModel.build(job, cluster, assumptions, torus_axes)
