@@ -20,6 +20,7 @@ from planner.version import __version__ as __version__
 if TYPE_CHECKING:
     from planner.api import evaluate as evaluate
     from planner.api import solve as solve
+    from planner.feasibility.asking import feasible as feasible
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
 
@@ -32,10 +33,17 @@ __all__ = [
     "TimeLimitError",
     "__version__",
     "evaluate",
+    "feasible",
     "solve",
 ]
 
-_HOME = {"solve": "api", "evaluate": "api", "Plan": "plan", "Stage": "plan"}
+_HOME = {
+    "solve": "api",
+    "evaluate": "api",
+    "feasible": "feasibility.asking",
+    "Plan": "plan",
+    "Stage": "plan",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import hardware_db
-import models_db
 from hardware_db import Allocation
 from planner.caveats import caveats
 from planner.cost.context import CostModel
@@ -39,7 +37,7 @@ from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.search.ties import Ties
 from planner.units import show_joules, show_seconds
-from planner.version import SCHEMA_VERSION, __version__
+from planner.versions import versions
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -361,16 +359,6 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "framework": job.framework.name,
         "era": job.era,
         "assumptions": resolved.cost.assumptions.name,
-    }
-
-
-def versions() -> dict[str, str]:
-    """Versions of the program, the file schema and the databases."""
-    return {
-        "planner": __version__,
-        "schema": str(SCHEMA_VERSION),
-        "hardware_db": hardware_db.database_hash(),
-        "models_db": models_db.database_hash(),
     }
 
 

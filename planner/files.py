@@ -37,8 +37,13 @@ def write_atomically(path: Path, text: str) -> None:
     write_all({path: text})
 
 
-def write_all(texts: Mapping[Path, str]) -> None:
-    """Writes text files, each whole; none of them where one cannot be written.
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file that is no text as `write_atomically` does, with the same errors."""
+    write_all({path: content})
+
+
+def write_all(texts: Mapping[Path, str | bytes]) -> None:
+    """Writes files, each whole; none of them where one cannot be written.
 
     A symbolic link is written through. A new file gets the mode that the umask asks for, an
     existing one keeps its own.
@@ -82,15 +87,15 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _prepared(path: Path, text: str) -> Iterator[tuple[str, str]]:
-    """A temporary file beside the target with the text in it; gone at the end if it still is."""
+def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
+    """A temporary file beside the target with the content in it; gone at the end if it still is."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
     temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         if mode is not None:
             os.chmod(temporary, mode)
         yield temporary, target

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.cli import databases, doctor, evaluate, solve
+from planner.cli import databases, doctor, evaluate, feasible, solve
 from planner.cli.once import Once
 from planner.errors import InputError, PlannerError
 from planner.messages import printable, shortened
@@ -31,7 +31,8 @@ app = typer.Typer(
         "Examples:\n\n"
         "  planner solve --model llama2-13b --chips 4096\n\n"
         "  planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 -o plan.yaml\n\n"
-        "  planner evaluate plan.yaml"
+        "  planner evaluate plan.yaml\n\n"
+        "  planner feasible --model llama3-70b --hardware tpu-v5p --assumptions roofline"
     ),
     epilog=(
         "Exit codes: 0 ok, 2 bad input, 3 proved that no plan fits, 4 time limit without a plan, "
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(databases.models, name="models")
 app.add_typer(databases.hardware, name="hardware")
 app.command("schema", cls=Once)(databases.schema)

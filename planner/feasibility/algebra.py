@@ -148,8 +148,6 @@ def fsdp_s(hidden: float, width: float, tp: float, axes: float, bytes_per_s: flo
     return 4.0 * hidden * width / (tp * axes * bytes_per_s)
 
 
-def tp_s(
-    batch_tokens: float, hidden: float, fsdp: float, axes: float, bytes_per_s: float
-) -> float:
+def tp_s(batch_tokens: float, hidden: float, fsdp: float, axes: float, bytes_per_s: float) -> float:
     """T_TP comms of a layer's forward pass: 4 B D / (X W M_Y); X = 1 for pure TP."""
     return 4.0 * batch_tokens * hidden / (fsdp * axes * bytes_per_s)

@@ -61,9 +61,7 @@ class Continuous:
 
     def x_opt(self, batch_tokens: float) -> float:
         """FSDP ranks of one slice with the least communication."""
-        every = algebra.optimal_fsdp(
-            batch_tokens, self.width, self.chips, self.axes_x, self.axes_y
-        )
+        every = algebra.optimal_fsdp(batch_tokens, self.width, self.chips, self.axes_x, self.axes_y)
         return every / self.pods
 
 
@@ -73,9 +71,7 @@ def axis_bytes_per_s(model: CostModel, chips: int) -> float | None:
     return None if torus is None else torus.ring_links * torus.link_bytes_per_s
 
 
-def continuous_of(
-    model: CostModel, strategy: Strategy, limits: MeshLimits
-) -> Continuous | None:
+def continuous_of(model: CostModel, strategy: Strategy, limits: MeshLimits) -> Continuous | None:
     """The formulas of a mixed strategy where its torus axes are given; None elsewhere."""
     axes_x, axes_y = (model.torus_axes.get(axis) for axis in ("fsdp", "tp"))
     rate = axis_bytes_per_s(model, limits.chips)

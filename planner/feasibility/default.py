@@ -94,7 +94,7 @@ def _limits_of(found: Sweep, seq_len: float, strategy: Strategy) -> dict[str, An
     }
 
 
-def _what_binds(found: Sweep, strategy: Strategy, seq_len: float, most: float) -> dict[str, str]:
+def _what_binds(found: Sweep, strategy: Strategy, seq_len: float, most: float) -> dict[str, Any]:
     """What keeps smaller batches, or all of them, from being compute-bound."""
     at = found.threshold()
     if at == 0:
@@ -188,7 +188,7 @@ def largest_chips(
         best = _largest_of(sized, strategy, some, limits)
         if best is not None:
             return Row(**common, **best)
-    failed = {"compute_bound": False, "fits": False, "feasible": False}
+    failed: dict[str, Any] = {"compute_bound": False, "fits": False, "feasible": False}
     said = words.no_count(model, strategy, counts, limits.chip_bytes(model), batch_tokens)
     return Row(**common, chips=None, **failed, **said)
 

@@ -122,9 +122,7 @@ def step_s(model: CostModel, limits: MeshLimits, row: int, batch_tokens: float) 
     return float(step_times(model, limits.plans, limits.chips, batch_tokens)[row])
 
 
-def step_times(
-    model: CostModel, plans: PlanTable, chips: int, batch_tokens: float
-) -> FloatArray:
+def step_times(model: CostModel, plans: PlanTable, chips: int, batch_tokens: float) -> FloatArray:
     """(n,) seconds of a step whose tokens `chips` chips share evenly."""
     return evaluate_table(with_batch(model, chips, batch_tokens / chips), plans).step_time_s
 

@@ -1,4 +1,4 @@
-"""Chip counts and batches as they are typed: `512`, `64,512`, `64..4096`, `16x16x16`, `1Mi..4Mi`."""
+"""Chip counts and batches as people type them: `64,512`, `64..4096`, `16x16x16`, `1Mi..4Mi`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def _few(values: Sequence[int], what: str) -> tuple[int, ...]:
 def _count(text: str, cluster: Cluster) -> int:
     number = parse_whole(text, "chips")
     if number < 1:
-        raise InputError(f"chips: {text}: must be at least 1; nearest: {cluster.chip_counts(64)[0]}")
+        raise InputError(
+            f"chips: {text}: must be at least 1; nearest: {cluster.chip_counts(64)[0]}"
+        )
     try:
         return cluster.scale(number).chips
     except HardwareError as error:

@@ -105,9 +105,7 @@ def pod_chips(model: CostModel, chips: int) -> int:
     return max(inner, default=1)
 
 
-def with_batch(
-    model: CostModel, sequences: int, seq_len: float | None = None
-) -> CostModel:
+def with_batch(model: CostModel, sequences: int, seq_len: float | None = None) -> CostModel:
     """The same model at another batch: sequences per step, and tokens of each."""
     length = model.job.seq_len if seq_len is None else seq_len
     return replace(model, job=replace(model.job, global_batch=sequences, seq_len=length))
@@ -196,5 +194,3 @@ def _worth_trying(model: CostModel, plans: PlanTable, orders: IntArray) -> BoolA
 
 def _outermost(order: int, active: tuple[str, ...]) -> str:
     return [axis for axis in ORDERS[order] if axis in active][-1]
-
-

@@ -163,7 +163,9 @@ def _largest_micro_batches(
     while np.any(low < high):
         middle = (low + high + 1) // 2
         tried = replace(plans, micro_batch=middle)
-        fits, _ = limits.memory(model, evaluate_table(model, tried, plans.data_ranks * middle).memory)
+        fits, _ = limits.memory(
+            model, evaluate_table(model, tried, plans.data_ranks * middle).memory
+        )
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     return low
 

@@ -16,7 +16,7 @@ def tokens(value: float) -> str:
     return f"{show_count(round(value))} tokens"
 
 
-def absent(model: CostModel, strategy: Strategy, chips: int) -> dict[str, str]:
+def absent(model: CostModel, strategy: Strategy, chips: int) -> dict[str, Any]:
     """Why a strategy has no mesh on so many chips: what binds, and the sentence."""
     framework = model.framework
     if lacking := [axis for axis in strategy.needs if axis in framework.lacks]:
@@ -36,7 +36,7 @@ def absent(model: CostModel, strategy: Strategy, chips: int) -> dict[str, str]:
     )
 
 
-def _said(binds: str, sentence: str) -> dict[str, str]:
+def _said(binds: str, sentence: str) -> dict[str, Any]:
     return {"binds": binds, "words": sentence}
 
 
@@ -79,12 +79,14 @@ def _too_much_tp(limits: MeshLimits, row: int) -> str:
 
 def state(held: float, memory_bytes: float) -> str:
     """State that does not fit."""
-    return f"weights and optimizer take {show_bytes(held)} of the {show_bytes(memory_bytes)} of a chip"
+    return (
+        f"weights and optimizer take {show_bytes(held)} of the {show_bytes(memory_bytes)} of a chip"
+    )
 
 
 def without_fit(
     least_bytes: tuple[float, float], memory_bytes: float, most: float
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Why no plan of a strategy fits at any batch: what binds, and the sentence.
 
     Args:
@@ -97,7 +99,10 @@ def without_fit(
         return _said(answer.STATE, state(held, memory_bytes))
     room = show_bytes(memory_bytes)
     if whole > memory_bytes:
-        return _said(answer.ACTIVATIONS, f"one micro-batch of one sequence fills {show_bytes(whole)} of {room}")
+        return _said(
+            answer.ACTIVATIONS,
+            f"one micro-batch of one sequence fills {show_bytes(whole)} of {room}",
+        )
     return _said(
         answer.GRANULARITY,
         f"no batch up to {tokens(most)} divides among the data ranks of a plan that fits",
@@ -110,7 +115,7 @@ def no_count(
     counts: tuple[int, ...],
     memory_bytes: float,
     batch_tokens: float,
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Why none of some chip counts is compute-bound and fits at a batch."""
     if not counts:
         sentence = f"no chip count of {model.cluster.name} has a token per chip of the batch"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
+from planner.feasibility.answer import FeasibleResult
+from planner.report.feasible_view import feasible_view
 from planner.report.html import evaluate_html, plan_html, solve_html
 from planner.report.tables import text_of
 from planner.report.terminal import evaluate_view, plan_view, solve_view
@@ -16,6 +19,8 @@ def as_text(result: Any) -> str:
         return text_of(solve_view(result))
     if isinstance(result, EvaluateResult):
         return text_of(evaluate_view(result))
+    if isinstance(result, FeasibleResult):
+        return text_of(feasible_view(result))
     return text_of(plan_view("Plan", result))
 
 
@@ -25,4 +30,6 @@ def as_html(result: Any) -> str:
         return solve_html(result)
     if isinstance(result, EvaluateResult):
         return evaluate_html(result)
+    if isinstance(result, FeasibleResult):
+        return f"<pre>{escape(text_of(feasible_view(result)))}</pre>"
     return plan_html(result)

@@ -1,0 +1,323 @@
+"""`planner.feasible`: from a question about batches, chips or a deadline to rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from planner.assumptions import Assumptions
+from planner.cost.context import CostModel
+from planner.errors import InputError
+from planner.feasibility import default, inverse
+from planner.feasibility.answer import DeadlineRow, FeasibleResult, Row
+from planner.feasibility.deadline import Goal, smallest_count
+from planner.feasibility.roofline import largest_tp_of, roofline_row
+from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
+from planner.feasibility.strategies import NAMES, Strategy, strategies_named
+from planner.job import sequences_in
+from planner.messages import Origin, one_line
+from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request, request_from
+from planner.resolved import Resolved, resolve
+from planner.search.limits import Limits
+from planner.units import parse_count, parse_seconds
+from planner.versions import versions
+
+Progress = Callable[[str, int, int], None]
+FIELDS = (
+    "seq_len", "precision", "framework", "era", "assumptions", "mfu", "torus_axes", "max_memory",
+)  # fmt: skip
+"""Fields of `planner.request.Request` that a question may have beside its own."""
+MOST_CHIPS = 65536
+_BATCH_TOKENS = 4 * 2.0**20
+
+_ROOFLINE_NOTES = (
+    "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
+    "(no gradient accumulation), without bubbles.",
+)
+_DEFAULT_NOTES = (
+    "Compute-bound: exposed communication is at most 1 % of the step of the fastest plan that "
+    "fits, at this batch and at every larger one looked at (16 Ki tokens per chip, from 4 Mi up "
+    "to 64 Mi, or the batch asked for). Gradient accumulation makes no batch too large for memory.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A model on a cluster, with what is asked about it.
+
+    Attributes:
+        model: The cost model; its batch is not read.
+        limits: Bytes per chip.
+        chips: Counts asked for; empty: the largest is looked for.
+        batches: Tokens per step asked for; empty: thresholds are looked for.
+    """
+
+    model: CostModel
+    limits: Limits
+    chips: tuple[int, ...]
+    batches: tuple[float, ...]
+
+    @property
+    def roofline(self) -> bool:
+        """Whether the textbook's algebra holds."""
+        return self.model.assumptions.token_granularity
+
+    def counts(self) -> tuple[int, ...]:
+        """Counts among which the largest or the smallest is looked for."""
+        return self.chips or self.model.cluster.chip_counts(MOST_CHIPS)
+
+
+def feasible(
+    *,
+    model: str | Sequence[str],
+    hardware: str | Sequence[str] | None = None,
+    chips: int | str | Sequence[int | str] | None = None,
+    batch_tokens: float | str | Sequence[float | str] | None = None,
+    strategies: str | Sequence[str] | None = None,
+    deadline: float | str | None = None,
+    train_tokens: float | str | None = None,
+    origin: Origin = ARGUMENTS,
+    on_progress: Progress | None = None,
+    **fields: Any,
+) -> FeasibleResult:
+    """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
+
+    With `chips` alone: thresholds of the batch. With `batch_tokens` alone: the largest chip count.
+    With both: the verdict and its margin. With `deadline` and `train_tokens`: the smallest chip
+    count. Lists and text with commas ask for every combination.
+
+    Args:
+        model: Names of the database, or paths of YAML files.
+        hardware: Clusters or chips; default `tpu-v5p`.
+        chips: `512`, `"64,512"`, `"64..4096"` (by doubling), `"16x16x16"`.
+        batch_tokens: Tokens per step: `4e6`, `"4Mi"`, `"1Mi..16Mi"` (by doubling).
+        strategies: Names of `planner.feasibility.strategies.NAMES`; default all.
+        deadline: Seconds, or text such as `"30d"`.
+        train_tokens: Tokens of the whole run.
+        origin: Where the fields come from, for messages.
+        on_progress: Called with (what, done, of).
+        **fields: Those of `FIELDS`, as in `planner.request.Request`.
+
+    Raises:
+        InputError: The question cannot be asked as it is; one line per mistake.
+    """
+    started = time.perf_counter()
+    _check_fields(fields)
+    goal = _goal(deadline, train_tokens)
+    chosen = strategies_named(NAMES if strategies is None else texts_of(strategies))
+    batches = () if batch_tokens is None else batches_of(batch_tokens)
+    notes: list[tuple[str, str, str]] = []
+    if goal and not batches:
+        batches = (_BATCH_TOKENS,)
+    cases = list(_cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal)))
+    rows: list[Row] = []
+    deadlines: list[DeadlineRow] = []
+    for case in cases:
+        if goal:
+            deadlines += _deadlines(case, chosen, goal, on_progress)
+        else:
+            rows += _rows(case, chosen, on_progress)
+    question = _kind(bool(goal), chips is not None or not batches, bool(batches))
+    return FeasibleResult(
+        assumptions=cases[0].model.assumptions.name,
+        question=question,
+        rows=tuple(rows),
+        deadlines=tuple(deadlines),
+        defaults=tuple(dict.fromkeys(notes)),
+        notes=_ROOFLINE_NOTES if cases[0].roofline else _DEFAULT_NOTES,
+        seconds=time.perf_counter() - started,
+        versions=versions(),
+    )
+
+
+def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
+    if goal:
+        return "deadline"
+    if with_batch:
+        return "verdict" if with_chips else "chips"
+    return "thresholds"
+
+
+def _check_fields(fields: dict[str, Any]) -> None:
+    if unknown := sorted(set(fields) - set(FIELDS)):
+        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FIELDS)}")
+
+
+def _goal(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
+    """Seconds and tokens of a run, or None without a deadline.
+
+    Raises:
+        InputError: One is given without the other, or is not positive.
+    """
+    if deadline is None and train_tokens is None:
+        return None
+    if deadline is None:
+        raise InputError("train-tokens: has no effect without a deadline, e.g. --deadline 30d")
+    if train_tokens is None:
+        raise InputError("train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens")
+    seconds = parse_seconds(str(deadline), "deadline")
+    tokens = parse_count(str(train_tokens), "train-tokens")
+    for name, value in (("deadline", seconds), ("train-tokens", tokens)):
+        if not value > 0:
+            raise InputError(f"{name}: {value:.15g}: must be greater than 0")
+    return seconds, tokens
+
+
+def _cases(
+    model: Any,
+    hardware: Any,
+    chips: Any,
+    batches: tuple[float, ...],
+    fields: dict[str, Any],
+    origin: Origin,
+    notes: list[tuple[str, str, str]],
+    *,
+    goal: bool,
+) -> Iterator[Case]:
+    """Every model on every cluster; all are checked before the first is answered."""
+    for name in texts_of(model):
+        for machine in [None] if hardware is None else texts_of(hardware):
+            named = {"model": name} if machine is None else {"model": name, "hardware": machine}
+            request = request_from({**fields, **named}, origin)
+            resolved = resolve(request, origin, chips=1)
+            notes += _defaults(resolved, machine, batches, goal=goal)
+            yield _case(resolved, chips, batches, notes, origin, goal=goal)
+
+
+def _case(
+    resolved: Resolved,
+    chips: Any,
+    batches: tuple[float, ...],
+    notes: list[tuple[str, str, str]],
+    origin: Origin,
+    *,
+    goal: bool,
+) -> Case:
+    """One model on one cluster.
+
+    Raises:
+        InputError: The cluster cannot give the chips, or the batch cannot be dealt out to them.
+    """
+    model, request = resolved.cost, resolved.request
+    _check_roofline(model, request, origin)
+    counts: tuple[int, ...] = ()
+    if chips is not None:
+        counts = chips_of(chips, model.cluster)
+    elif not batches:
+        counts = (default_chips(model.cluster),)
+        reason = f"the largest of {model.cluster.name} up to 4,096; --chips asks for others"
+        notes.append(("chips", f"{counts[0]:,}", reason))
+    for batch in batches:
+        _check_batch(model, batch, counts)
+    return Case(
+        model=model,
+        limits=Limits(memory_bytes=request.max_memory),
+        chips=counts,
+        batches=batches,
+    )
+
+
+def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> None:
+    """Refuses a batch of less than a token per chip, or of a part of a sequence."""
+    for chips in counts:
+        if batch < chips:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
+                f"chips; nearest: {chips:,}"
+            )
+    if not model.assumptions.token_granularity:
+        sequences_in(batch, round(model.job.seq_len))
+
+
+def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
+    """Refuses changes of the textbook's simplifications that its formulas do not know.
+
+    Raises:
+        InputError: See above.
+    """
+    a = model.assumptions
+    if not a.token_granularity:
+        return
+    plain = Assumptions.roofline(model.chip, model.job.precision, mfu=request.mfu or 1.0)
+    if replace(a, name=plain.name) != plain:
+        raise InputError(
+            f"{origin.label(['assumptions'])}: {one_line(a.name)} changes roofline, whose formulas "
+            "are for roofline itself; use roofline, or planner evaluate"
+        )
+    if model.framework.name != "textbook":
+        raise InputError(
+            f"{origin.label(['framework'])}: {model.framework.name}: under roofline memory is that "
+            "of the framework textbook; leave it out, or use the assumptions calibrated"
+        )
+
+
+def _defaults(
+    resolved: Resolved, machine: str | None, batches: tuple[float, ...], *, goal: bool
+) -> list[tuple[str, str, str]]:
+    """What was assumed; the batch only where it is one."""
+    found = [
+        note
+        for note in resolved.defaults
+        if note[0] != "batch-tokens"
+        and not (note[0] == "seq-len" and resolved.cost.assumptions.token_granularity)
+    ]
+    if machine is None and not any(note[0] == "hardware" for note in found):
+        found.insert(0, ("hardware", DEFAULT_HARDWARE, "the default cluster"))
+    if goal and batches == (_BATCH_TOKENS,):
+        found.append(("batch-tokens", f"{_BATCH_TOKENS:,.0f} tokens", "4 Mi tokens"))
+    return found
+
+
+def _rows(case: Case, chosen: Sequence[Strategy], on_progress: Progress | None) -> Iterator[Row]:
+    """The rows of a model on a cluster."""
+    if not case.chips:
+        for batch in case.batches:
+            for strategy in chosen:
+                yield _largest(case, strategy, batch, on_progress)
+        return
+    for chips in case.chips:
+        most_tp = None
+        if case.roofline:
+            most_tp = largest_tp_of(case.model, chips, case.limits.chip_bytes(case.model))
+        batches: tuple[float | None, ...] = case.batches or (None,)
+        for batch in batches:
+            for strategy in chosen:
+                yield _row(case, strategy, chips, batch, most_tp, on_progress)
+
+
+def _row(
+    case: Case,
+    strategy: Strategy,
+    chips: int,
+    batch: float | None,
+    most_tp: float | None,
+    on_progress: Progress | None,
+) -> Row:
+    model, limits = case.model, case.limits
+    if case.roofline:
+        return roofline_row(model, strategy, chips, limits.chip_bytes(model), batch, most_tp)
+    return default.default_row(model, strategy, chips, limits, batch, on_progress)
+
+
+def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress | None) -> Row:
+    model, limits = case.model, case.limits
+    counts = tuple(count for count in case.counts() if count <= batch)
+    if case.roofline:
+        memory = limits.chip_bytes(model)
+        return inverse.largest_chips(model, strategy, counts, memory, batch, on_progress)
+    return default.largest_chips(model, strategy, counts, limits, batch, on_progress)
+
+
+def _deadlines(
+    case: Case,
+    chosen: Sequence[Strategy],
+    goal: tuple[float, float],
+    on_progress: Progress | None,
+) -> Iterator[DeadlineRow]:
+    """The smallest count for each batch."""
+    seconds, tokens = goal
+    for batch in case.batches:
+        wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
+        yield smallest_count(case.model, chosen, case.counts(), case.limits, wanted, on_progress)

@@ -1,0 +1,160 @@
+"""The curves of a textbook's pictures: time to compute and to communicate, per layer and pass.
+
+How to Scale Your Model, part 5, "Combining FSDP and Tensor Parallelism": the ratio of both on a
+4x4x4 slice and the times on a 16x16x16 slice against the batch, and the total over the split of
+the chips into X and Y. Pure FSDP and pure TP have all links of the slice; their mix has M_X and M_Y
+axes of a torus with continuous X and Y, or elsewhere the best whole mesh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.feasibility import algebra
+from planner.feasibility.continuous import axis_bytes_per_s
+from planner.feasibility.meshes import MeshLimits, mesh_limits
+from planner.feasibility.strategies import STRATEGIES
+from planner.plan import BoolArray, FloatArray
+
+_BY_NAME = {strategy.name: strategy for strategy in STRATEGIES}
+_AXES = (2.0, 1.0)  # M_X, M_Y of the chapter on a torus of three axes
+_POINTS = 241
+_LOWEST, _HIGHEST = 1.0 / 64.0, 16.0  # batches around the threshold of pure FSDP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the curves depend on.
+
+    Attributes:
+        chips: N.
+        hidden, width: D, F.
+        flop_per_s: C.
+        all_bytes_per_s: Ring rate of a group of all chips.
+        axes: M_X W and M_Y W in bytes/s where X and Y are continuous, else None.
+        meshes: Whole meshes of FSDP + TP, where there are any.
+    """
+
+    chips: int
+    hidden: float
+    width: float
+    flop_per_s: float
+    all_bytes_per_s: float
+    axes: tuple[float, float] | None
+    meshes: MeshLimits | None
+
+    def math_s(self, batches: FloatArray) -> FloatArray:
+        """T_math of a layer's forward pass."""
+        time = 4.0 * batches * self.hidden * self.width / (self.chips * self.flop_per_s)
+        return np.asarray(time)
+
+    def fsdp_s(self, batches: FloatArray) -> FloatArray:
+        """T_comms of pure DP or FSDP, whatever the batch."""
+        once = algebra.fsdp_s(self.hidden, self.width, 1.0, 1.0, self.all_bytes_per_s)
+        return np.full(batches.shape, once)
+
+    def tp_s(self, batches: FloatArray) -> FloatArray:
+        """T_comms of pure TP."""
+        return 4.0 * batches * self.hidden / self.all_bytes_per_s
+
+    def mixed_s(self, batches: FloatArray) -> FloatArray:
+        """T_comms of FSDP + TP at the best split for each batch."""
+        if self.axes is not None:
+            ratio = self.axes[0] / self.axes[1]
+            x = np.clip(np.sqrt(batches / self.width * ratio * self.chips), 1.0, self.chips)
+            return self.split_s(batches, x).max(axis=0)
+        if self.meshes is None:
+            return np.full(batches.shape, np.nan)
+        plans = self.meshes.plans
+        gathers = self.width / plans.tp * self.meshes.beta_x
+        exchanges = batches[:, None] / plans.fsdp * self.meshes.beta_y
+        return np.asarray(4.0 * self.hidden * np.maximum(gathers, exchanges).min(axis=1))
+
+    def split_s(self, batches: FloatArray, x: FloatArray) -> FloatArray:
+        """(2, ...) T_comms of FSDP and of TP for continuous X."""
+        assert self.axes is not None
+        gathers = 4.0 * self.hidden * self.width * x / (self.chips * self.axes[0])
+        exchanges = 4.0 * batches * self.hidden / (x * self.axes[1])
+        return np.stack(np.broadcast_arrays(gathers, exchanges))
+
+    def whole_splits(self, batch_tokens: float) -> tuple[FloatArray, FloatArray]:
+        """(k,) X of whole meshes, ascending, and (2, k) T_comms of FSDP and TP at the best."""
+        if self.meshes is None:
+            return np.empty(0), np.empty((2, 0))
+        plans = self.meshes.plans
+        x = plans.fsdp.astype(np.float64)
+        if self.axes is not None:
+            kept = np.unique(x)
+            return kept, self.split_s(np.asarray(batch_tokens), kept)
+        gathers = 4.0 * self.hidden * self.width / plans.tp * self.meshes.beta_x
+        exchanges = 4.0 * batch_tokens * self.hidden / x * self.meshes.beta_y
+        order = np.lexsort((np.maximum(gathers, exchanges), x))
+        first = order[np.unique(x[order], return_index=True)[1]]
+        return x[first], np.stack([gathers[first], exchanges[first]])
+
+    def batches(self) -> FloatArray:
+        """Batches around the threshold of pure FSDP, evenly spaced in their logarithm."""
+        pure = self.chips * self.flop_per_s / self.all_bytes_per_s
+        low, high = max(pure * _LOWEST, float(self.chips)), pure * _HIGHEST
+        return np.geomspace(low, high, _POINTS)
+
+    def crossing(self) -> float:
+        """Smallest batch from which FSDP + TP is compute-bound, by bisection; nan for none."""
+        batches = np.geomspace(self.chips, self.batches()[-1], 4 * _POINTS)
+        good = self._hides(batches)
+        if not good.any():
+            return float("nan")
+        first = int(np.argmax(good))
+        low, high = (batches[max(first - 1, 0)], batches[first])
+        for _ in range(60):
+            middle = np.sqrt(low * high)
+            hides = bool(self._hides(np.array([middle]))[0])
+            low, high = (low, middle) if hides else (middle, high)
+        return float(high)
+
+    def _hides(self, batches: FloatArray) -> BoolArray:
+        return np.asarray(self.mixed_s(batches) <= self.math_s(batches) * (1 + 1e-12))
+
+    def least_split(self, batch_tokens: float) -> tuple[float, float]:
+        """X with the least communication, and its T_comms; of whole meshes where X is whole."""
+        if self.axes is None:
+            x, parts = self.whole_splits(batch_tokens)
+        else:
+            ratio = self.axes[0] / self.axes[1]
+            best = np.sqrt(batch_tokens / self.width * ratio * self.chips)
+            x = np.clip(np.array([best]), 1.0, self.chips)
+            parts = self.split_s(np.asarray(batch_tokens), x)
+        total = parts.max(axis=0)
+        least = int(np.argmin(total))
+        return float(x[least]), float(total[least])
+
+
+def machine_of(model: CostModel, chips: int) -> Machine | None:
+    """What the curves of a model on `chips` chips need; None where data parallelism has no mesh.
+
+    Args:
+        model: Job, cluster and the assumptions `roofline`; its torus axes are M_X and M_Y.
+        chips: N.
+    """
+    pure = mesh_limits(model, _BY_NAME["zero3"], chips, np.inf)
+    if pure is None:
+        return None
+    rate, axes = axis_bytes_per_s(model, chips), None
+    if rate is not None:
+        served = [
+            model.torus_axes.get(name, usual)
+            for name, usual in zip(("fsdp", "tp"), _AXES, strict=True)
+        ]
+        axes = (served[0] * rate, served[1] * rate)
+    return Machine(
+        chips=chips,
+        hidden=float(model.job.model.hidden),
+        width=float(model.shapes.dense_width),
+        flop_per_s=model.assumptions.matmul_flop_per_s,
+        all_bytes_per_s=float(1.0 / pure.beta_x.min()),
+        axes=axes,
+        meshes=mesh_limits(model, _BY_NAME["fsdp+tp"], chips, np.inf),
+    )

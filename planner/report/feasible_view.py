@@ -1,0 +1,195 @@
+"""The answer of `planner feasible` as Rich tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.feasibility.answer import NOTHING, DeadlineRow, FeasibleResult, Row
+from planner.feasibility.strategies import STRATEGIES
+from planner.report.tables import indented, section, table
+from planner.units import plain, show_count, show_seconds
+
+_TITLES = {strategy.name: strategy.title for strategy in STRATEGIES}
+_NONE = "-"
+
+
+def feasible_view(result: FeasibleResult) -> RenderableType:
+    """Everything that `planner feasible` prints."""
+    parts: list[RenderableType] = []
+    for _, group in groupby(result.rows, _case_of):
+        rows = list(group)
+        parts += [Text(_heading(result, rows[0]), style="bold"), _table(result, rows)]
+        parts += [indented(_sentences(rows)), Text()]
+    if result.deadlines:
+        parts += [_deadline_table(result.deadlines), Text()]
+    parts.append(indented(result.notes, by=0))
+    if result.defaults:
+        assumed = table(("what", "value", "why"), result.defaults, whole=("what",))
+        parts += [Text(), section("Assumed", assumed)]
+    return Group(*parts)
+
+
+def _case_of(row: Row) -> tuple[object, ...]:
+    """What the rows of one table share."""
+    return (row.model, row.hardware, row.batch_tokens) + (
+        (row.chips,) if row.max_chips is None and row.chips is not None else ()
+    )
+
+
+def _heading(result: FeasibleResult, row: Row) -> str:
+    words = f"{row.model} on "
+    words += f"{row.chips:,} x {row.hardware}" if result.question != "chips" else row.hardware
+    if row.batch_tokens is not None:
+        words += f", {tokens_words(row.batch_tokens)} tokens per step"
+    return f"{words} ({result.assumptions})"
+
+
+def _table(result: FeasibleResult, rows: Sequence[Row]) -> RenderableType:
+    if result.question == "chips":
+        return _largest_table(rows)
+    if result.question == "verdict":
+        return _verdict_table(rows)
+    return _threshold_table(rows)
+
+
+def _threshold_table(rows: Sequence[Row]) -> RenderableType:
+    """Batches, degrees and what binds, a strategy per line."""
+    header = (
+        "strategy", "batch from", "per chip", "whole from", "mesh", "fits", "max tp", "X_opt",
+        "binds",
+    )  # fmt: skip
+    cells = [
+        (
+            _TITLES[row.strategy],
+            tokens_words(row.min_batch_tokens_compute_bound),
+            _per_chip(row),
+            tokens_words(row.min_batch_tokens_whole_mesh),
+            mesh_words(row.mesh),
+            _fits(row),
+            _number(row.max_tp),
+            _number(row.x_opt),
+            row.binds,
+        )
+        for row in rows
+    ]
+    keep = [0, 1, 2, *([3] if any(_differs(row) for row in rows) else []), *range(4, 9)]
+    return _columns(header, cells, keep)
+
+
+def _differs(row: Row) -> bool:
+    return row.min_batch_tokens_compute_bound != row.min_batch_tokens_whole_mesh
+
+
+def _columns(
+    header: Sequence[str], cells: Sequence[Sequence[str]], keep: Sequence[int]
+) -> RenderableType:
+    """Some columns of a table; those of numbers flush right."""
+    words = ("strategy", "mesh", "binds", "verdict")
+    chosen = [header[index] for index in keep]
+    lines = [[line[index] for index in keep] for line in cells]
+    right = tuple(name for name in chosen if name not in words)
+    return table(chosen, lines, right=right, whole=("strategy", "mesh"))
+
+
+def _verdict_table(rows: Sequence[Row]) -> RenderableType:
+    header = (
+        "strategy", "verdict", "margin", "batch from", "mesh", "X_opt", "step", "binds",
+    )  # fmt: skip
+    cells = [
+        (
+            _TITLES[row.strategy],
+            "yes" if row.feasible else "no",
+            _NONE if row.margin is None else f"{plain(row.margin)} x",
+            tokens_words(row.min_batch_tokens_compute_bound),
+            mesh_words(row.mesh),
+            _number(row.x_opt),
+            _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            row.binds,
+        )
+        for row in rows
+    ]
+    return _columns(header, cells, range(len(header)))
+
+
+def _largest_table(rows: Sequence[Row]) -> RenderableType:
+    header = ("strategy", "most chips", "by the formula", "mesh", "step", "binds")
+    cells = [
+        (
+            _TITLES[row.strategy],
+            _NONE if row.max_chips is None else f"{row.max_chips:,}",
+            _NONE if row.max_chips_continuous is None else f"{row.max_chips_continuous:,.0f}",
+            mesh_words(row.mesh),
+            _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            row.binds,
+        )
+        for row in rows
+    ]
+    keep = [0, 1, *([2] if any(row.max_chips_continuous for row in rows) else []), 3, 4, 5]
+    return _columns(header, cells, keep)
+
+
+def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
+    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "plan")
+    cells = [
+        (
+            row.model,
+            row.hardware,
+            tokens_words(row.batch_tokens),
+            _NONE if row.chips is None else f"{row.chips:,}",
+            _NONE if row.days is None else plain(row.days),
+            _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            row.words
+            if row.plan is None
+            else f"{mesh_words(row.plan['mesh'])}, {row.plan['sharding']}",
+        )
+        for row in rows
+    ]
+    right = ("tokens per step", "chips", "days", "step")
+    return table(header, cells, right=right, whole=("model", "hardware"))
+
+
+def _sentences(rows: Sequence[Row]) -> list[str]:
+    """What binds each strategy, unless nothing does, and what X_opt rounds to."""
+    lines = []
+    for row in rows:
+        words = [row.words] if row.binds != NOTHING else []
+        if row.x_opt is not None and row.x_opt_mesh and row.x_opt != row.x_opt_mesh["fsdp"]:
+            split = f"{row.x_opt_mesh['fsdp']} x {row.x_opt_mesh['tp']}"
+            words.append(f"X_opt {plain(row.x_opt)} rounds to {split}")
+        if words:
+            lines.append(f"{_TITLES[row.strategy]}: {'; '.join(words)}.")
+    return lines
+
+
+def mesh_words(mesh: Mapping[str, int] | None) -> str:
+    """`fsdp 1024 tp 4`."""
+    if mesh is None:
+        return _NONE
+    order = [axis for axis in ("dp", "fsdp", "tp", "cp", "pp") if axis in mesh]
+    return " ".join(f"{axis} {mesh[axis]}" for axis in order) or "one chip"
+
+
+def tokens_words(value: float | None) -> str:
+    """`963.3 k`, `3.482 M`; a dash for None."""
+    return _NONE if value is None else show_count(round(value))
+
+
+def _per_chip(row: Row) -> str:
+    least = row.min_batch_tokens_compute_bound
+    return _NONE if least is None or not row.chips else plain(least / row.chips)
+
+
+def _fits(row: Row) -> str:
+    """From which batch to which a strategy fits in memory."""
+    if row.min_batch_tokens_fit is None:
+        return _NONE
+    low, high = tokens_words(row.min_batch_tokens_fit), row.max_batch_tokens_fit
+    return f"from {low}" if high is None else f"{low} .. {tokens_words(high)}"
+
+
+def _number(value: float | None) -> str:
+    return _NONE if value is None else plain(value)
