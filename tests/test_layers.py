@@ -40,7 +40,7 @@ LAYERS: dict[str, int] = {
     "planner.resolved": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explain": 8, "planner.diagnose": 8,
     "planner.report": 8,
-    "planner.validation": 8,
+    "planner.validation": 8, "planner.provenance": 8,
     "planner.api": 9,
     "planner.installation": 10,
     "planner.cli": 11,
