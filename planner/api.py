@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from planner.explain import neighbors, sentences
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.planfile import check_chips, job_of, read_plan_file
+from planner.provenance import job_fields, sources_of, versions
 from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import (
@@ -35,9 +37,8 @@ from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
-from planner.search.ties import Ties
+from planner.search.ties import SAME, Ties
 from planner.units import show_joules, show_seconds
-from planner.versions import versions
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -191,7 +192,8 @@ def _with_plan(
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     whole, front_note = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
-    front = plan_results(model, known, evaluate_table(model, known))
+    costs = plan_results(model, known, evaluate_table(model, known))
+    front = [result if _ties(point, result, request.front) else point for point in costs]
     near = neighbors(model, result, search.limits, search.options, request.objective)
     return SolveResult(
         status=proof.status.value,
@@ -216,7 +218,7 @@ def _with_plan(
         plan_job=job_of(resolved),
         versions=versions(),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
-        sources=_sources(model),
+        sources=sources_of(model),
         front_counts={} if whole is proof else whole.counts,
     )
 
@@ -227,7 +229,8 @@ def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTabl
     if late or search.last is None:
         return found
     costs = evaluate_table(search.model, found)
-    lean = float(costs.memory_per_chip_bytes[0]) if objective == "memory" else None
+    counts = objective == "memory" or search.with_memory
+    lean = float(costs.memory_per_chip_bytes[0]) if counts else None
     limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
     return Ties(
         model=search.model,
@@ -238,6 +241,18 @@ def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTabl
         time_s=float(costs.step_time_s[0]),
         energy_j=float(costs.energy.total[0]),
     ).first(found)
+
+
+def _ties(point: PlanResult, best: PlanResult, objectives: Sequence[str]) -> bool:
+    """Whether a plan of the front has the objectives of the best plan, on as many chips."""
+    fields = {
+        "time": "step_time_s",
+        "energy": "energy_per_step_j",
+        "memory": "memory_per_chip_bytes",
+    }
+    pairs = [(getattr(point, fields[name]), getattr(best, fields[name])) for name in objectives]
+    same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
+    return same and point.chips == best.chips
 
 
 def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str]:
@@ -337,40 +352,3 @@ def _training_run(request: Request, result: PlanResult) -> TrainingRun | None:
         cost=None if price is None else price * result.chips * seconds / 3600.0,
         co2_t=None if carbon is None else carbon * mwh * 1e-3,
     )
-
-
-def job_fields(resolved: Resolved) -> dict[str, Any]:
-    """The resolved job as JSON-ready data."""
-    job, cluster = resolved.cost.job, resolved.cost.cluster
-    return {
-        "model": job.model.name,
-        "parameters": job.model.total_parameters,
-        "active_parameters": job.model.active_parameters,
-        "hardware": cluster.name,
-        "chip": cluster.chip.name,
-        "chips": resolved.request.chips,
-        "batch_tokens": resolved.batch_tokens,
-        "global_batch": resolved.batch_tokens / resolved.seq_len
-        if resolved.cost.assumptions.token_granularity
-        else job.global_batch,
-        "seq_len": resolved.seq_len,
-        "precision": job.precision,
-        "job": job.kind,
-        "framework": job.framework.name,
-        "era": job.era,
-        "assumptions": resolved.cost.assumptions.name,
-    }
-
-
-def _sources(model: CostModel) -> dict[str, str]:
-    """Titles of the documents behind the numbers used, by record and key."""
-    records: dict[str, Mapping[str, Any]] = {
-        f"model {model.job.model.name}": model.job.model.sources,
-        f"chip {model.chip.name}": model.chip.sources,
-        f"cluster {model.cluster.name}": model.cluster.sources,
-    }
-    return {
-        f"{record}: {key}": source.title
-        for record, sources in records.items()
-        for key, source in sources.items()
-    }

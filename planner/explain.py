@@ -37,14 +37,7 @@ _CAUSES = {
 
 def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, ...]:
     """What binds a plan, in a few sentences with figures."""
-    parts = sorted(best.time_s.items(), key=lambda item: -item[1])
-    total = best.step_time_s
-    first, second, third = parts[:3]
-    lines = [
-        f"{_CAUSES[first[0]].capitalize()} takes {show_percent(first[1] / total)} of the step; "
-        f"next are {_CAUSES[second[0]]} ({show_percent(second[1] / total)}) and "
-        f"{_CAUSES[third[0]]} ({show_percent(third[1] / total)})."
-    ]
+    lines = [_parts_sentence(best)]
     limit = limits.chip_bytes(model)
     share = best.memory_per_chip_bytes / limit
     lines.append(
@@ -53,6 +46,19 @@ def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, 
         + ("; memory is close to binding)." if share > 0.9 else ").")
     )
     return tuple(lines)
+
+
+def _parts_sentence(best: PlanResult) -> str:
+    """What takes the most of the step, and what comes next."""
+    parts = sorted(best.time_s.items(), key=lambda item: -item[1])
+    shares = [(_CAUSES[name], show_percent(part / best.step_time_s)) for name, part in parts[:3]]
+    first = f"{shares[0][0].capitalize()} takes {shares[0][1]} of the step"
+    rest = [
+        f"{what} ({share})" for (what, share), (_, part) in zip(shares, parts, strict=False) if part
+    ][1:]
+    if not rest:
+        return f"{first}; nothing else takes time, or what does is hidden behind it."
+    return f"{first}; next {'are' if len(rest) > 1 else 'is'} {' and '.join(rest)}."
 
 
 def neighbors(

@@ -80,7 +80,7 @@ def _failure(check: Callable[[], str | None]) -> str | None:
 
 def _versions() -> dict[str, str]:
     try:
-        from planner.versions import versions  # noqa: PLC0415  (pydantic may be what is missing)
+        from planner.provenance import versions  # noqa: PLC0415  (numpy may be what is missing)
     except ImportError:
         return {}
     return versions()

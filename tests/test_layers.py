@@ -30,7 +30,6 @@ TEXTS = [
 # Layers of design order, lowest first; a module imports only from layers below its own, or its own.
 LAYERS: dict[str, int] = {
     "planner.errors": 0, "planner.frozen": 1, "planner.messages": 0, "planner.version": 0,
-    "planner.versions": 1,
     "planner.units": 1, "planner.files": 1, "planner.flat": 1, "planner.frameworks": 1,
     "planner.plan": 1, "planner.distinct": 1, "planner.fields": 1, "planner.assumptions": 2,
     "planner.job": 3, "planner.overrides": 3,
@@ -41,7 +40,7 @@ LAYERS: dict[str, int] = {
     "planner.resolved": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explain": 8, "planner.diagnose": 8,
     "planner.feasibility": 8, "planner.report": 8,
-    "planner.validation": 8,
+    "planner.validation": 8, "planner.provenance": 8,
     "planner.api": 9,
     "planner.installation": 10,
     "planner.cli": 11,

@@ -18,11 +18,11 @@ from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts
 from planner.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.job import sequences_in
 from planner.messages import Origin, one_line
-from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request, request_from
+from planner.provenance import versions
+from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.units import parse_count, parse_seconds
-from planner.versions import versions
 
 Progress = Callable[[str, int, int], None]
 FIELDS = (
@@ -111,7 +111,7 @@ def feasible(
     notes: list[tuple[str, str, str]] = []
     if goal and not batches:
         batches = (_BATCH_TOKENS,)
-    cases = list(_cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal)))
+    cases = _cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal))
     rows: list[Row] = []
     deadlines: list[DeadlineRow] = []
     for case in cases:
@@ -175,15 +175,26 @@ def _cases(
     notes: list[tuple[str, str, str]],
     *,
     goal: bool,
-) -> Iterator[Case]:
-    """Every model on every cluster; all are checked before the first is answered."""
-    for name in texts_of(model):
-        for machine in [None] if hardware is None else texts_of(hardware):
-            named = {"model": name} if machine is None else {"model": name, "hardware": machine}
-            request = request_from({**fields, **named}, origin)
+) -> list[Case]:
+    """Every model on every cluster.
+
+    Raises:
+        InputError: What cannot be used, of all of them, one line per mistake.
+    """
+    named = [{"model": name} for name in texts_of(model)] if model else [{}]
+    machines = [{}] if hardware is None else [{"hardware": name} for name in texts_of(hardware)]
+    cases, problems = [], []
+    for one in ({**name, **machine} for name in named for machine in machines):
+        try:
+            request = request_from({**fields, **one}, origin)
             resolved = resolve(request, origin, chips=1)
-            notes += _defaults(resolved, machine, batches, goal=goal)
-            yield _case(resolved, chips, batches, notes, origin, goal=goal)
+            notes += _defaults(resolved, batches, goal=goal)
+            cases.append(_case(resolved, chips, batches, notes, origin, goal=goal))
+        except InputError as error:
+            problems += str(error).split("\n")
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return cases
 
 
 def _case(
@@ -254,7 +265,7 @@ def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
 
 
 def _defaults(
-    resolved: Resolved, machine: str | None, batches: tuple[float, ...], *, goal: bool
+    resolved: Resolved, batches: tuple[float, ...], *, goal: bool
 ) -> list[tuple[str, str, str]]:
     """What was assumed; the batch only where it is one."""
     found = [
@@ -263,8 +274,6 @@ def _defaults(
         if note[0] != "batch-tokens"
         and not (note[0] == "seq-len" and resolved.cost.assumptions.token_granularity)
     ]
-    if machine is None and not any(note[0] == "hardware" for note in found):
-        found.insert(0, ("hardware", DEFAULT_HARDWARE, "the default cluster"))
     if goal and batches == (_BATCH_TOKENS,):
         found.append(("batch-tokens", f"{_BATCH_TOKENS:,.0f} tokens", "4 Mi tokens"))
     return found
@@ -282,9 +291,9 @@ def _rows(case: Case, chosen: Sequence[Strategy], on_progress: Progress | None) 
         if case.roofline:
             most_tp = largest_tp_of(case.model, chips, case.limits.chip_bytes(case.model))
         batches: tuple[float | None, ...] = case.batches or (None,)
-        for batch in batches:
+        for tokens in batches:
             for strategy in chosen:
-                yield _row(case, strategy, chips, batch, most_tp, on_progress)
+                yield _row(case, strategy, chips, tokens, most_tp, on_progress)
 
 
 def _row(

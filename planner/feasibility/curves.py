@@ -48,8 +48,8 @@ class Machine:
 
     def math_s(self, batches: FloatArray) -> FloatArray:
         """T_math of a layer's forward pass."""
-        time = 4.0 * batches * self.hidden * self.width / (self.chips * self.flop_per_s)
-        return np.asarray(time)
+        flop = 4.0 * batches * self.hidden * self.width
+        return flop / (self.chips * self.flop_per_s)
 
     def fsdp_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of pure DP or FSDP, whatever the batch."""
@@ -58,7 +58,8 @@ class Machine:
 
     def tp_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of pure TP."""
-        return 4.0 * batches * self.hidden / self.all_bytes_per_s
+        moved = 4.0 * batches * self.hidden
+        return moved / self.all_bytes_per_s
 
     def mixed_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of FSDP + TP at the best split for each batch."""

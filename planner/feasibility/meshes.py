@@ -104,7 +104,7 @@ def mesh_limits(
     one = np.ones(len(plans))
     beta = {name: nets[name].gather_s(one) for name in ("tp", "shard", "replica", "data")}
     rate = sized.assumptions.matmul_flop_per_s
-    ranks = plans.data_ranks * plans.cp
+    ranks = (plans.data_ranks * plans.cp).astype(np.float64)
     zero3 = plans.sharding == ZERO3
     state, per_token = _bytes(sized, plans)
     with np.errstate(divide="ignore"):

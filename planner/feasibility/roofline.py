@@ -80,12 +80,12 @@ def _limits_of(
     formula: Continuous | None,
 ) -> dict[str, Any]:
     """Smallest and largest batches, and the whole mesh they belong to."""
-    whole = _finite(float(limits.least[row]))
+    whole = _plainly(float(limits.least[row]))
     most, least = float(limits.most.max()), float(limits.chips)
     fits = most >= least
     plan = limits.plans.plan(row)
     return {
-        "min_batch_tokens_compute_bound": _finite(formula.least) if formula else whole,
+        "min_batch_tokens_compute_bound": _plainly(formula.least) if formula else whole,
         "min_batch_tokens_whole_mesh": whole,
         "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
         "min_batch_tokens_fit": least if fits else None,
@@ -93,8 +93,9 @@ def _limits_of(
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _plainly(value: float) -> float | None:
+    """A batch without what floating-point rounding leaves in the last digits; None for inf."""
+    return float(f"{value:.12g}") if math.isfinite(value) else None
 
 
 def _verdict(

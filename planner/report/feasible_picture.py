@@ -129,7 +129,7 @@ def _ratio(panel: Any, pictured: Pictured) -> None:
         yscale="log",
     )
     _ticks(panel, plain)
-    _mark_crossing(panel, machine, 1.0)
+    _mark_crossing(panel, machine, 1.0, above=True)
     ends = [(name, float(values[-1]), colour) for name, values, colour in lines]
     _label_ends(panel, [*ends, ("compute-bound above", 1.0, _BLACK)])
 
@@ -161,7 +161,7 @@ def _time(panel: Any, pictured: Pictured) -> None:
     _label_ends(panel, [(name, float(values[-1]), colour) for name, values, colour in lines])
 
 
-def _mark_crossing(panel: Any, machine: Machine, height: float) -> None:
+def _mark_crossing(panel: Any, machine: Machine, height: float, *, above: bool = False) -> None:
     """A dot where FSDP + TP becomes compute-bound, with the batch beside it."""
     crossing = machine.crossing()
     if not math.isfinite(crossing):
@@ -169,7 +169,8 @@ def _mark_crossing(panel: Any, machine: Machine, height: float) -> None:
     panel.plot([crossing], [height], "o", color=_GREEN, markersize=6, zorder=5)
     panel.annotate(
         f"{show_count(round(crossing))} tokens\n({plain(crossing / machine.chips)} per chip)",
-        (crossing, height), xytext=(8, -8), textcoords="offset points", va="top", color=_GREEN,
+        (crossing, height), xytext=(-8, 8) if above else (8, -8), textcoords="offset points",
+        va="bottom" if above else "top", ha="right" if above else "left", color=_GREEN,
         fontsize=9, bbox=_PAPER,
     )  # fmt: skip
 
