@@ -240,6 +240,11 @@ def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> Non
             )
     if not model.assumptions.token_granularity:
         sequences_in(batch, round(model.job.seq_len))
+        if batch > default.LARGEST_TOKENS:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g}: at most 256 Mi tokens are looked at under "
+                f"{model.assumptions.name}; nearest: {default.LARGEST_TOKENS:,}"
+            )
 
 
 def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
@@ -287,27 +292,20 @@ def _rows(case: Case, chosen: Sequence[Strategy], on_progress: Progress | None) 
                 yield _largest(case, strategy, batch, on_progress)
         return
     for chips in case.chips:
-        most_tp = None
-        if case.roofline:
-            most_tp = largest_tp_of(case.model, chips, case.limits.chip_bytes(case.model))
-        batches: tuple[float | None, ...] = case.batches or (None,)
-        for tokens in batches:
-            for strategy in chosen:
-                yield _row(case, strategy, chips, tokens, most_tp, on_progress)
+        by_strategy = [_at(case, strategy, chips, on_progress) for strategy in chosen]
+        for same_batch in zip(*by_strategy, strict=True):
+            yield from same_batch
 
 
-def _row(
-    case: Case,
-    strategy: Strategy,
-    chips: int,
-    batch: float | None,
-    most_tp: float | None,
-    on_progress: Progress | None,
-) -> Row:
+def _at(case: Case, strategy: Strategy, chips: int, on_progress: Progress | None) -> list[Row]:
+    """The rows of a strategy on so many chips, one per batch or one without."""
     model, limits = case.model, case.limits
-    if case.roofline:
-        return roofline_row(model, strategy, chips, limits.chip_bytes(model), batch, most_tp)
-    return default.default_row(model, strategy, chips, limits, batch, on_progress)
+    if not case.roofline:
+        return default.default_rows(model, strategy, chips, limits, case.batches, on_progress)
+    memory = limits.chip_bytes(model)
+    most_tp = largest_tp_of(model, chips, memory) if "tp" in strategy.axes else None
+    batches: tuple[float | None, ...] = case.batches or (None,)
+    return [roofline_row(model, strategy, chips, memory, batch, most_tp) for batch in batches]
 
 
 def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress | None) -> Row:

@@ -58,15 +58,14 @@ class Machine:
 
     def tp_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of pure TP."""
-        moved = 4.0 * batches * self.hidden
-        return moved / self.all_bytes_per_s
+        return np.asarray(4.0 * batches * self.hidden / self.all_bytes_per_s)
 
     def mixed_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of FSDP + TP at the best split for each batch."""
         if self.axes is not None:
             ratio = self.axes[0] / self.axes[1]
             x = np.clip(np.sqrt(batches / self.width * ratio * self.chips), 1.0, self.chips)
-            return self.split_s(batches, x).max(axis=0)
+            return np.asarray(self.split_s(batches, x).max(axis=0))
         if self.meshes is None:
             return np.full(batches.shape, np.nan)
         plans = self.meshes.plans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,49 +32,58 @@ _COUNTS_AT_A_TIME = 16
 _ROWS_AT_A_TIME = 16384
 
 
+LARGEST_TOKENS = 256 * 2**20
+"""Largest batch that may be asked about."""
+
+
 def most_tokens(chips: int) -> int:
     """Largest batch that is looked at: 16 Ki tokens per chip, from 4 Mi up to 64 Mi."""
     return min(max(_TOKENS_PER_CHIP * chips, _LEAST_TOKENS), _MOST_TOKENS)
 
 
-def default_row(
+def default_rows(
     model: CostModel,
     strategy: Strategy,
     chips: int,
     limits: Limits,
-    batch_tokens: float | None = None,
+    batches: Sequence[float] = (),
     on_progress: Progress | None = None,
-) -> Row:
-    """The limits of a strategy on `chips` chips, and the verdict at a batch if there is one.
+) -> list[Row]:
+    """The limits of a strategy on `chips` chips, with the verdict at each batch if there are any.
 
     Args:
         model: Job (its batch is not read), cluster, assumptions.
         strategy: The strategy.
         chips: N.
         limits: Bytes per chip.
-        batch_tokens: Tokens per step, whole sequences.
+        batches: Tokens per step, whole sequences.
         on_progress: Called with (what, done, of).
     """
     seq_len = model.job.seq_len
-    most = max(most_tokens(chips), batch_tokens or 0)
+    most = max(most_tokens(chips), *batches, 0.0)
     found = sweep(model, strategy, chips, limits, int(most // seq_len), on_progress)
     row: dict[str, Any] = {
         "strategy": strategy.name,
         "model": model.job.model.name,
         "hardware": model.cluster.name,
         "chips": chips,
-        "batch_tokens": batch_tokens,
     }
-    if batch_tokens is not None:
-        row |= {"compute_bound": False, "fits": False, "feasible": False}
-    if len(found.plans) == 0:
-        return Row(**row, **words.absent(model, strategy, chips))
+    no = {"compute_bound": False, "fits": False, "feasible": False}
+    asked: list[dict[str, Any]] = [{"batch_tokens": batch, **no} for batch in batches] or [{}]
     if len(found) == 0:
-        return Row(**row, **words.without_fit(found.least_bytes, limits.chip_bytes(model), most))
+        said = (
+            words.without_fit(found.least_bytes, limits.chip_bytes(model), most)
+            if len(found.plans)
+            else words.absent(model, strategy, chips)
+        )
+        return [Row(**row, **one, **said) for one in asked]
     row |= _limits_of(found, seq_len, strategy)
-    if batch_tokens is None:
-        return Row(**row, **_what_binds(found, strategy, seq_len, most))
-    return Row(**(row | _verdict(found, strategy, seq_len, batch_tokens, row)))
+    if not batches:
+        return [Row(**row, **_what_binds(found, strategy, seq_len, most))]
+    return [
+        Row(**(row | one | _verdict(found, strategy, seq_len, one["batch_tokens"], row)))
+        for one in asked
+    ]
 
 
 def _limits_of(found: Sweep, seq_len: float, strategy: Strategy) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -90,18 +91,16 @@ def _slice(text: str, cluster: Cluster) -> int:
     shape = tuple(sorted(int(axis) for axis in re.split("x", text.lower())))
     if cluster.levels[0].torus is None:
         inner = cluster.levels[0]
-        chips = 1
-        for axis in shape:
-            chips *= axis
+        chips = math.prod(shape)
         raise InputError(
             f"chips: {text}: {cluster.name} has no torus (its {inner.name} is a "
-            f"{inner.topology}); give a number, e.g. {chips or 1}"
+            f"{inner.topology}); give a number, e.g. {max(chips, 1)}"
         )
     shapes = _slices(cluster)
     for chips, known in shapes.items():
         if tuple(sorted(known)) == shape:
             return chips
-    near = _nearest(shape, shapes.values())
+    near = shapes.get(math.prod(shape)) or _nearest(shape, shapes.values())
     raise InputError(
         f"chips: {text} is not a slice of {cluster.name} (whole cubes within its pod, the most "
         f"cubic shape of each count); nearest: {'x'.join(map(str, near))}"
@@ -150,8 +149,7 @@ def batches_of(given: object) -> tuple[float, ...]:
             batches.add(parse_count(text, "batch-tokens"))
     if wrong := [batch for batch in sorted(batches) if not batch >= 1]:
         raise InputError(
-            f"batch-tokens: {wrong[0]:.15g}: must be at least one token per chip; nearest: 1 on "
-            "one chip"
+            f"batch-tokens: {wrong[0]:.15g}: must be at least 1, a token for each chip; nearest: 1"
         )
     if len(batches) > _MOST:
         raise InputError(f"batch-tokens: more than {_MOST} values; fewer are compared at once")
