@@ -91,7 +91,10 @@ def test_a_file_that_changes_the_preset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("flags", "words"), [
-    (changed("--assumptions", "calibrated", "--batch-tokens", "4Mi"), r"mfu: 0\.4 has no effect.*roofline"),
+    (
+        changed("--assumptions", "calibrated", "--batch-tokens", "4Mi"),
+        r"mfu: 0\.4 has no effect.*roofline",
+    ),
     (changed("--mfu", "0"), "mfu: "),
     (changed("--mfu", "1.2"), "mfu: "),
     (changed("--mfu", "nan"), "mfu: "),
