@@ -27,6 +27,8 @@ def keys_of(value: Any) -> set[str]:
     [
         "solve --model llama2-7b --chips 64 --train-tokens 1e12 --price-per-chip-hour 2 --json",
         "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
+        "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
+        "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",

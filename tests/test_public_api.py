@@ -13,7 +13,7 @@ import solvers
 
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
-    "__version__", "evaluate", "solve",
+    "__version__", "evaluate", "feasible", "solve",
 ]  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_unknown_names_are_attribute_errors() -> None:
 
 def test_names_that_load_late_are_listed() -> None:
     """`dir(planner)` and tab completion must show solve and evaluate."""
-    assert {"solve", "evaluate", "Plan", "Stage"} <= set(dir(planner))
+    assert {"solve", "evaluate", "feasible", "Plan", "Stage"} <= set(dir(planner))
 
 
 def test_the_tree_of_errors() -> None:
@@ -58,7 +58,7 @@ def test_the_tree_of_errors() -> None:
         assert error.exit_code == code
 
 
-@pytest.mark.parametrize("name", ["solve", "evaluate"])
+@pytest.mark.parametrize("name", ["solve", "evaluate", "feasible"])
 def test_docstrings_say_what_is_raised(name: str) -> None:
     doc = inspect.getdoc(getattr(planner, name)) or ""
     assert "Args:" in doc

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.jobs import cost_model, dense_model, moe_model
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -13,10 +14,9 @@ from planner.feasibility.sweep import EXPOSED, plans_of, runs, sweep
 from planner.plan import ORDERS, PlanTable
 from planner.rules import violations
 from planner.search.limits import Limits
+from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.space import cross_choices, cross_skeletons
-from planner.search.meshes import enumerate_meshes
-from support.jobs import cost_model, dense_model, moe_model
 
 BY_NAME = dict(zip(NAMES, STRATEGIES, strict=True))
 SEQ = 2048

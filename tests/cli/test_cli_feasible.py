@@ -1,0 +1,221 @@
+"""`planner feasible` on the command line: its questions, its pictures, and what it refuses."""
+
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner, refused
+
+ROOFLINE = ("--model", "llama2-13b", "--assumptions", "roofline")
+DEFAULT = ("--model", "llama2-7b", "--hardware", "a100-sxm4-80", "--chips", 8)
+
+
+def answer(*arguments: object, code: int = 0) -> Any:
+    """The JSON answer to a question."""
+    outcome = planner("feasible", *arguments, "--json")
+    assert outcome.code == code, (outcome.code, outcome.err)
+    assert outcome.err == ""
+    return outcome.document
+
+
+def by_strategy(document: Any) -> dict[str, Any]:
+    """Rows by strategy."""
+    return {row["strategy"]: row for row in document["rows"]}
+
+
+def test_the_chips_of_the_design() -> None:
+    document = answer("--model", "llama3-70b", "--hardware", "tpu-v5p", "--assumptions", "roofline")
+    assert document["question"] == "thresholds"
+    assert len(document["rows"]) == 10
+    assert {row["chips"] for row in document["rows"]} == {4096}
+    assert ["chips", "4,096"] in [[d["name"], d["value"]] for d in document["defaults"]]
+    rows = by_strategy(document)
+    assert rows["zero3"]["min_batch_tokens_compute_bound"] == 3_481_600
+    assert rows["across-pods"]["binds"] == "cluster"
+    keys = ("strategy", "chips", "min_batch_tokens_compute_bound", "min_batch_tokens_fit",
+            "max_batch_tokens_fit", "max_tp", "x_opt", "binds")  # fmt: skip
+    assert set(keys) <= set(rows["dp"])
+
+
+def test_combinations_are_all_answered() -> None:
+    document = answer(
+        "--model", "llama2-13b,llama2-7b", "--model", "llama3-8b", "--hardware",
+        "tpu-v5p,h100-sxm5-80", "--chips", "64..200", "--batch-tokens", "1Mi..2Mi",
+        "--strategies", "fsdp", "--assumptions", "roofline",
+    )  # fmt: skip
+    cases = {(r["model"], r["hardware"], r["chips"], r["batch_tokens"]) for r in document["rows"]}
+    assert len(cases) == len(document["rows"]) == 3 * 2 * 2 * 2
+    assert {chips for *_, chips, _ in cases} == {64, 128}
+
+
+def test_a_range_goes_by_doubling() -> None:
+    document = answer(*ROOFLINE, "--chips", "60..600", "--strategies", "zero3")
+    assert [row["chips"] for row in document["rows"]] == [64, 128, 256, 512]
+
+
+def test_the_verdict_and_a_shape() -> None:
+    document = answer(*ROOFLINE, "--chips", "16x16x16", "--batch-tokens", "3e6", "--torus-axes",
+                      "fsdp=2,tp=1")  # fmt: skip
+    rows = by_strategy(document)
+    assert (document["question"], rows["fsdp+tp"]["feasible"]) == ("verdict", True)
+    assert (rows["dp"]["feasible"], rows["zero3"]["feasible"]) == (False, False)
+    assert rows["fsdp+tp"]["x_opt_mesh"] == {"fsdp": 1024, "tp": 4}
+
+
+def test_a_batch_alone_asks_for_the_chips() -> None:
+    document = answer("--model", "llama3-70b", "--batch-tokens", "16e6", "--assumptions",
+                      "roofline", "--strategies", "zero3")  # fmt: skip
+    (row,) = document["rows"]
+    assert (document["question"], row["chips"]) == ("chips", 18_816)
+    assert row["max_chips_continuous"] == pytest.approx(18_823.5, abs=0.1)
+
+
+def test_the_fitted_model() -> None:
+    rows = by_strategy(answer(*DEFAULT))
+    assert rows["zero1"]["min_batch_tokens_compute_bound"] == 294_912
+    assert rows["zero1"]["max_batch_tokens_fit"] is None
+    assert rows["zero3"]["min_batch_tokens_compute_bound"] is None
+    assert rows["zero3"]["binds"] == "fsdp communication"
+    assert "largest batch looked at" in rows["zero3"]["words"]
+    (row,) = answer(*DEFAULT, "--batch-tokens", "4Mi", "--strategies", "zero1")["rows"]
+    assert row["feasible"]
+    assert row["margin"] == pytest.approx(2**22 / 294_912)
+
+
+def test_no_strategy_at_all_is_exit_code_three() -> None:
+    document = answer(*ROOFLINE, "--chips", 64, "--batch-tokens", 64, "--strategies", "dp", code=3)
+    assert document["rows"][0]["binds"] == "memory: state"
+
+
+@pytest.mark.parametrize("assumptions", ["roofline", "calibrated"])
+def test_deadlines(assumptions: str) -> None:
+    job = ("--model", "llama2-7b", "--assumptions", assumptions, "--train-tokens", "1e12")
+    (row,) = answer(*job, "--deadline", "30d")["deadlines"]
+    assert row["days"] <= 30
+    (tighter,) = answer(*job, "--deadline", f"{0.6 * row['days']}d")["deadlines"]
+    assert tighter["chips"] > row["chips"]
+    (missed,) = answer(*job, "--deadline", "1s", code=3)["deadlines"]
+    assert missed["chips"] is None
+    assert "computing alone takes" in missed["words"]
+
+
+def test_tables_say_what_binds() -> None:
+    outcome = planner("feasible", *ROOFLINE, "--chips", 64)
+    assert outcome.code == 0
+    assert max(map(len, outcome.out.splitlines())) <= 110
+    assert "fsdp communication" in outcome.out
+    assert "gathering weights takes longer than computing below" in outcome.out
+    outcome = planner("feasible", *ROOFLINE, "--deadline", "30d", "--train-tokens", "2e12")
+    assert "days" in outcome.out
+
+
+@pytest.mark.parametrize("name", ["three.png", "three.svg"])
+def test_pictures(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / name
+    for _ in range(2):
+        outcome = planner("feasible", *ROOFLINE, "--chips", 64, "--plot", path)
+        assert (outcome.code, outcome.err) == (0, "")
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG") or b"<svg" in content[:1000]
+    planner("feasible", *ROOFLINE, "--chips", 64, "--plot", path)
+    assert path.read_bytes() == content
+
+
+def test_a_picture_of_a_switched_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "time.svg"
+    flags = ("--hardware", "h100-sxm5-80", "--chips", 64, "--picture", "time,split")
+    assert planner("feasible", *ROOFLINE, *flags, "--plot", path).code == 0
+    assert path.exists()
+
+
+def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return whole(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert refused("feasible", *ROOFLINE, "--plot", tmp_path / "a.png") == [
+        "plot: matplotlib is not installed; install it with: pip install 'planner[viz]'"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("flags", "line"), [
+    (("--batch-tokens", 0), "batch-tokens: 0: must be at least 1, a token for each chip; nearest: "
+     "1"),
+    (("--batch-tokens=-4Mi",), "batch-tokens: -4194304: must be at least 1, a token for each chip; "
+     "nearest: 1"),
+    (("--batch-tokens", 100, "--chips", 4096), "batch-tokens: 100 tokens are less than one for "
+     "each of 4,096 chips; nearest: 4,096"),
+    (("--hardware", "h100-sxm5-80", "--torus-axes", "fsdp=2,tp=1"), "torus-axes: dgx-h100-ndr has "
+     "no torus (its nvlink is a switch); leave it out"),
+    (("--torus-axes", "fsdp=3,tp=1"), "torus-axes: fsdp=3, tp=1 are 4 axes; the torus of tpu-v5p "
+     "has 3"),
+    (("--chips", "16x16x17"), "chips: 16x16x17 is not a slice of tpu-v5p (whole cubes within its "
+     "pod, the most cubic shape of each count); nearest: 16x16x16"),
+    (("--chips", "4x8x16"), "chips: 4x8x16 is not a slice of tpu-v5p (whole cubes within its pod, "
+     "the most cubic shape of each count); nearest: 8x8x8"),
+    (("--hardware", "h100-sxm5-80", "--chips", "4x4x4"), "chips: 4x4x4: dgx-h100-ndr has no torus "
+     "(its nvlink is a switch); give a number, e.g. 64"),
+    (("--chips", 0), "chips: 0: must be at least 1; nearest: 4"),
+    (("--chips", 100), "chips: tpu-v5p cannot give 100 chips (it is divided into torus slices); "
+     "the nearest counts are 64 and 128"),
+    (("--chips", "65..70"), "chips: tpu-v5p gives no count in 65..70; nearest: 64"),
+    (("--chips", "9..4"), "chips: 9..4: a range goes from a positive count up, e.g. 64..4096"),
+    (("--batch-tokens", "1.."), "batch-tokens: '1..' is not a range; write it like 64..4096"),
+    (("--strategies", "fsd"), "strategies: 'fsd' is not one of dp, zero1, zero2, zero3, hsdp, tp, "
+     "fsdp+tp, fsdp+tp+pp, fsdp+tp+cp, across-pods; did you mean 'fsdp+tp'?"),
+    (("--deadline", "30d"), "train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens"),
+    (("--train-tokens", "2e12"), "train-tokens: has no effect without a deadline, e.g. --deadline "
+     "30d"),
+    (("--deadline", "0d", "--train-tokens", "2e12"), "deadline: 0: must be greater than 0"),
+    (("--framework", "megatron"), "framework: megatron: under roofline memory is that of the "
+     "framework textbook; leave it out, or use the assumptions calibrated"),
+    (("--picture", "ratio"), "picture: has no effect without --plot FILE.svg or FILE.png"),
+    (("--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
+    (("--plot", "a.png", "--picture", "pie"), "picture: 'pie' is not one of ratio, time, split"),
+])  # fmt: skip
+def test_bad_input(flags: tuple[object, ...], line: str) -> None:
+    assert refused("feasible", *ROOFLINE, *flags) == [line]
+
+
+def test_bad_input_of_the_fitted_model() -> None:
+    assert refused("feasible", *DEFAULT, "--batch-tokens", 5000) == [
+        "batch-tokens: 5,000 tokens is not a whole number of sequences of 4,096 tokens; nearest: "
+        "4,096 or 8,192"
+    ]
+    assert refused("feasible", *DEFAULT, "--batch-tokens", "512Mi") == [
+        "batch-tokens: 536,870,912: at most 256 Mi tokens are looked at under calibrated; nearest: "
+        "268,435,456"
+    ]
+
+
+def test_all_models_are_checked_first() -> None:
+    lines = refused("feasible", "--model", "nope,llama2-13b,nada", "--assumptions", "roofline")
+    assert [line.split()[3].strip("';") for line in lines] == ["nope", "nada"]
+    assert refused("feasible") == [
+        "model: is missing; name one, e.g. --model llama2-13b (planner models list)"
+    ]
+    (line,) = refused("feasible", "--model", "mixtral-8x7b", "--assumptions", "roofline")
+    assert "has experts" in line
+
+
+def test_help_does_not_load_numpy() -> None:
+    code = (
+        "import sys; from planner.cli.main import _run; _run(['feasible', '--help']); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
