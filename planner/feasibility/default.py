@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from planner.feasibility import answer, words
 from planner.feasibility.answer import Row
 from planner.feasibility.strategies import Strategy, meshes_in, with_batch, with_orders
 from planner.feasibility.sweep import EXPOSED, SHARE, Sweep, exposed, sweep
-from planner.plan import AXES
+from planner.plan import AXES, Plan
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import cross_choices, cross_skeletons
@@ -114,7 +115,7 @@ def _what_binds(found: Sweep, strategy: Strategy, seq_len: float, most: float) -
             f"{words.tokens(first)}",
         }
     row = len(found) - 1 if at is None else at - 1
-    binds = _communication(found, strategy, row)
+    binds = _communication(EXPOSED[int(found.part[row])], strategy)
     share, batch = float(found.share[row]), float(found.sequences[row] * seq_len)
     where = f"{100 * share:.3g} % of the step at {words.tokens(batch)}"
     if at is None:
@@ -122,9 +123,8 @@ def _what_binds(found: Sweep, strategy: Strategy, seq_len: float, most: float) -
     return {"binds": binds, "words": f"exposed communication is {where}"}
 
 
-def _communication(found: Sweep, strategy: Strategy, row: int) -> str:
-    """The largest part of the exposed communication at a batch."""
-    part = EXPOSED[int(found.part[row])]
+def _communication(part: str, strategy: Strategy) -> str:
+    """What binds where that part of exposed communication is the largest."""
     if part in _PARTS:
         return _PARTS[part]
     if strategy.pods:
@@ -159,9 +159,38 @@ def _verdict(
         "x_opt": float(plan.fsdp) if strategy.mixed else None,
         "x_opt_mesh": {"fsdp": plan.fsdp, "tp": plan.tp} if strategy.mixed else None,
         "step_time_s": float(found.time_s[at]),
-        "binds": answer.NOTHING if good else _communication(found, strategy, at),
+        "binds": answer.NOTHING if good else _communication(EXPOSED[int(found.part[at])], strategy),
         "words": words_of,
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Best:
+    """The fastest plan of a count."""
+
+    plan: Plan
+    step_time_s: float
+    share: float
+    binds: str
+
+    @property
+    def words(self) -> str:
+        return f"exposed communication is {100 * self.share:.3g} % of the step"
+
+    def fields(self) -> dict[str, Any]:
+        """Those of a row that is feasible."""
+        plan = self.plan
+        return {
+            "chips": plan.chips,
+            "max_chips": plan.chips,
+            "compute_bound": True,
+            "fits": True,
+            "feasible": True,
+            "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
+            "step_time_s": self.step_time_s,
+            "binds": answer.NOTHING,
+            "words": self.words,
+        }
 
 
 def largest_chips(
@@ -190,22 +219,31 @@ def largest_chips(
         "hardware": model.cluster.name,
         "batch_tokens": batch_tokens,
     }
+    nearest: _Best | None = None
     for start in range(0, len(possible), _COUNTS_AT_A_TIME):
         if on_progress is not None:
             on_progress(strategy.title, start, len(possible))
         some = tuple(possible[start : start + _COUNTS_AT_A_TIME])
-        best = _largest_of(sized, strategy, some, limits)
-        if best is not None:
-            return Row(**common, **best)
-    failed: dict[str, Any] = {"compute_bound": False, "fits": False, "feasible": False}
+        best = _best_of(sized, strategy, some, limits)
+        if best is None:
+            continue
+        if best.share <= SHARE:
+            return Row(**common, **best.fields())
+        if nearest is None or best.share < nearest.share:
+            nearest = best
+    failed = {"compute_bound": False, "fits": False, "feasible": False}
     said = words.no_count(model, strategy, counts, limits.chip_bytes(model), batch_tokens)
+    if nearest is not None:
+        failed["fits"] = True
+        said["binds"] = nearest.binds
+        said["words"] += f"; the nearest is {nearest.plan.chips:,}, where {nearest.words}"
     return Row(**common, chips=None, **failed, **said)
 
 
-def _largest_of(
+def _best_of(
     model: CostModel, strategy: Strategy, counts: tuple[int, ...], limits: Limits
-) -> dict[str, Any] | None:
-    """The largest of a few counts whose fastest plan is compute-bound at the model's batch."""
+) -> _Best | None:
+    """Of a few counts the largest whose fastest plan is compute-bound, else the nearest to it."""
     options = SpaceOptions(
         axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
     )
@@ -217,28 +255,21 @@ def _largest_of(
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))
         costs = evaluate_table(model, chunk)
         fits, _ = limits.memory(model, costs.memory)
-        share, _ = exposed(costs)
+        share, part = exposed(costs)
         rows = np.flatnonzero(fits)
-        kept.append(np.stack([start + rows, costs.step_time_s[rows], share[rows]], axis=1))
-    if not kept or not (table := np.concatenate(kept)).size:
+        kept.append(np.stack([start + rows, costs.step_time_s[rows], share[rows], part[rows]]))
+    if not kept or not (table := np.concatenate(kept, axis=1)).size:
         return None
-    rows = table[:, 0].astype(np.int64)
-    chips = plans.chips[rows]
-    order = np.lexsort((table[:, 1], chips))
+    rows, times, shares, parts = table
+    chips = plans.chips[rows.astype(np.int64)]
+    order = np.lexsort((times, chips))
     first = order[np.unique(chips[order], return_index=True)[1]]
-    good = first[table[first, 2] <= SHARE]
-    if len(good) == 0:
-        return None
-    best = int(good[-1])
-    plan = plans.plan(int(rows[best]))
-    return {
-        "chips": plan.chips,
-        "max_chips": plan.chips,
-        "compute_bound": True,
-        "fits": True,
-        "feasible": True,
-        "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
-        "step_time_s": float(table[best, 1]),
-        "binds": answer.NOTHING,
-        "words": f"exposed communication is {100 * table[best, 2]:.3g} % of the step",
-    }
+    good = first[shares[first] <= SHARE]
+    at = int(good[-1]) if len(good) else int(first[np.argmin(shares[first])])
+    plan = plans.plan(int(rows[at]))
+    return _Best(
+        plan=plan,
+        step_time_s=float(times[at]),
+        share=float(shares[at]),
+        binds=_communication(EXPOSED[int(parts[at])], strategy),
+    )

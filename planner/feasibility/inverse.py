@@ -37,7 +37,7 @@ def largest_chips(
         batch_tokens: Tokens per step.
         on_progress: Called with (what, done, of).
     """
-    formula, found = None, None
+    formula, found, nearest = None, None, None
     bound = most_chips_bound(model, strategy, batch_tokens)
     possible = sorted((count for count in counts if count <= bound), reverse=True)
     for done, chips in enumerate(possible):
@@ -47,41 +47,67 @@ def largest_chips(
         if limits is None:
             continue
         formula = formula or continuous_of(model, strategy, limits)
-        if bool(((limits.least <= batch_tokens) & (limits.most >= batch_tokens)).any()):
+        fits = limits.most >= batch_tokens
+        if bool(((limits.least <= batch_tokens) & fits).any()):
             found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
             break
+        if nearest is None or fits.any():
+            nearest = chips
         if not strategy.pods and float(limits.most.max()) < 0:
             break  # fewer chips hold even less of the state
     if found is None:
-        found = Row(
-            strategy=strategy.name,
-            model=model.job.model.name,
-            hardware=model.cluster.name,
-            chips=None,
-            batch_tokens=batch_tokens,
-            **absent(batch_tokens),
-            **words.no_count(model, strategy, counts, memory_bytes, batch_tokens),
-        )
+        found = _none(model, strategy, counts, memory_bytes, batch_tokens, nearest)
     most = _most_continuous(model, strategy, formula, batch_tokens)
     return replace(found, max_chips=found.chips, max_chips_continuous=most)
+
+
+def _none(
+    model: CostModel,
+    strategy: Strategy,
+    counts: tuple[int, ...],
+    memory_bytes: float,
+    batch_tokens: float,
+    nearest: int | None,
+) -> Row:
+    """The row of a strategy that no count allows, with what binds on the count nearest to it."""
+    said = words.no_count(model, strategy, counts, memory_bytes, batch_tokens)
+    if nearest is not None:
+        row = roofline_row(model, strategy, nearest, memory_bytes, batch_tokens)
+        said = {"binds": row.binds, "words": f"{said['words']}; on {nearest:,}: {row.words}"}
+    return Row(
+        strategy=strategy.name,
+        model=model.job.model.name,
+        hardware=model.cluster.name,
+        chips=None,
+        batch_tokens=batch_tokens,
+        **absent(batch_tokens),
+        **said,
+    )
 
 
 def most_chips_bound(model: CostModel, strategy: Strategy, batch_tokens: float) -> float:
     """No more chips than these are compute-bound at a batch, whatever the placement.
 
     No ring is faster than all links of a chip, R0: X <= B R0 / C, Y <= F R0 / C, and at most a
-    stage per layer. At least a token per chip is left.
+    stage per layer. A ring that leaves a domain of d chips has W of scale-out per member inside it,
+    and X and Y share those d: X Y <= d max(1, B W / C) max(1, F W / C). At least a token per chip
+    is left.
     """
-    fastest = max(
-        max(level.bandwidth_bytes_per_s, *(rate for _, rate in level.bandwidth_by_group), 0.0)
-        for level in model.cluster.levels
-    )
-    hidden = fastest / model.assumptions.matmul_flop_per_s
-    bound = 1.0 if strategy.needs == ("tp",) else batch_tokens * hidden
-    if "tp" in strategy.axes:
-        bound *= max(model.shapes.dense_width * hidden, 1.0)
-    if "pp" in strategy.axes:
-        bound *= model.job.model.layers
+    levels, rate = model.cluster.levels, model.assumptions.matmul_flop_per_s
+    width = float(model.shapes.dense_width) if "tp" in strategy.axes else 0.0
+    stages = model.job.model.layers if "pp" in strategy.axes else 1
+
+    def most(bytes_per_s: float, inside: int) -> float:
+        hidden = bytes_per_s / rate
+        ranks = 1.0 if strategy.needs == ("tp",) else max(batch_tokens * hidden, 1.0)
+        return inside * ranks * max(width * hidden, 1.0) * stages
+
+    rates = [max((x.bandwidth_bytes_per_s, *(r for _, r in x.bandwidth_by_group))) for x in levels]
+    bound = most(max(rates), 1)
+    outer = [r for r, level in zip(rates, levels, strict=True) if level.kind == "scale-out"]
+    if outer:
+        domains = [level.domain_chips or 1 for level in levels if level.kind == "scale-up"]
+        bound = min(bound, most(max(outer), max(domains, default=1)))
     return min(bound * (1 + 1e-9), batch_tokens)
 
 
