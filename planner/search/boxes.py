@@ -20,6 +20,7 @@ from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import SKELETON, Skeletons, cross_skeletons
+from planner.search.tables import EFFICIENT, NO_LAYOUTS
 
 TIME, ENERGY, MEMORY = range(3)
 _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
@@ -111,7 +112,8 @@ def _corners(
     orders = options.orders(model.framework)
     bounds = None
     if objectives != (MEMORY,):
-        bounds = SkeletonBounds.build(model, skeletons, orders, deadline)
+        layouts = EFFICIENT if options.torus else NO_LAYOUTS
+        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
     if bounds is not None and MEMORY not in objectives:
         return bounds.corners(least, clocks, deadline)[:, :, list(objectives)]
     parts = []

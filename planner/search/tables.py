@@ -27,10 +27,20 @@ from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
-from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
+from planner.network.placement import (
+    EXPERT_GROUPS,
+    GROUPS,
+    Mesh,
+    axis_segments,
+    group_segments,
+)
 from planner.plan import AXES, ORDERS, FloatArray, IntArray
+from planner.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
+from planner.search.layouts import MeshLayouts, efficient, least_alone, mesh_layouts
 
+LAYOUTS = ("none", "efficient", "every")
+NO_LAYOUTS, EFFICIENT, EVERY = LAYOUTS
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
 
@@ -41,16 +51,19 @@ class Placements:
 
     Attributes:
         start: (meshes + 1,) offsets: placements of mesh i are start[i] .. start[i + 1] - 1.
-        order: (p,) index into `planner.plan.ORDERS` of a representative.
+        order: (p,) code of a representative; see `planner.plan.PlanTable`.
+        layouts: The layouts among them.
         classes: Group name to (p,) class of its network.
         costs: Group name to the costs of its classes.
         ideal: Group name to (meshes,) class whose every cost is the least over the mesh's
             placements; no placement is cheaper. These classes follow the real ones in `costs`.
-        merged: Placements that cost the same as another of their mesh, not counted in p.
+        merged: Placements that cost the same as another of their mesh, or, where layouts are
+            searched, no less; not counted in p.
     """
 
     start: IntArray
     order: IntArray
+    layouts: tuple[Layout, ...]
     classes: dict[str, IntArray]
     costs: dict[str, GroupCosts]
     ideal: dict[str, IntArray]
@@ -97,6 +110,7 @@ def build_placements(
     model: CostModel,
     meshes: dict[str, IntArray],
     orders: tuple[tuple[str, ...], ...] = ORDERS,
+    layouts: str = NO_LAYOUTS,
 ) -> Placements:
     """The distinct placements of the meshes; see `Placements`.
 
@@ -104,9 +118,9 @@ def build_placements(
         model: Gives the network of each chip count.
         meshes: Columns `AXES`, "ep" and "chips", (m,) each.
         orders: Orders of the axes to consider, innermost first.
+        layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
     """
-    mesh, order = _distinct_orders(meshes, orders)
-    groups = _Groups.build(model, meshes, mesh, order)
+    groups = _Groups.build(model, meshes, orders, layouts)
     classes: dict[str, IntArray] = {}
     costs: dict[str, GroupCosts] = {}
     for name in GROUPS:
@@ -114,22 +128,25 @@ def build_placements(
             classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
         else:
             classes[name], costs[name] = groups.classes(name)
-    first, _ = distinct([mesh, *classes.values()])
+    first, _ = distinct([groups.mesh, *classes.values()])
     keep = np.sort(first)
-    merged = len(mesh) - len(keep)
-    mesh, order = mesh[keep], order[keep]
+    if layouts == EFFICIENT:
+        few = {name: column[keep] for name, column in classes.items()}
+        keep = keep[efficient(groups.mesh[keep], few, costs)]
     classes = {name: column[keep] for name, column in classes.items()}
-    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1)).astype(np.int64)
+    order, listed = groups.codes(keep)
+    start = np.searchsorted(groups.mesh[keep], np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in GROUPS:
         ideal[name], costs[name] = _with_ideal(costs[name], classes[name], start)
     return Placements(
-        start=start,
+        start=start.astype(np.int64),
         order=order,
+        layouts=listed,
         classes=classes,
         costs=costs,
         ideal=ideal,
-        merged=merged,
+        merged=len(groups.mesh) - len(keep),
     )
 
 
@@ -139,51 +156,102 @@ def ideal_networks(
     orders: tuple[tuple[str, ...], ...],
     names: tuple[str, ...],
     deadline: Deadline = NEVER,
+    layouts: str = NO_LAYOUTS,
 ) -> dict[str, GroupCosts]:
     """For some groups of every mesh, (m,) costs of which each is the least over the placements.
 
+    Of layouts over a torus, the least that the group alone could have.
+
     Args:
         model, meshes, orders: As for `build_placements`.
-        names: Of `GROUPS`.
+        names: "tp", "cp" or "ep".
         deadline: When to give up.
+        layouts: As for `build_placements`.
 
     Raises:
         OutOfTime: The deadline passed.
     """
-    mesh, order = _distinct_orders(meshes, orders)
-    groups = _Groups.build(model, meshes, mesh, order)
-    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1))
+    groups = _Groups.build(model, meshes, orders)
+    start = np.searchsorted(groups.mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in names:
         deadline.check()
         classes, costs = groups.classes(name)
-        at, costs = _with_ideal(costs, classes, start)
-        ideal[name] = costs.take(at)
+        best = _least(costs, classes, start)
+        if layouts != NO_LAYOUTS:
+            best[1:] = np.minimum(best, _least_alone(model, meshes, name, deadline))[1:]
+        unique, at = _distinct_costs(best)
+        ideal[name] = GroupCosts(unique, costs.levels).take(at)
     return ideal
+
+
+def _least_alone(
+    model: CostModel, meshes: dict[str, IntArray], name: str, deadline: Deadline
+) -> FloatArray:
+    """(features, m) what no layout of a mesh goes below for a group; inf without a torus."""
+    found: list[tuple[IntArray, FloatArray]] = []
+    for chips in np.unique(meshes["chips"]).tolist():
+        deadline.check()
+        at = np.flatnonzero(meshes["chips"] == chips)
+        found.append((at, least_alone(model.fabric(chips), meshes[name][at], chips)))
+    least = np.empty((len(found[0][1]), len(meshes["chips"])))
+    for at, features in found:
+        least[:, at] = features
+    return least
 
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Where the groups of (mesh, order) pairs sit.
+    """Where the groups of placements sit.
 
     Attributes:
+        mesh: (p,) mesh of each placement, ascending.
+        order: (p,) its index into `ORDERS`, or `len(ORDERS)` and the row of `layouts`.
+        layouts: Layouts over tori, if they are asked for.
         fabrics: Distinct networks.
-        fabric: (p,) which of them each pair lives on.
+        fabric: (p,) which of them each placement lives on.
         parts: Group name to the segments of its members.
     """
 
+    mesh: IntArray
+    order: IntArray
+    layouts: MeshLayouts | None
     fabrics: list[Fabric]
     fabric: IntArray
     parts: dict[str, list[Segment]]
 
     @staticmethod
     def build(
-        model: CostModel, meshes: dict[str, IntArray], mesh: IntArray, order: IntArray
+        model: CostModel,
+        meshes: dict[str, IntArray],
+        orders: tuple[tuple[str, ...], ...],
+        layouts: str = NO_LAYOUTS,
     ) -> _Groups:
-        """The groups of some pairs; arguments as `_distinct_orders` gives them."""
-        sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
+        """The groups of every placement; arguments as for `build_placements`."""
+        mesh, order = _distinct_orders(meshes, orders)
         fabrics, which = _fabrics(model, meshes["chips"])
-        return _Groups(fabrics, which[mesh], segments(Mesh(**sizes, order=order)))
+        sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
+        axes = axis_segments(Mesh(**sizes, order=order))
+        found = None
+        if layouts != NO_LAYOUTS:
+            found = mesh_layouts(fabrics, which, meshes, every=layouts == EVERY)
+            mesh = np.concatenate([mesh, found.mesh])
+            by_mesh = np.argsort(mesh, kind="stable")  # orders of a mesh before its layouts
+            order = np.concatenate([order, len(ORDERS) + np.arange(len(found))])[by_mesh]
+            axes = {name: _stacked(axes[name], found.parts[name], by_mesh) for name in AXES}
+            mesh = mesh[by_mesh]
+        parts = group_segments(axes, meshes["ep"][mesh])
+        return _Groups(mesh, order, found, fabrics, which[mesh], parts)
+
+    def codes(self, rows: IntArray) -> tuple[IntArray, tuple[Layout, ...]]:
+        """(r,) codes of some placements, and the layouts among them."""
+        order = self.order[rows]
+        if self.layouts is None:
+            return order, ()
+        at = np.flatnonzero(order >= len(ORDERS))
+        listed = tuple(self.layouts.layout(int(order[row]) - len(ORDERS)) for row in at)
+        order[at] = len(ORDERS) + np.arange(len(at))
+        return order, listed
 
     def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
         """(p,) class of each group, and the costs of the classes; equal costs are one class."""
@@ -210,14 +278,29 @@ def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]
     return fabrics, which[inverse.ravel()]
 
 
+def _stacked(few: list[Segment], many: list[Segment], rows: IntArray) -> list[Segment]:
+    """The segments of orders, then of layouts, which have more, in another order of the rows."""
+    nothing = np.ones_like(few[0][0])
+    padded = few + [(nothing, nothing)] * (len(many) - len(few))
+    return [
+        (np.concatenate([a, c])[rows], np.concatenate([b, d])[rows])
+        for (a, b), (c, d) in zip(padded, many, strict=True)
+    ]
+
+
+def _least(costs: GroupCosts, classes: IntArray, start: IntArray) -> FloatArray:
+    """(features, meshes) the least of each cost over the mesh's placements."""
+    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
+    sizes = costs.features[0][classes]
+    best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
+    return best
+
+
 def _with_ideal(
     costs: GroupCosts, classes: IntArray, start: IntArray
 ) -> tuple[IntArray, GroupCosts]:
     """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
-    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
-    sizes = costs.features[0][classes]
-    best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
-    unique, which = _distinct_costs(best)
+    unique, which = _distinct_costs(_least(costs, classes, start))
     merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
     return len(costs) + which, merged
 
