@@ -99,3 +99,24 @@ def _contradictions(layout: Layout, mesh: Mapping[str, int]) -> Iterator[str]:
         nearest = f"add {axis} {size}" if not parts else f"end with {axis} {rest}"
         hint = "" if odd or not rest else f"; {nearest}"
         yield f"placement: {axis} has {product}, but the mesh has {axis} {size}{hint}"
+
+
+def moved(layout: Layout, mesh: Mapping[str, int]) -> Layout:
+    """A layout of another mesh on as many ranks: what an axis loses, others get in its place.
+
+    >>> moved((("fsdp", 16), ("tp", 4)), {"tp": 8, "fsdp": 8})
+    (('fsdp', 8), ('tp', 2), ('tp', 4))
+    """
+    had = {axis: math.prod(size for name, size in layout if name == axis) for axis in mesh}
+    lost = {axis: had[axis] // math.gcd(had[axis], size) for axis, size in mesh.items()}
+    wanted = {axis: size // math.gcd(had[axis], size) for axis, size in mesh.items()}
+    parts: list[tuple[str, int]] = []
+    for axis, size in layout:
+        freed = math.gcd(size, lost[axis])
+        lost[axis] //= freed
+        parts.append((axis, size // freed))
+        for other, missing in wanted.items():
+            part = math.gcd(freed, missing)
+            freed, wanted[other] = freed // part, missing // part
+            parts.append((other, part))
+    return tuple((axis, size) for axis, size in parts if size > 1)

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from planner.assumptions import PRECISIONS
-from planner.checks import problems_of
+from planner.checks import placement_problems, problems_of
 from planner.cost.context import CostModel
 from planner.defaults import (
     Defaults,
@@ -59,7 +59,7 @@ DEFAULT_HARDWARE = "tpu-v5p"
 OBJECTIVES = ("time", "energy", "edp", "memory")
 FRONT_OBJECTIVES = ("time", "energy", "memory")
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
-PLACEMENTS = ("framework", "all")
+PLACEMENTS = ("framework", "all", "torus")
 
 
 def _fixes(value: Any) -> Any:
@@ -185,7 +185,8 @@ class Request(BaseModel):
     offload: bool = Field(default=False, description="State and activations may move to the host.")
     placement: Annotated[str, choice(PLACEMENTS)] = Field(
         default="framework",
-        description="Orders of the axes: the rank layouts of the framework, or all.",
+        description="Orders of the axes: the rank layouts of the framework, or all; torus: beside "
+        "them every way to lay parts of the axes along the physical axes of a torus.",
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."
@@ -329,6 +330,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS) -> Resolved:
         raise tried.error()
     cost = CostModel.build(job, cluster, assumptions)
     tried.add(problems_of(cost, request.fix, request.max_memory))
+    tried.add(placement_problems(cost, request.placement))
     if tried.problems:
         raise tried.error()
     return Resolved(request=request, cost=cost, defaults=tuple(defaults))

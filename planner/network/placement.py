@@ -117,6 +117,10 @@ def _fold_experts(
     axis: Mapping[str, list[Segment]], ep: IntArray
 ) -> tuple[dict[str, list[Segment]], dict[str, list[Segment]]]:
     """What the expert group takes of each segment of the folded axes, and what it leaves."""
+    if not np.any(ep > 1):
+        alone = np.ones_like(ep)
+        taken = {name: [(alone, stride) for _, stride in axis[name]] for name in _FOLDED}
+        return taken, {name: axis[name] for name in _FOLDED}
     owner = [name for name in _FOLDED for _ in axis[name]]
     parts = _joined(axis, _FOLDED)
     count = np.stack([size for size, _ in parts], axis=1)
@@ -133,7 +137,7 @@ def _fold_experts(
         part = np.gcd(count[rows, column], wanted)
         takes[rows, column] = part
         wanted = wanted // part
-    taken: dict[str, list[Segment]] = {name: [] for name in _FOLDED}
+    taken = {name: [] for name in _FOLDED}
     left: dict[str, list[Segment]] = {name: [] for name in _FOLDED}
     for i, name in enumerate(owner):
         taken[name].append((takes[:, i], step[:, i]))

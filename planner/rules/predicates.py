@@ -201,7 +201,7 @@ def megatron_offload(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The framework lays out the axes that exceed 1 in this order."""
+    """The framework lays out the axes that exceed 1 in this order, and none in parts."""
     offered = model.framework.orders
     if not offered:
         return np.ones(len(plans), dtype=np.bool_)
@@ -210,6 +210,8 @@ def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     first, which = distinct([plans.order, patterns])
 
     def runs(order: int, pattern: int) -> bool:
+        if order >= len(ORDERS):
+            return False
         active = [axis for bit, axis in enumerate(AXES) if pattern >> bit & 1]
         wanted = [axis for axis in ORDERS[order] if axis in active]
         return any([a for a in other if a in active] == wanted for other in offered)

@@ -17,8 +17,9 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.space import Skeletons, Space, cross_choices
-from planner.search.tables import EFFICIENT, EVERY, NO_LAYOUTS, Placements, build_placements
+from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
 
 CHUNK = 8192  # plans at a time: what memory and bounds need of them stays in the cache

@@ -18,9 +18,9 @@ from planner.search.limits import Limits
 from planner.search.mesh_memory import NOTHING_FITS, least_recompute, skeleton_bytes
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
 from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import SKELETON, Skeletons, cross_skeletons
-from planner.search.tables import EFFICIENT, NO_LAYOUTS
 
 TIME, ENERGY, MEMORY = range(3)
 _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them

@@ -13,6 +13,7 @@ may be lower, though: under a limit on power every layout is a candidate.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -27,6 +28,7 @@ from planner.plan import AXES, FloatArray, IntArray
 from planner.ranks import Layout
 from planner.search.patterns import layouts_of, patterns, unbeaten
 
+_AT_A_TIME = 2**18
 _EXACT = (0, 1)  # rows of the costs: members and nodes; the seconds follow
 _GATHER, _REDUCE, _SEND, _EXCHANGE = (2, 3, 4, 5), (6, 7, 8, 9), (10, 11), (12, 13, 14)
 _CROSSINGS = 15
@@ -52,6 +54,14 @@ class MeshLayouts:
     def __len__(self) -> int:
         return len(self.mesh)
 
+    def take(self, index: IntArray) -> MeshLayouts:
+        """The layouts of `index`."""
+        parts = {
+            axis: [(size[index], stride[index]) for size, stride in segments]
+            for axis, segments in self.parts.items()
+        }
+        return MeshLayouts(self.mesh[index], parts)
+
     def layout(self, row: int) -> Layout:
         """A row as plans hold it, innermost part first."""
         parts = [
@@ -70,47 +80,75 @@ def torus_of(fabric: Fabric) -> Torus | None:
 
 
 def mesh_layouts(
-    fabrics: list[Fabric], fabric: IntArray, meshes: dict[str, IntArray], *, every: bool
+    fabrics: list[Fabric],
+    fabric: IntArray,
+    meshes: dict[str, IntArray],
+    select: Callable[[MeshLayouts], IntArray] | None,
 ) -> MeshLayouts:
-    """All layouts of some meshes that efficient ones do not stand for.
+    """The layouts of some meshes.
 
     Args:
         fabrics: Distinct networks.
         fabric: (m,) which of them each mesh lives on; those without a torus have no layouts.
         meshes: Columns `AXES` and "ep", (m,) each.
-        every: All layouts.
+        select: Which of some layouts to keep, given a few hundred thousand at a time of those that
+            efficient patterns make; None: all layouts.
     """
     sizes = np.stack([meshes[axis] for axis in AXES], axis=1)
-    mesh: list[IntArray] = [np.empty(0, dtype=np.int64)]
-    axes = max((len(torus.dims) for torus in map(torus_of, fabrics) if torus), default=0)
-    nothing = np.ones((0, axes + 1, 2, len(AXES)), dtype=np.int64)
-    parts = [nothing]
-    for row, mesh_sizes in enumerate(sizes):
-        torus = torus_of(fabrics[int(fabric[row])])
+    tori = [torus_of(found) for found in fabrics]
+    axes = max((len(torus.dims) for torus in tori if torus), default=0)
+    kept, block, held = [_table([], axes)], [], 0
+    for row, mesh in enumerate(sizes):
+        torus = tori[int(fabric[row])]
         if torus is None:
             continue
-        own = _parts_of(torus, mesh_sizes, every=every or int(meshes["ep"][row]) > 1)
-        pad = np.ones((len(own), axes + 1 - own.shape[1], 2, len(AXES)), dtype=np.int64)
-        parts.append(np.concatenate([own, pad], axis=1))
-        mesh.append(np.full(len(own), row, dtype=np.int64))
-    table = np.concatenate(parts)
+        own = _parts_of(torus, mesh, int(meshes["ep"][row]), axes, every=select is None)
+        block.append((row, own))
+        held += len(own)
+        if held > _AT_A_TIME and select is not None:
+            kept.append(_selected(_table(block, axes), select))
+            block, held = [], 0
+    kept.append(_selected(_table(block, axes), select))
     return MeshLayouts(
-        np.concatenate(mesh),
+        np.concatenate([part.mesh for part in kept]),
+        {axis: _end_to_end([part.parts[axis] for part in kept]) for axis in AXES},
+    )
+
+
+def _selected(found: MeshLayouts, select: Callable[[MeshLayouts], IntArray] | None) -> MeshLayouts:
+    return found if select is None or len(found) == 0 else found.take(select(found))
+
+
+def _end_to_end(lists: list[list[Segment]]) -> list[Segment]:
+    """Lists of as many segments each, row after row."""
+    return [
+        (np.concatenate([size for size, _ in same]), np.concatenate([step for _, step in same]))
+        for same in zip(*lists, strict=True)
+    ]
+
+
+def _table(block: list[tuple[int, IntArray]], axes: int) -> MeshLayouts:
+    """The layouts of some meshes from (mesh, parts) of each."""
+    nothing = np.ones((0, axes + 1, 2, len(AXES)), dtype=np.int64)
+    parts = np.concatenate([nothing, *(own for _, own in block)])
+    mesh = [np.full(len(own), row, dtype=np.int64) for row, own in block]
+    return MeshLayouts(
+        np.concatenate([np.empty(0, dtype=np.int64), *mesh]),
         {
-            name: [(table[:, at, 0, i].copy(), table[:, at, 1, i].copy()) for at in range(axes + 1)]
+            name: [(parts[:, at, 0, i].copy(), parts[:, at, 1, i].copy()) for at in range(axes + 1)]
             for i, name in enumerate(AXES)
         },
     )
 
 
-def _parts_of(torus: Torus, mesh: IntArray, *, every: bool) -> IntArray:
+def _parts_of(torus: Torus, mesh: IntArray, ep: int, axes: int, *, every: bool) -> IntArray:
     """(l, axes + 1, 2, 5) size and stride of every part of every layout of a mesh."""
-    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.tolist()), every)
-    parts = np.ones((len(chosen), len(torus.dims) + 1, 2, len(AXES)), dtype=np.int64)
+    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.tolist()), ep, every)
+    parts = np.ones((len(chosen), axes + 1, 2, len(AXES)), dtype=np.int64)
     inside = 1
     left = np.tile(mesh, (len(chosen), 1))
-    for at, (length, closed) in enumerate(zip(torus.dims, torus.wrap, strict=True)):
-        found = patterns(length, closed, every)
+    for at, length in enumerate(torus.dims):
+        found = patterns(length)
         parts[:, at, 0] = found.size[chosen[:, at]]
         parts[:, at, 1] = found.stride[chosen[:, at]] * inside
         left = left // parts[:, at, 0]
@@ -138,11 +176,9 @@ def efficient(
         features = costs[name].features
         same.append(distinct([row.view(np.int64) for row in features[exact]])[1][of_class])
         used = [features[row] for row in _USED.get(name, _USED_ELSEWHERE)]
-        columns = np.unique(np.stack([np.unique(row, return_inverse=True)[1] for row in used]), axis=0)
-        seconds += [row[of_class] for row in columns.astype(np.float64) if row.any()]
-    if not seconds:
-        seconds = [np.zeros(len(mesh))]
-    points = np.unique(np.stack(seconds), axis=0).T
+        ranks = np.stack([np.unique(row, return_inverse=True)[1] for row in used])
+        seconds += [row[of_class] for row in np.unique(ranks, axis=0) if row.any()]
+    points = np.stack(seconds or [np.zeros_like(mesh)], axis=1).astype(np.float32)
     _, which = distinct(same)
     order = np.argsort(which, kind="stable")
     bounds = np.flatnonzero(np.diff(which[order])) + 1
@@ -173,7 +209,7 @@ def _alone(fabric: Fabric, chips: int) -> tuple[list[Segment], IntArray]:
     places = [_divisors(length) for length in dims]
     slices = chips // math.prod(dims)
     across = [(o, math.prod(dims) * s) for o in _divisors(slices) for s in _divisors(slices // o)]
-    rows = np.array([[*at, *end] for *at, end in product(*places, across)], dtype=np.int64)
+    rows = np.array([[*at, *end] for at in product(*places) for end in across], dtype=np.int64)
     inner = np.cumprod([1, *dims])
     segments = [(rows[:, at], np.full(len(rows), inner[at])) for at in range(len(dims))]
     segments.append((rows[:, -2], rows[:, -1]))

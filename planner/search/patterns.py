@@ -5,32 +5,39 @@ is its length. A mesh axis has at most one part on a physical axis: of two, the 
 next to the outer one; then no group is further apart and every ring stays closed.
 
 Patterns with the same parts in another order are the same to everything but the gaps between
-members. `efficient` keeps those that no other such pattern beats or equals in the rates of all
+members. *Efficient* are those that no other such pattern beats or equals in the rates of all
 groups at once. The rate of a box grows with the rate of each of its axes
-(`planner.network.torus`), so a layout with another pattern is nowhere faster. That holds where
-experts are not folded over the axes (ep = 1): how they fold depends on the order of the parts.
+(`planner.network.torus`), so a layout with another pattern is nowhere faster. Expert groups take
+their ranks from the innermost parts; how many they take of an axis depends on the parts of the
+axes before it, not on their order, so the same holds axis by axis.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from planner.plan import AXES, BoolArray, FloatArray, IntArray
+from planner.distinct import distinct
+from planner.plan import AXES, FloatArray, IntArray
 
 _GROUPS = (
     ("tp",), ("cp",), ("cp", "fsdp"), ("dp",), ("cp", "fsdp", "dp"), ("tp", "cp", "fsdp"),
     ("tp", "cp", "fsdp", "dp"),
 )  # fmt: skip
+_FOLDED = ("tp", "cp", "fsdp", "dp")
+_DP = AXES.index("dp")  # experts take of the axes before it, then of it
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """The patterns of one physical axis, sorted by the sizes of their parts.
+    """All patterns of one physical axis, sorted by the sizes of their parts; read-only.
 
     Attributes:
         size: (p, 5) part of each of `AXES`, 1 where it has none.
@@ -46,14 +53,8 @@ class Patterns:
 
 
 @lru_cache(maxsize=256)
-def patterns(length: int, closed: bool, every: bool) -> Patterns:
-    """All patterns of a physical axis; the arrays are shared: read-only.
-
-    Args:
-        length: Chips along the axis.
-        closed: Whether it closes into a ring.
-        every: Not only the efficient ones.
-    """
+def patterns(length: int) -> Patterns:
+    """The patterns of a physical axis of `length` chips."""
     rows = list(_ordered(length, AXES))
     size, stride = np.ones((2, len(rows), len(AXES)), dtype=np.int64)
     for row, parts in enumerate(rows):
@@ -64,11 +65,24 @@ def patterns(length: int, closed: bool, every: bool) -> Patterns:
             inside *= part
     order = np.lexsort(size.T[::-1])
     size, stride = size[order], stride[order]
-    if not every:
-        keep = _unbeaten(size, _gaps(length, closed, size, stride))
-        size, stride = size[keep], stride[keep]
     split, first = np.unique(size, axis=0, return_index=True)
     return Patterns(size, stride, split, np.append(first, len(size)))
+
+
+@lru_cache(maxsize=1024)
+def _efficient(length: int, closed: bool, ep: int, replicas: int) -> tuple[IntArray, IntArray]:
+    """Where the efficient patterns of each split are in a list of them, and the list.
+
+    Args:
+        length: Chips along the axis.
+        closed: Whether it closes into a ring.
+        ep: Ranks that expert groups still want when they come to the axis.
+        replicas: Those that they want of dp, after all other axes.
+    """
+    every = patterns(length)
+    gaps = _gaps(every, length, closed, ep, replicas)
+    kept = [start + unbeaten(gaps[start:end]) for start, end in pairwise(every.start.tolist())]
+    return np.cumsum([0, *map(len, kept)]), np.concatenate(kept)
 
 
 def _ordered(length: int, axes: tuple[str, ...]) -> Iterator[tuple[tuple[str, int], ...]]:
@@ -83,28 +97,42 @@ def _ordered(length: int, axes: tuple[str, ...]) -> Iterator[tuple[tuple[str, in
                     yield ((axis, part), *outer)
 
 
-def _gaps(length: int, closed: bool, size: IntArray, stride: IntArray) -> FloatArray:
+def _gaps(every: Patterns, length: int, closed: bool, ep: int, replicas: int) -> FloatArray:
     """(p, g) what divides the rate of each group: spacing, over 2 on a ring; for pp the spacing."""
+    groups = [_only(every, names) for names in (*_GROUPS, ("pp",))]
+    groups += _folded(every, ep, replicas) if ep * replicas > 1 else []
     columns = []
-    for names in (*_GROUPS, ("pp",)):
-        at = [AXES.index(name) for name in names]
-        members = size[:, at].prod(axis=1)
-        span = np.where(size[:, at] > 1, size[:, at] * stride[:, at], 1).max(axis=1)
-        ring = (span == length) & closed & (names != ("pp",))
+    for at, (size, stride) in enumerate(groups):
+        members = size.prod(axis=1)
+        span = np.where(size > 1, size * stride, 1).max(axis=1)
+        ring = (span == length) & closed & (at != len(_GROUPS))
         columns.append(np.where(members > 1, span / members / np.where(ring, 2, 1), 0.0))
     return np.stack(columns, axis=1)
 
 
-def _unbeaten(size: IntArray, gaps: FloatArray) -> BoolArray:
-    """(p,) patterns with smaller gaps for some group than any other with the same parts."""
-    change = np.flatnonzero(np.any(size[1:] != size[:-1], axis=1)) + 1
-    keep = np.zeros(len(size), dtype=np.bool_)
-    for start, end in pairwise([0, *change.tolist(), len(size)]):
-        keep[start + unbeaten(gaps[start:end])] = True
-    return keep
+def _only(every: Patterns, names: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """(p, a) sizes and strides of some axes."""
+    at = [AXES.index(name) for name in names]
+    return every.size[:, at], every.stride[:, at]
 
 
-def unbeaten(points: FloatArray) -> IntArray:
+def _folded(every: Patterns, ep: int, replicas: int) -> list[tuple[IntArray, IntArray]]:
+    """(p, 4) sizes and strides of what expert groups take of the axis, and leave of it."""
+    size, stride = _only(every, _FOLDED)
+    takes = np.ones_like(size)
+    wanted = np.full((len(size), 2), (ep, replicas))
+    rows = np.arange(len(size))
+    for column in np.argsort(stride, axis=1, kind="stable").T:
+        whose = (column == _FOLDED.index("dp")).astype(np.int64)
+        part = np.gcd(size[rows, column], wanted[rows, whose])
+        takes[rows, column] = part
+        wanted[rows, whose] //= part
+    left, beyond = size // takes, stride * takes
+    kinds = ([0, 1, 2], [3], [0, 1, 2, 3])
+    return [(takes, stride), *((left[:, at], beyond[:, at]) for at in kinds)]
+
+
+def unbeaten(points: npt.NDArray[np.floating[Any]]) -> IntArray:
     """Ascending rows of (n, d) points that no other row is at or below everywhere.
 
     Of equal rows the first stays. The row with the least sum is always one; it removes what it
@@ -118,9 +146,9 @@ def unbeaten(points: FloatArray) -> IntArray:
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def layouts_of(
-    dims: tuple[int, ...], wrap: tuple[bool, ...], mesh: tuple[int, ...], every: bool
+    dims: tuple[int, ...], wrap: tuple[bool, ...], mesh: tuple[int, ...], ep: int, every: bool
 ) -> IntArray:
     """(l, axes) pattern on every physical axis, of every layout of a mesh; read-only.
 
@@ -128,44 +156,69 @@ def layouts_of(
         dims, wrap: Length of each physical axis of a slice, and whether it closes into a ring.
         mesh: Size of each of `AXES`. Where its product is a multiple of the slice, what the
             patterns leave of it goes across slices.
-        every: With all patterns. Else only with the efficient ones, and of layouts in which equal
-            physical axes change places one.
+        ep: Ranks of an expert group.
+        every: With all patterns. Else only with the efficient ones, and, where no experts are
+            folded, of layouts in which equal physical axes change places one.
     """
-    found = [patterns(*axis, every) for axis in zip(dims, wrap, strict=True)]
-    splits = _joined_splits(dims, wrap, np.array(mesh), found, every)
+    same = [
+        not every and ep == 1 and axis > 0 and here == (dims[axis - 1], wrap[axis - 1])
+        for axis, here in enumerate(zip(dims, wrap, strict=True))
+    ]
+    splits = _joined_splits(dims, same, np.array(mesh))
+    wanted = np.full(len(splits), ep)
+    replicas = np.full(len(splits), ep // math.gcd(ep, math.prod(mesh[:_DP])))
     chosen = np.empty((len(splits), 0), dtype=np.int64)
-    for axis, here in enumerate(found):
-        counts = np.diff(here.start)[splits[:, axis]]
-        row = np.repeat(np.arange(len(splits)), counts)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        pattern = here.start[splits[row, axis]] + within
-        splits, chosen = splits[row], np.column_stack([chosen[row], pattern])
-        if axis and _same(dims, wrap, axis) and not every:
+    for axis, (length, closed) in enumerate(zip(dims, wrap, strict=True)):
+        size = patterns(length).split[splits[:, axis]]
+        row, pattern = _expanded(length, closed, splits[:, axis], wanted, replicas, every=every)
+        wanted = wanted // np.gcd(wanted, size[:, :_DP].prod(axis=1))
+        replicas = replicas // np.gcd(replicas, size[:, _DP])
+        splits, wanted, replicas = splits[row], wanted[row], replicas[row]
+        chosen = np.column_stack([chosen[row], pattern])
+        if same[axis]:
             ordered = chosen[:, axis - 1] <= chosen[:, axis]
-            splits, chosen = splits[ordered], chosen[ordered]
+            splits, wanted, replicas = splits[ordered], wanted[ordered], replicas[ordered]
+            chosen = chosen[ordered]
     return chosen
 
 
-def _same(dims: tuple[int, ...], wrap: tuple[bool, ...], axis: int) -> bool:
-    """Whether a physical axis is like the one before it."""
-    return (dims[axis], wrap[axis]) == (dims[axis - 1], wrap[axis - 1])
-
-
-def _joined_splits(
-    dims: tuple[int, ...],
-    wrap: tuple[bool, ...],
-    mesh: IntArray,
-    found: list[Patterns],
+def _expanded(
+    length: int,
+    closed: bool,
+    split: IntArray,
+    wanted: IntArray,
+    replicas: IntArray,
+    *,
     every: bool,
-) -> IntArray:
+) -> tuple[IntArray, IntArray]:
+    """Rows repeated for every pattern of their split on one axis, and the patterns."""
+    found = patterns(length)
+    tables = [(found.start, np.arange(len(found.size)))]
+    which = np.zeros(len(split), dtype=np.int64)
+    if not every:
+        first, which = distinct([wanted, replicas])
+        pairs = zip(wanted[first].tolist(), replicas[first].tolist(), strict=True)
+        tables = [_efficient(length, closed, *pair) for pair in pairs]
+    starts = np.stack([start for start, _ in tables] or [found.start])
+    bases = np.cumsum([0, *(len(listed) for _, listed in tables)])
+    counts = starts[which, split + 1] - starts[which, split]
+    row = np.repeat(np.arange(len(split)), counts)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = (bases[which] + starts[which, split])[row] + within
+    listed = np.concatenate([np.empty(0, dtype=np.int64), *(listed for _, listed in tables)])
+    return row, listed[at]
+
+
+def _joined_splits(dims: tuple[int, ...], same: list[bool], mesh: IntArray) -> IntArray:
     """(s, axes) split of every physical axis such that the parts divide the mesh."""
     chosen = np.empty((1, 0), dtype=np.int64)
     left = mesh[None, :]
-    for axis, here in enumerate(found):
-        before, at = np.nonzero(np.all(left[:, None, :] % here.split[None, :, :] == 0, axis=2))
-        if axis and _same(dims, wrap, axis) and not every:
+    for axis, length in enumerate(dims):
+        split = patterns(length).split
+        before, at = np.nonzero(np.all(left[:, None, :] % split[None, :, :] == 0, axis=2))
+        if same[axis]:
             ordered = chosen[before, axis - 1] <= at
             before, at = before[ordered], at[ordered]
         chosen = np.column_stack([chosen[before], at])
-        left = left[before] // here.split[at]
+        left = left[before] // split[at]
     return chosen

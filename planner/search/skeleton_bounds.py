@@ -33,9 +33,10 @@ from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
+from planner.search.placed_groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Skeletons
-from planner.search.tables import LAYER_GROUPS, NO_LAYOUTS, ideal_networks
+from planner.search.tables import LAYER_GROUPS, ideal_networks
 
 
 def skeleton_corners(

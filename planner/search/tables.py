@@ -17,30 +17,19 @@ but two gathers and an addition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from planner.cost.context import CostModel
 from planner.distinct import distinct
-from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
-from planner.network.fabric import Fabric
-from planner.network.groups import Segment
-from planner.network.placement import (
-    EXPERT_GROUPS,
-    GROUPS,
-    Mesh,
-    axis_segments,
-    group_segments,
-)
-from planner.plan import AXES, ORDERS, FloatArray, IntArray
+from planner.network.placement import GROUPS
+from planner.plan import ORDERS, FloatArray, IntArray
 from planner.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
-from planner.search.layouts import MeshLayouts, efficient, least_alone, mesh_layouts
+from planner.search.layouts import efficient, least_alone
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS, PlacedGroups, distinct_costs
 
-LAYOUTS = ("none", "efficient", "every")
-NO_LAYOUTS, EFFICIENT, EVERY = LAYOUTS
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
 
@@ -75,37 +64,6 @@ class Placements:
         return np.diff(self.start)
 
 
-def _distinct_orders(
-    meshes: dict[str, IntArray], allowed: tuple[tuple[str, ...], ...]
-) -> tuple[IntArray, IntArray]:
-    """(mesh, order) pairs: one order per allowed permutation of the axes that exceed 1."""
-    big = np.stack([meshes[axis] > 1 for axis in AXES], axis=1)
-    pattern = big @ (1 << np.arange(len(AXES)))
-    mesh_parts = [np.empty(0, dtype=np.int64)]
-    order_parts = [np.empty(0, dtype=np.int64)]
-    for value in np.unique(pattern):
-        active = tuple(axis for bit, axis in enumerate(AXES) if value >> bit & 1)
-        orders = _representatives(active, allowed)
-        at = np.flatnonzero(pattern == value)
-        mesh_parts.append(np.repeat(at, len(orders)))
-        order_parts.append(np.tile(orders, len(at)))
-    mesh = np.concatenate(mesh_parts)
-    by_mesh = np.argsort(mesh, kind="stable")
-    return mesh[by_mesh], np.concatenate(order_parts)[by_mesh]
-
-
-@lru_cache(maxsize=256)
-def _representatives(active: tuple[str, ...], allowed: tuple[tuple[str, ...], ...]) -> IntArray:
-    """One of the allowed orders for each permutation of the active axes, first come first kept.
-
-    The array is shared: read-only.
-    """
-    seen: dict[tuple[str, ...], int] = {}
-    for order in allowed:
-        seen.setdefault(tuple(a for a in order if a in active), ORDERS.index(order))
-    return np.array(list(seen.values()), dtype=np.int64)
-
-
 def build_placements(
     model: CostModel,
     meshes: dict[str, IntArray],
@@ -120,14 +78,8 @@ def build_placements(
         orders: Orders of the axes to consider, innermost first.
         layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
     """
-    groups = _Groups.build(model, meshes, orders, layouts)
-    classes: dict[str, IntArray] = {}
-    costs: dict[str, GroupCosts] = {}
-    for name in GROUPS:
-        if name in EXPERT_GROUPS and model.shapes.experts == 0:  # never used
-            classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
-        else:
-            classes[name], costs[name] = groups.classes(name)
+    groups = PlacedGroups.build(model, meshes, orders, layouts)
+    classes, costs = groups.all_classes()
     first, _ = distinct([groups.mesh, *classes.values()])
     keep = np.sort(first)
     if layouts == EFFICIENT:
@@ -171,7 +123,7 @@ def ideal_networks(
     Raises:
         OutOfTime: The deadline passed.
     """
-    groups = _Groups.build(model, meshes, orders)
+    groups = PlacedGroups.build(model, meshes, orders)
     start = np.searchsorted(groups.mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in names:
@@ -180,7 +132,7 @@ def ideal_networks(
         best = _least(costs, classes, start)
         if layouts != NO_LAYOUTS:
             best[1:] = np.minimum(best, _least_alone(model, meshes, name, deadline))[1:]
-        unique, at = _distinct_costs(best)
+        unique, at = distinct_costs(best)
         ideal[name] = GroupCosts(unique, costs.levels).take(at)
     return ideal
 
@@ -200,94 +152,6 @@ def _least_alone(
     return least
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Where the groups of placements sit.
-
-    Attributes:
-        mesh: (p,) mesh of each placement, ascending.
-        order: (p,) its index into `ORDERS`, or `len(ORDERS)` and the row of `layouts`.
-        layouts: Layouts over tori, if they are asked for.
-        fabrics: Distinct networks.
-        fabric: (p,) which of them each placement lives on.
-        parts: Group name to the segments of its members.
-    """
-
-    mesh: IntArray
-    order: IntArray
-    layouts: MeshLayouts | None
-    fabrics: list[Fabric]
-    fabric: IntArray
-    parts: dict[str, list[Segment]]
-
-    @staticmethod
-    def build(
-        model: CostModel,
-        meshes: dict[str, IntArray],
-        orders: tuple[tuple[str, ...], ...],
-        layouts: str = NO_LAYOUTS,
-    ) -> _Groups:
-        """The groups of every placement; arguments as for `build_placements`."""
-        mesh, order = _distinct_orders(meshes, orders)
-        fabrics, which = _fabrics(model, meshes["chips"])
-        sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
-        axes = axis_segments(Mesh(**sizes, order=order))
-        found = None
-        if layouts != NO_LAYOUTS:
-            found = mesh_layouts(fabrics, which, meshes, every=layouts == EVERY)
-            mesh = np.concatenate([mesh, found.mesh])
-            by_mesh = np.argsort(mesh, kind="stable")  # orders of a mesh before its layouts
-            order = np.concatenate([order, len(ORDERS) + np.arange(len(found))])[by_mesh]
-            axes = {name: _stacked(axes[name], found.parts[name], by_mesh) for name in AXES}
-            mesh = mesh[by_mesh]
-        parts = group_segments(axes, meshes["ep"][mesh])
-        return _Groups(mesh, order, found, fabrics, which[mesh], parts)
-
-    def codes(self, rows: IntArray) -> tuple[IntArray, tuple[Layout, ...]]:
-        """(r,) codes of some placements, and the layouts among them."""
-        order = self.order[rows]
-        if self.layouts is None:
-            return order, ()
-        at = np.flatnonzero(order >= len(ORDERS))
-        listed = tuple(self.layouts.layout(int(order[row]) - len(ORDERS)) for row in at)
-        order[at] = len(ORDERS) + np.arange(len(at))
-        return order, listed
-
-    def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
-        """(p,) class of each group, and the costs of the classes; equal costs are one class."""
-        classes, costs = group_classes(self.fabrics, self.fabric, self.parts[name])
-        unique, which = _distinct_costs(costs.features)
-        return which[classes], GroupCosts(unique, costs.levels)
-
-
-def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
-    """Distinct networks, and which of them each mesh lives on.
-
-    Chip counts that see the same levels (all large jobs of a switched cluster) share one.
-    """
-    counts, inverse = np.unique(chips, return_inverse=True)
-    fabrics: list[Fabric] = []
-    which = np.zeros(len(counts), dtype=np.int64)
-    seen: dict[Fabric, int] = {}
-    for index, count in enumerate(counts):
-        fabric = model.fabric(int(count))
-        if fabric not in seen:
-            seen[fabric] = len(fabrics)
-            fabrics.append(fabric)
-        which[index] = seen[fabric]
-    return fabrics, which[inverse.ravel()]
-
-
-def _stacked(few: list[Segment], many: list[Segment], rows: IntArray) -> list[Segment]:
-    """The segments of orders, then of layouts, which have more, in another order of the rows."""
-    nothing = np.ones_like(few[0][0])
-    padded = few + [(nothing, nothing)] * (len(many) - len(few))
-    return [
-        (np.concatenate([a, c])[rows], np.concatenate([b, d])[rows])
-        for (a, b), (c, d) in zip(padded, many, strict=True)
-    ]
-
-
 def _least(costs: GroupCosts, classes: IntArray, start: IntArray) -> FloatArray:
     """(features, meshes) the least of each cost over the mesh's placements."""
     best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
@@ -300,15 +164,9 @@ def _with_ideal(
     costs: GroupCosts, classes: IntArray, start: IntArray
 ) -> tuple[IntArray, GroupCosts]:
     """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
-    unique, which = _distinct_costs(_least(costs, classes, start))
+    unique, which = distinct_costs(_least(costs, classes, start))
     merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
     return len(costs) + which, merged
-
-
-def _distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct columns of cost features, and which of them each column is."""
-    first, which = distinct([row.view(np.int64) for row in features])  # equal bits, equal costs
-    return features[:, first], which
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
