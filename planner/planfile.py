@@ -13,23 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from planner.errors import InputError
 from planner.fields import Share as Clock
-from planner.fields import plain_whole, refusal
+from planner.fields import placed, plain_whole
 from planner.files import with_end
 from planner.frontfile import plan_file_of, point_of, read_content
 from planner.kinds import with_command
-from planner.messages import Origin, mistakes, not_one_of, one_line, shown
+from planner.messages import Origin, mistakes, one_line, shown
 from planner.plan import (
     AXES,
     CP_MODES,
@@ -42,7 +34,7 @@ from planner.plan import (
     Stage,
     complete_order,
 )
-from planner.ranks import as_layout, as_words, check_layout, part_pattern
+from planner.ranks import as_layout, as_words, check_layout
 from planner.records import located, portable
 from planner.request import Request, Resolved, unknown_names
 from planner.version import SCHEMA_VERSION
@@ -58,33 +50,7 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = ("max_memory", "train_tokens", "price_per_chip_hour", "carbon_intensity")
-_MOST = 4  # wrong words of one list that are reported
 _LARGEST = 10**15  # longer numbers are cut short
-
-
-def _placed(words: list[str]) -> list[str]:
-    """Axes, each once, or parts of axes such as `fsdp 16`, innermost first."""
-    if not words:
-        raise refusal(f"[] names none of {', '.join(AXES)}")
-    layout = as_layout(words)
-    axes = words if layout is None else [axis for axis, _ in layout]
-    if wrong := list(dict.fromkeys(axis for axis in axes if axis not in AXES)):
-        mixed = any(as_layout([word]) for word in words) and layout is None
-        hint = "; give every part a size, as in 'fsdp 16'" if mixed else ""
-        raise refusal("\n".join(f"{not_one_of(axis, AXES)}{hint}" for axis in wrong[:_MOST]))
-    if layout is None and len(set(axes)) < len(axes):
-        raise refusal(f"{shown(axes)} names an axis twice; parts have sizes, as in 'fsdp 16'")
-    return words
-
-
-_PLACEMENT = WithJsonSchema(
-    {
-        "anyOf": [
-            {"type": "array", "items": {"type": "string", "enum": list(AXES)}},
-            {"type": "array", "items": {"type": "string", "pattern": part_pattern(AXES)}},
-        ]
-    }
-)
 
 
 class _Strict(BaseModel):
@@ -148,7 +114,7 @@ class PlanModel(_Strict):
     offload: list[Literal[OFFLOADS]] = Field(  # type: ignore[valid-type]
         default=[], description="What moves to the memory of the host."
     )
-    placement: Annotated[list[str], AfterValidator(_placed), _PLACEMENT] = Field(
+    placement: Annotated[list[str], placed(AXES)] = Field(
         default=list(AXES),
         description="Axes, or parts of axes with their sizes (`fsdp 16`), innermost first: "
         "neighbours on the first are nearest.",
