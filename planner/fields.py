@@ -208,12 +208,13 @@ class _Placed:
         if not words:
             raise refusal(f"[] names none of {', '.join(self.axes)}")
         layout = as_layout(words)
+        sizeless = [word for word in words if as_layout([word]) is None]
+        if layout is None and len(sizeless) < len(words):
+            hint = "is no part of an axis; every part has a size, as in 'fsdp 16'"
+            raise refusal("\n".join(f"{shown(word)} {hint}" for word in sizeless[:_MOST]))
         named = words if layout is None else [axis for axis, _ in layout]
         if wrong := [axis for axis in dict.fromkeys(named) if axis not in self.axes]:
-            mixed = layout is None and any(as_layout([word]) for word in words)
-            hint = "; give every part a size, as in 'fsdp 16'" if mixed else ""
-            lines = (f"{not_one_of(axis, self.axes)}{hint}" for axis in wrong[:_MOST])
-            raise refusal("\n".join(lines))
+            raise refusal("\n".join(not_one_of(axis, self.axes) for axis in wrong[:_MOST]))
         if layout is None and len(set(words)) < len(words):
             text = f"{shown(words)} names an axis twice; parts have sizes, as in 'fsdp 16'"
             raise refusal(text)
