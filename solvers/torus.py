@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Pattern = tuple[tuple[str, int], ...]
 Footprint = tuple[int, Fraction]
 
+_ROUNDING = 1e-6
 LARGEST_COST = 2**31  # so that no sum of a few costs is large for the solver
 
 
@@ -326,7 +327,8 @@ class _Model:
             raise RuntimeError(f"CP-SAT refuses the model: {self.solver.status_name(found)}")
         if names[found] is Status.INFEASIBLE:
             return Status.INFEASIBLE, math.inf
-        return names[found], self.solver.best_objective_bound
+        bound = self.solver.best_objective_bound  # of whole numbers, as a float beside them
+        return names[found], float(math.ceil(bound - _ROUNDING))
 
     def decision(self) -> TorusDecision:
         """What was chosen; the costs are computed again from the definitions."""

@@ -188,7 +188,8 @@ def build_batch(
     if len(space):
         orders = options.orders(model.framework)
         layouts = layouts_within(options, limits)
-        placements = build_placements(model, skeletons.meshes.columns, orders, layouts)
+        columns = skeletons.meshes.columns
+        placements = build_placements(model, columns, orders, layouts, deadline)
         deadline.check()
         costed = limits.on_costs or not only_memory
         both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)

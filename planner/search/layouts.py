@@ -7,7 +7,7 @@ with a torus each, has the rest of every axis across them, in the order tp, cp, 
 Only *efficient* layouts are kept unless all are wanted: a layout goes when another of the mesh
 makes no collective slower. A plan does not get faster when a message gets slower, nor does it need
 less energy, so neither the optimum nor the front of time and energy loses anything. The mean power
-may be lower, though: under a limit on power every layout is a candidate.
+may be lower, though: under a limit on power every layout of other costs is a candidate.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from planner.network.fabric import Fabric, Torus
 from planner.network.groups import Segment
 from planner.plan import AXES, FloatArray, IntArray
 from planner.ranks import Layout
+from planner.search.deadline import NEVER, Deadline
 from planner.search.patterns import layouts_of, patterns, unbeaten
 
 _AT_A_TIME = 2**18
@@ -83,7 +84,9 @@ def mesh_layouts(
     fabrics: list[Fabric],
     fabric: IntArray,
     meshes: dict[str, IntArray],
-    select: Callable[[MeshLayouts], IntArray] | None,
+    kept: str,
+    select: Callable[[MeshLayouts], IntArray],
+    deadline: Deadline = NEVER,
 ) -> MeshLayouts:
     """The layouts of some meshes.
 
@@ -91,32 +94,37 @@ def mesh_layouts(
         fabrics: Distinct networks.
         fabric: (m,) which of them each mesh lives on; those without a torus have no layouts.
         meshes: Columns `AXES` and "ep", (m,) each.
-        select: Which of some layouts to keep, given a few hundred thousand at a time of those that
-            efficient patterns make; None: all layouts.
+        kept: Of which patterns; one of `planner.search.patterns.KEPT`.
+        select: Which of those layouts to keep, given a few hundred thousand at a time.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
     sizes = np.stack([meshes[axis] for axis in AXES], axis=1)
-    tori = [torus_of(found) for found in fabrics]
+    tori = [torus_of(network) for network in fabrics]
     axes = max((len(torus.dims) for torus in tori if torus), default=0)
-    kept, block, held = [_table([], axes)], [], 0
+    found, block, held = [_table([], axes)], [], 0
     for row, mesh in enumerate(sizes):
         torus = tori[int(fabric[row])]
         if torus is None:
             continue
-        own = _parts_of(torus, mesh, int(meshes["ep"][row]), axes, every=select is None)
+        deadline.check()
+        own = _parts_of(torus, mesh, int(meshes["ep"][row]), axes, kept)
         block.append((row, own))
         held += len(own)
-        if held > _AT_A_TIME and select is not None:
-            kept.append(_selected(_table(block, axes), select))
+        if held > _AT_A_TIME:
+            found.append(_selected(_table(block, axes), select))
             block, held = [], 0
-    kept.append(_selected(_table(block, axes), select))
+    found.append(_selected(_table(block, axes), select))
     return MeshLayouts(
-        np.concatenate([part.mesh for part in kept]),
-        {axis: _end_to_end([part.parts[axis] for part in kept]) for axis in AXES},
+        np.concatenate([part.mesh for part in found]),
+        {axis: _end_to_end([part.parts[axis] for part in found]) for axis in AXES},
     )
 
 
-def _selected(found: MeshLayouts, select: Callable[[MeshLayouts], IntArray] | None) -> MeshLayouts:
-    return found if select is None or len(found) == 0 else found.take(select(found))
+def _selected(found: MeshLayouts, select: Callable[[MeshLayouts], IntArray]) -> MeshLayouts:
+    return found.take(select(found)) if len(found) else found
 
 
 def _end_to_end(lists: list[list[Segment]]) -> list[Segment]:
@@ -141,9 +149,9 @@ def _table(block: list[tuple[int, IntArray]], axes: int) -> MeshLayouts:
     )
 
 
-def _parts_of(torus: Torus, mesh: IntArray, ep: int, axes: int, *, every: bool) -> IntArray:
+def _parts_of(torus: Torus, mesh: IntArray, ep: int, axes: int, kept: str) -> IntArray:
     """(l, axes + 1, 2, 5) size and stride of every part of every layout of a mesh."""
-    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.tolist()), ep, every)
+    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.tolist()), ep, kept)
     parts = np.ones((len(chosen), axes + 1, 2, len(AXES)), dtype=np.int64)
     inside = 1
     left = np.tile(mesh, (len(chosen), 1))

@@ -6,10 +6,10 @@ next to the outer one; then no group is further apart and every ring stays close
 
 Patterns with the same parts in another order are the same to everything but the gaps between
 members. *Efficient* are those that no other such pattern beats or equals in the rates of all
-groups at once. The rate of a box grows with the rate of each of its axes
-(`planner.network.torus`), so a layout with another pattern is nowhere faster. Expert groups take
-their ranks from the innermost parts; how many they take of an axis depends on the parts of the
-axes before it, not on their order, so the same holds axis by axis.
+groups at once; *different* are those of which no other has the same rates. The rate of a box grows
+with the rate of each of its axes (`planner.network.torus`), so a layout with another pattern is
+nowhere faster. Expert groups take their ranks from the innermost parts; how many they take of an
+axis depends on the parts of the axes before it, not on their order, so the same holds axis by axis.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _GROUPS = (
     ("tp",), ("cp",), ("cp", "fsdp"), ("dp",), ("cp", "fsdp", "dp"), ("tp", "cp", "fsdp"),
     ("tp", "cp", "fsdp", "dp"),
 )  # fmt: skip
+KEPT = ("all", "different", "efficient")
+ALL, DIFFERENT, EFFICIENT = KEPT
 _FOLDED = ("tp", "cp", "fsdp", "dp")
 _DP = AXES.index("dp")  # experts take of the axes before it, then of it
 
@@ -70,19 +72,25 @@ def patterns(length: int) -> Patterns:
 
 
 @lru_cache(maxsize=1024)
-def _efficient(length: int, closed: bool, ep: int, replicas: int) -> tuple[IntArray, IntArray]:
-    """Where the efficient patterns of each split are in a list of them, and the list.
+def _listed(
+    length: int, closed: bool, ep: int, replicas: int, kept: str
+) -> tuple[IntArray, IntArray]:
+    """Where the patterns to keep of each split are in a list of them, and the list.
 
     Args:
         length: Chips along the axis.
         closed: Whether it closes into a ring.
         ep: Ranks that expert groups still want when they come to the axis.
         replicas: Those that they want of dp, after all other axes.
+        kept: One of `KEPT`.
     """
     every = patterns(length)
+    if kept == ALL:
+        return every.start, np.arange(len(every.size))
     gaps = _gaps(every, length, closed, ep, replicas)
-    kept = [start + unbeaten(gaps[start:end]) for start, end in pairwise(every.start.tolist())]
-    return np.cumsum([0, *map(len, kept)]), np.concatenate(kept)
+    select = unbeaten if kept == EFFICIENT else _first_of_equal
+    rows = [start + select(gaps[start:end]) for start, end in pairwise(every.start.tolist())]
+    return np.cumsum([0, *map(len, rows)]), np.concatenate(rows)
 
 
 def _ordered(length: int, axes: tuple[str, ...]) -> Iterator[tuple[tuple[str, int], ...]]:
@@ -132,6 +140,11 @@ def _folded(every: Patterns, ep: int, replicas: int) -> list[tuple[IntArray, Int
     return [(takes, stride), *((left[:, at], beyond[:, at]) for at in kinds)]
 
 
+def _first_of_equal(points: npt.NDArray[np.floating[Any]]) -> IntArray:
+    """Ascending rows of (n, d) points, the first of those that are equal."""
+    return np.sort(np.unique(points, axis=0, return_index=True)[1])
+
+
 def unbeaten(points: npt.NDArray[np.floating[Any]]) -> IntArray:
     """Ascending rows of (n, d) points that no other row is at or below everywhere.
 
@@ -148,7 +161,7 @@ def unbeaten(points: npt.NDArray[np.floating[Any]]) -> IntArray:
 
 @lru_cache(maxsize=4096)
 def layouts_of(
-    dims: tuple[int, ...], wrap: tuple[bool, ...], mesh: tuple[int, ...], ep: int, every: bool
+    dims: tuple[int, ...], wrap: tuple[bool, ...], mesh: tuple[int, ...], ep: int, kept: str
 ) -> IntArray:
     """(l, axes) pattern on every physical axis, of every layout of a mesh; read-only.
 
@@ -157,11 +170,11 @@ def layouts_of(
         mesh: Size of each of `AXES`. Where its product is a multiple of the slice, what the
             patterns leave of it goes across slices.
         ep: Ranks of an expert group.
-        every: With all patterns. Else only with the efficient ones, and, where no experts are
-            folded, of layouts in which equal physical axes change places one.
+        kept: With which patterns, one of `KEPT`. Unless with all, of layouts in which equal
+            physical axes change places one is listed, where no experts are folded.
     """
     same = [
-        not every and ep == 1 and axis > 0 and here == (dims[axis - 1], wrap[axis - 1])
+        kept != ALL and ep == 1 and axis > 0 and here == (dims[axis - 1], wrap[axis - 1])
         for axis, here in enumerate(zip(dims, wrap, strict=True))
     ]
     splits = _joined_splits(dims, same, np.array(mesh))
@@ -170,7 +183,7 @@ def layouts_of(
     chosen = np.empty((len(splits), 0), dtype=np.int64)
     for axis, (length, closed) in enumerate(zip(dims, wrap, strict=True)):
         size = patterns(length).split[splits[:, axis]]
-        row, pattern = _expanded(length, closed, splits[:, axis], wanted, replicas, every=every)
+        row, pattern = _expanded(length, closed, splits[:, axis], wanted, replicas, kept)
         wanted = wanted // np.gcd(wanted, size[:, :_DP].prod(axis=1))
         replicas = replicas // np.gcd(replicas, size[:, _DP])
         splits, wanted, replicas = splits[row], wanted[row], replicas[row]
@@ -188,18 +201,13 @@ def _expanded(
     split: IntArray,
     wanted: IntArray,
     replicas: IntArray,
-    *,
-    every: bool,
+    kept: str,
 ) -> tuple[IntArray, IntArray]:
     """Rows repeated for every pattern of their split on one axis, and the patterns."""
-    found = patterns(length)
-    tables = [(found.start, np.arange(len(found.size)))]
-    which = np.zeros(len(split), dtype=np.int64)
-    if not every:
-        first, which = distinct([wanted, replicas])
-        pairs = zip(wanted[first].tolist(), replicas[first].tolist(), strict=True)
-        tables = [_efficient(length, closed, *pair) for pair in pairs]
-    starts = np.stack([start for start, _ in tables] or [found.start])
+    first, which = distinct([wanted, replicas])
+    pairs = zip(wanted[first].tolist(), replicas[first].tolist(), strict=True)
+    tables = [_listed(length, closed, *pair, kept) for pair in pairs]
+    starts = np.stack([start for start, _ in tables] or [patterns(length).start])
     bases = np.cumsum([0, *(len(listed) for _, listed in tables)])
     counts = starts[which, split + 1] - starts[which, split]
     row = np.repeat(np.arange(len(split)), counts)

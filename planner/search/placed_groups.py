@@ -27,6 +27,8 @@ from planner.network.placement import (
 )
 from planner.plan import AXES, ORDERS, FloatArray, IntArray
 from planner.ranks import Layout
+from planner.search import patterns
+from planner.search.deadline import NEVER, Deadline
 from planner.search.layouts import MeshLayouts, efficient, mesh_layouts
 
 LAYOUTS = ("none", "efficient", "every")
@@ -92,6 +94,7 @@ class PlacedGroups:
         meshes: dict[str, IntArray],
         orders: tuple[tuple[str, ...], ...],
         layouts: str = NO_LAYOUTS,
+        deadline: Deadline = NEVER,
     ) -> PlacedGroups:
         """The groups of every placement; arguments as for `build_placements`."""
         mesh, order = _distinct_orders(meshes, orders)
@@ -101,8 +104,9 @@ class PlacedGroups:
         groups = PlacedGroups(mesh, order, None, fabrics, which[mesh], {}, model.shapes.experts > 0)
         if layouts == NO_LAYOUTS:
             return replace(groups, parts=group_segments(axes, sizes["ep"]))
-        select = partial(groups.fast, which, meshes["ep"])
-        found = mesh_layouts(fabrics, which, meshes, None if layouts == EVERY else select)
+        kept = patterns.DIFFERENT if layouts == EVERY else patterns.EFFICIENT
+        select = partial(groups.chosen, which, meshes["ep"], kept)
+        found = mesh_layouts(fabrics, which, meshes, kept, select, deadline)
         mesh = np.concatenate([mesh, found.mesh])
         by_mesh = np.argsort(mesh, kind="stable")  # orders of a mesh before its layouts
         order = np.concatenate([order, len(ORDERS) + np.arange(len(found))])[by_mesh]
@@ -117,11 +121,16 @@ class PlacedGroups:
             parts=group_segments(axes, meshes["ep"][mesh]),
         )
 
-    def fast(self, which: IntArray, ep: IntArray, found: MeshLayouts) -> IntArray:
-        """The efficient ones of some layouts; (m,) `which` fabric and `ep` of each mesh."""
+    def chosen(self, which: IntArray, ep: IntArray, kept: str, found: MeshLayouts) -> IntArray:
+        """The different or efficient ones of some layouts; (m,) `which` fabric and `ep`."""
         parts = group_segments(found.parts, ep[found.mesh])
         here = replace(self, mesh=found.mesh, fabric=which[found.mesh], parts=parts)
-        return efficient(here.mesh, *here.all_classes())
+        classes, costs = here.all_classes()
+        rows = np.sort(distinct([here.mesh, *classes.values()])[0])
+        if kept == patterns.DIFFERENT:
+            return rows
+        few = {name: of_group[rows] for name, of_group in classes.items()}
+        return rows[efficient(here.mesh[rows], few, costs)]
 
     def all_classes(self) -> tuple[dict[str, IntArray], dict[str, GroupCosts]]:
         """`classes` of every group; those of experts are never used without experts."""

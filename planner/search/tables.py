@@ -69,6 +69,7 @@ def build_placements(
     meshes: dict[str, IntArray],
     orders: tuple[tuple[str, ...], ...] = ORDERS,
     layouts: str = NO_LAYOUTS,
+    deadline: Deadline = NEVER,
 ) -> Placements:
     """The distinct placements of the meshes; see `Placements`.
 
@@ -77,8 +78,12 @@ def build_placements(
         meshes: Columns `AXES`, "ep" and "chips", (m,) each.
         orders: Orders of the axes to consider, innermost first.
         layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
-    groups = PlacedGroups.build(model, meshes, orders, layouts)
+    groups = PlacedGroups.build(model, meshes, orders, layouts, deadline)
     classes, costs = groups.all_classes()
     first, _ = distinct([groups.mesh, *classes.values()])
     keep = np.sort(first)

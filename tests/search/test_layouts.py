@@ -204,9 +204,11 @@ def test_listed_layouts_are_those_of_the_enumeration(dims: tuple[int, ...], ep: 
         mesh = dict.fromkeys(AXES, 1)
         for axis in every_part(chips, rng):
             mesh[axis[0]] *= axis[1]
-        listed = layouts_of(dims, wrap, tuple(mesh.values()), ep, True)
+        listed = layouts_of(dims, wrap, tuple(mesh.values()), ep, "all")
         assert len(listed) == len(every_layout(torus, mesh))
-        few = layouts_of(dims, wrap, tuple(mesh.values()), ep, False)
+        few = layouts_of(dims, wrap, tuple(mesh.values()), ep, "efficient")
+        more = layouts_of(dims, wrap, tuple(mesh.values()), ep, "different")
+        assert len(few) <= len(more) <= len(listed)
         assert {tuple(row) for row in few.tolist()} <= {tuple(row) for row in listed.tolist()}
 
 

@@ -181,7 +181,7 @@ def least_of_search(
     torus: Torus, mesh: TorusMesh, names: dict[str, tuple[str, ...]], *, overlapped: bool
 ) -> float:
     """The least objective over the efficient layouts of a mesh."""
-    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.sizes.values()), 1, False)
+    chosen = layouts_of(torus.dims, torus.wrap, tuple(mesh.sizes.values()), 1, "efficient")
     parts: dict[str, list[tuple[IntArray, IntArray]]] = {axis: [] for axis in AXES}
     inside = 1
     for at, length in enumerate(torus.dims):
