@@ -44,6 +44,16 @@ def as_layout(words: Sequence[str]) -> Layout | None:
     return tuple((part[1], int(part[2])) for part in found if part)
 
 
+def axes_of(layout: Layout) -> list[str]:
+    """The axes in the order of their parts above 1; parts side by side are one.
+
+    >>> axes_of((("tp", 2), ("tp", 4), ("dp", 2))), axes_of((("dp", 2), ("tp", 4), ("dp", 2)))
+    (['tp', 'dp'], ['dp', 'tp', 'dp'])
+    """
+    axes = [axis for axis, size in layout if size > 1]
+    return [axis for at, axis in enumerate(axes) if at == 0 or axis != axes[at - 1]]
+
+
 def regrouped(words: Sequence[str]) -> list[str]:
     """Words that were separated by blanks, with every size at its axis again.
 

@@ -142,6 +142,8 @@ def test_fixed_rank_layouts_say_that_they_have_no_parts(tmp_path: Path) -> None:
         for line in found.warnings
     )
     assert found.result.torus == ""
+    path.write_text(text.replace("tp 2, dp 2, tp 2, dp 8", "tp 2, tp 2, dp 16"))
+    assert not any("lay out" in line for line in planner.evaluate(path).warnings)
 
 
 @pytest.fixture(scope="module")

@@ -159,7 +159,7 @@ def unbeaten(points: npt.NDArray[np.floating[Any]]) -> IntArray:
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def layouts_of(
     dims: tuple[int, ...], wrap: tuple[bool, ...], mesh: tuple[int, ...], ep: int, kept: str
 ) -> IntArray:
@@ -192,7 +192,7 @@ def layouts_of(
             ordered = chosen[:, axis - 1] <= chosen[:, axis]
             splits, wanted, replicas = splits[ordered], wanted[ordered], replicas[ordered]
             chosen = chosen[ordered]
-    return chosen
+    return chosen.astype(np.int16)  # many are remembered; no axis has 32,768 patterns
 
 
 def _expanded(

@@ -137,6 +137,25 @@ def test_the_front_is_that_of_every_layout(number: int) -> None:
         np.testing.assert_allclose(cost.step_time_s, found.points[:, 0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("number", [3, 5, 6])
+def test_a_limit_on_power_is_met_by_slower_layouts(number: int) -> None:
+    """The front under half of the powers that occur, against every layout."""
+    hardware, chips, experts, options = CASES[number]
+    model = job(number, hardware, experts)
+    brute = everything(model, chips, replace(options, all_orders=True))
+    limit = float(np.median(brute[:, 1] / brute[:, 0]))
+    allowed = brute[brute[:, 1] <= limit * brute[:, 0]]
+    expected = allowed[nondominated(allowed)]
+    search = Search(
+        model=model,
+        options=replace(options, torus=True),
+        limits=Limits(power_w=limit * (1 + 1e-12)),
+    )
+    found = search.run((chips,)).points
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
+    np.testing.assert_allclose(found[:, 1].min(), expected[:, 1].min(), rtol=1e-9)
+
+
 def test_layouts_are_faster_than_orders_somewhere() -> None:
     """Llama-2 13B on 16 x 16 x 16: tp 4 as 2 x 2 over two axes, dp over all three."""
     question = {"model": "llama2-13b", "chips": 4096, "chips_exact": True}
