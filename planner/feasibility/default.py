@@ -231,7 +231,7 @@ def largest_chips(
             return Row(**common, **best.fields())
         if nearest is None or best.share < nearest.share:
             nearest = best
-    failed = {"compute_bound": False, "fits": False, "feasible": False}
+    failed: dict[str, Any] = {"compute_bound": False, "fits": False, "feasible": False}
     said = words.no_count(model, strategy, counts, limits.chip_bytes(model), batch_tokens)
     if nearest is not None:
         failed["fits"] = True
