@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from hardware_db.cluster import Allocation, Cluster, Level, TorusRules
 from hardware_db.errors import HardwareError
-from hardware_db.torus import slice_shapes, split, torus_counts, torus_losses, wraparound
+from hardware_db.torus import (
+    exchange_gain,
+    slice_shapes,
+    split,
+    torus_counts,
+    torus_losses,
+    wraparound,
+)
 
 
 def allocate(cluster: Cluster, chips: int) -> Allocation:
@@ -82,7 +89,10 @@ def _allocate_slices(cluster: Cluster, rules: TorusRules, chips: int) -> Allocat
     wrap = wraparound(shape, rules)
     losses = torus_losses(shape, wrap, rules)
     inner = cluster.levels[0]
-    levels = [replace(inner, domain_chips=chips // slices, torus_dims=shape, torus_wrap=wrap)]
+    gain = exchange_gain(shape, rules)
+    size = chips // slices
+    cut = replace(inner, domain_chips=size, torus_dims=shape, torus_wrap=wrap)
+    levels = [replace(cut, torus_exchange_gain=gain)]
     if slices > 1:
         outer = cluster.levels[1]
         levels.append(replace(outer, domain_chips=chips))
@@ -144,6 +154,7 @@ def _cut(level: Level, size: int) -> tuple[Level, list[str]]:
         shape = slice_shapes(level.torus)[size]
         wrap = wraparound(shape, level.torus)
         cut = replace(level, domain_chips=size, torus_dims=shape, torus_wrap=wrap)
+        cut = replace(cut, torus_exchange_gain=exchange_gain(shape, level.torus))
         return cut, torus_losses(shape, wrap, level.torus)
     lost = []
     if level.topology == "ring" and level.domain_chips and size < level.domain_chips:

@@ -33,6 +33,9 @@ class TorusRules:
         largest_slice_chips: Largest slice that the provider schedules.
         smallest_multislice_chips: Smallest slice of a job that spans several.
         max_slices: Most slices in one job.
+        twist_gains: Where the wraparound links of short axes can be shifted along the long ones (a
+            twisted torus), throughput of an all-to-all over a whole slice, relative to the regular
+            torus, of the shapes k x k x 2k and k x 2k x 2k; empty where slices are never twisted.
     """
 
     pod: tuple[int, ...]
@@ -42,6 +45,7 @@ class TorusRules:
     largest_slice_chips: int
     smallest_multislice_chips: int
     max_slices: int
+    twist_gains: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,8 @@ class Level:
             divides the bandwidth.
         torus_dims: Axis lengths of the torus inside one domain; empty elsewhere.
         torus_wrap: Whether each of these axes closes into a ring.
+        torus_exchange_gain: Throughput of an all-to-all over the whole of that torus relative to
+            one with straight wraparound links; above 1 where it is twisted.
         torus: The rules for slices; None where the level is no torus.
     """
 
@@ -95,6 +101,7 @@ class Level:
     oversubscription: float = 1.0
     torus_dims: tuple[int, ...] = ()
     torus_wrap: tuple[bool, ...] = ()
+    torus_exchange_gain: float = 1.0
     torus: TorusRules | None = None
 
 
@@ -106,7 +113,7 @@ class Allocation:
         cluster: The cluster it is cut from.
         chips: Chips of the job.
         levels: The levels that the job uses, innermost first, with `domain_chips` cut to the job
-            (never None) and `torus_dims`, `torus_wrap` of the chosen slice.
+            (never None) and `torus_dims`, `torus_wrap`, `torus_exchange_gain` of the chosen slice.
         slices: Equal torus slices that the job consists of; 1 elsewhere.
         losses: What the chosen count gives away, as plain sentences.
     """

@@ -15,7 +15,7 @@ from hardware_db.provenance import labels, quantities, sources
 from hardware_db.schema_base import QuantityModel
 from hardware_db.schema_chip import ChipModel
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
-from hardware_db.torus import wraparound
+from hardware_db.torus import exchange_gain, wraparound
 
 
 def _float(quantity: QuantityModel) -> float:
@@ -143,6 +143,7 @@ def _level(model: LevelModel) -> Level:
         oversubscription=_known(model.oversubscription) or 1.0,
         torus_dims=rules.pod if rules else (),
         torus_wrap=wraparound(rules.pod, rules) if rules else (),
+        torus_exchange_gain=exchange_gain(rules.pod, rules) if rules else 1.0,
         torus=rules,
     )
 
@@ -167,6 +168,9 @@ def _rules(model: TorusModel) -> TorusRules:
         largest_slice_chips=int(_known(model.largest_slice) or everything),
         smallest_multislice_chips=int(_known(model.smallest_multislice) or everything),
         max_slices=int(_known(model.max_slices) or 1),
+        twist_gains=(_float(model.twist.k_k_2k), _float(model.twist.k_2k_2k))
+        if model.twist
+        else (),
     )
 
 

@@ -25,6 +25,17 @@ from hardware_db.schema_base import (
 from hardware_db.schema_chip import ChipModel
 
 
+class TwistModel(Strict):
+    """What twisted slices gain; see `hardware_db.cluster.TorusRules`."""
+
+    k_k_2k: Ratio = Field(
+        description="All-to-all over a k x k x 2k slice relative to the regular torus."
+    )
+    k_2k_2k: Ratio = Field(
+        description="All-to-all over a k x 2k x 2k slice relative to the regular torus."
+    )
+
+
 class TorusModel(Strict):
     """The torus of a level and its slices; see `hardware_db.cluster.TorusRules`."""
 
@@ -46,6 +57,10 @@ class TorusModel(Strict):
         default=None, description="Smallest slice of a job that spans several."
     )
     max_slices: Count | None = Field(default=None, description="Most slices of one job.")
+    twist: TwistModel | None = Field(
+        default=None,
+        description="Gains of twisted slices (k a multiple of 4), where the machine has them.",
+    )
 
 
 class ReductionModel(Strict):

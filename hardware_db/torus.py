@@ -1,4 +1,4 @@
-"""Slices of a torus: which shapes exist for a chip count, and which of their axes are rings."""
+"""Slices of a torus: which shapes exist for a chip count, which axes are rings, what is twisted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from itertools import product
 from hardware_db.cluster import TorusRules
 
 Shape = tuple[int, ...]
+
+_TWISTED_AXES = 3
 
 
 @lru_cache(maxsize=64)
@@ -41,6 +43,18 @@ def wraparound(shape: Shape, rules: TorusRules) -> tuple[bool, ...]:
         left = list(rules.pod)
         return tuple(_take(axis, left) and axis > 2 for axis in shape)
     return tuple(rules.wrap_rule == "always" and axis > 2 for axis in shape)
+
+
+def exchange_gain(shape: Shape, rules: TorusRules) -> float:
+    """Throughput of an all-to-all over a whole slice relative to the regular torus of its shape.
+
+    Slices of shape k x k x 2k and k x 2k x 2k with k a multiple of 4 are twisted where the machine
+    can do so; rings along an axis gain nothing.
+    """
+    short, middle, long = sorted(shape) if len(shape) == _TWISTED_AXES else (1, 1, 1)
+    if not rules.twist_gains or short % 4 or long != 2 * short or middle not in (short, long):
+        return 1.0
+    return rules.twist_gains[0 if middle == short else 1]
 
 
 def _take(axis: int, left: list[int]) -> bool:

@@ -131,6 +131,7 @@ def options_of(request: Request) -> SpaceOptions:
         offload=request.offload,
         clocks=request.clocks,
         all_orders=request.placement == "all",
+        torus=request.placement == "torus",
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planner.cost.context import CostModel
+from planner.frameworks import FRAMEWORKS
 from planner.plan import Plan, PlanTable
 from planner.rules import Rule, applicable, nearest_divisors
 from planner.search.options import fixed_values
@@ -44,6 +45,28 @@ def problems_of(
             f"of each {model.chip.name}"
         )
     return found
+
+
+def placement_problems(model: CostModel, placement: str) -> Iterator[str]:
+    """Why layouts over a torus, where they are asked for, cannot be had; at most one line."""
+    if placement != "torus":
+        return
+    if not any(level.topology == "torus" for level in model.cluster.levels):
+        yield (
+            f"placement: torus needs a cluster with a torus, such as tpu-v5p; "
+            f"{model.cluster.name} has none; allowed here: framework, all"
+        )
+    elif model.framework.orders:
+        free = ", ".join(name for name, other in FRAMEWORKS.items() if not other.orders)
+        yield (
+            f"placement: torus needs a framework that lays out ranks in parts ({free}); "
+            f"{model.framework.name} has fixed rank layouts; allowed here: framework, all"
+        )
+    elif model.torus_axes:
+        yield (
+            "torus-axes: under placement torus the layouts say which torus axes serve a mesh axis; "
+            "leave one of the two out"
+        )
 
 
 def _of_field(model: CostModel, name: str, texts: tuple[str, ...]) -> Iterator[str]:

@@ -12,7 +12,8 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
+from planner.plan import AXES, RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
+from planner.ranks import moved
 from planner.results import Neighbor, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
@@ -79,7 +80,8 @@ def neighbors(
         objective: What it was chosen for; one of `planner.search.objective.OBJECTIVES`.
         most: How many to return.
     """
-    changes = list(dict(_steps(model, best.plan, options)).items())
+    steps = dict(_steps(model, best.plan, options))
+    changes = [(what, _laid_out(plan)) for what, plan in steps.items()]
     runnable, broken = [], []
     for what, plan in changes:
         lines = violations(model, PlanTable.from_plans([plan]), all_orders=options.all_orders)
@@ -201,6 +203,13 @@ def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tupl
         slower = [level for level in levels if level < plan.clock]
         if slower:
             yield f"clock {slower[0]:g}", replace(plan, clock=slower[0])
+
+
+def _laid_out(plan: Plan) -> Plan:
+    """The plan with its layout, if it has one, cut to its mesh."""
+    if plan.layout is None:
+        return plan
+    return replace(plan, layout=moved(plan.layout, {axis: plan.mesh[axis] for axis in AXES}))
 
 
 def _piped(model: CostModel, plan: Plan, options: SpaceOptions) -> tuple[str, Plan]:

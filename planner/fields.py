@@ -23,7 +23,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from planner.errors import InputError
-from planner.messages import not_one_of, too_long
+from planner.messages import not_one_of, shown, too_long
+from planner.ranks import as_layout, part_pattern
 from planner.units import (
     parse_bytes,
     parse_count,
@@ -183,3 +184,43 @@ def choice(names: Iterable[str]) -> Any:
 def choices(names: Iterable[str], *, text: int = 0) -> Any:
     """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
     return _Words(tuple(names), several=True, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Axes, each at most once, or parts of axes with their sizes; checked here, in the schema."""
+
+    axes: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        words = {"type": "string", "enum": list(self.axes)}
+        parts = {"type": "string", "pattern": part_pattern(self.axes)}
+        return {"anyOf": [{"type": "array", "items": item} for item in (words, parts)]}
+
+    def _checked(self, words: list[str]) -> list[str]:
+        if not words:
+            raise refusal(f"[] names none of {', '.join(self.axes)}")
+        layout = as_layout(words)
+        sizeless = [word for word in words if as_layout([word]) is None]
+        if layout is None and len(sizeless) < len(words):
+            hint = "is no part of an axis; every part has a size, as in 'fsdp 16'"
+            raise refusal("\n".join(f"{shown(word)} {hint}" for word in sizeless[:_MOST]))
+        named = words if layout is None else [axis for axis, _ in layout]
+        if wrong := [axis for axis in dict.fromkeys(named) if axis not in self.axes]:
+            raise refusal("\n".join(not_one_of(axis, self.axes) for axis in wrong[:_MOST]))
+        if layout is None and len(set(words)) < len(words):
+            text = f"{shown(words)} names an axis twice; parts have sizes, as in 'fsdp 16'"
+            raise refusal(text)
+        return words
+
+
+def placed(axes: Iterable[str]) -> Any:
+    """A list of axes, or of parts of axes such as `fsdp 16`, innermost first."""
+    return _Placed(tuple(axes))

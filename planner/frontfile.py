@@ -11,6 +11,7 @@ from planner.files import read_text, read_yaml
 from planner.flat import csv_records
 from planner.messages import shown
 from planner.plan import AXES
+from planner.ranks import regrouped
 
 _LISTS = ("offload", "placement.order")  # columns of a front in CSV
 _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
@@ -88,7 +89,9 @@ def plan_file_of(
     if lost:
         raise InputError("\n".join(f"{where}: {name}: is missing" for name in lost))
     plan = {name: point[name] for name in names if name in point}
-    plan["placement"] = point["placement"]["order"]
+    order = point["placement"]["order"]
+    words = isinstance(order, list) and all(isinstance(word, str) for word in order)
+    plan["placement"] = regrouped(order) if words else order
     return {"schema_version": point["schema_version"], "job": point["job"], "plan": plan}
 
 

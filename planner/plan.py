@@ -13,7 +13,8 @@ arrays, which is what the cost model evaluates. Names are the field's standard t
     pp      pipeline parallelism
 
 `order` lists the axes innermost first: neighbours on the first axis are neighbours in the
-machine. The product dp * fsdp * tp * cp * pp is the number of chips used.
+machine. A `layout` replaces it where an axis comes in parts (`planner.ranks`). The product
+dp * fsdp * tp * cp * pp is the number of chips used.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.errors import InputError
+from planner.ranks import Layout, check_layout
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -75,7 +77,8 @@ class Stage:
 class Plan:
     """One complete way to run a job; see the module for the meaning of the axes.
 
-    `sequence_parallel` is on where tp > 1 unless it is given.
+    `sequence_parallel` is on where tp > 1 unless it is given. `order` says nothing where there is
+    a `layout`, whose parts multiply to the mesh.
     """
 
     dp: int = 1
@@ -96,6 +99,7 @@ class Plan:
     split: str = "even"
     clock: float = 1.0
     stages: tuple[Stage, ...] | None = None
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
         if self.sequence_parallel is _AS_TP_SAYS:
@@ -110,6 +114,13 @@ class Plan:
     def mesh(self) -> dict[str, int]:
         """The axis sizes by name, `ep` included."""
         return {axis: getattr(self, axis) for axis in ("dp", "fsdp", "tp", "cp", "ep", "pp")}
+
+    @property
+    def ranks(self) -> Layout:
+        """The layout, or the order with the size of each axis, innermost first."""
+        if self.layout is not None:
+            return self.layout
+        return tuple((axis, getattr(self, axis)) for axis in complete_order(self.order))
 
 
 _INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
@@ -190,7 +201,8 @@ class PlanTable:
     """Many plans as a struct of arrays; every array has shape (n,).
 
     Named choices are the integer codes of `SHARDINGS`, `SCHEDULES`, ...; `offload` is the mask of
-    `offload_mask`; `order` indexes `ORDERS`. `stages` is None when no plan has explicit stages.
+    `offload_mask`; `order` indexes `ORDERS`, and from `len(ORDERS)` on `layouts`, which all rows
+    share. `stages` is None when no plan has explicit stages.
     """
 
     dp: IntArray
@@ -211,6 +223,7 @@ class PlanTable:
     split: IntArray
     clock: FloatArray
     stages: StageTable | None = field(default=None)
+    layouts: tuple[Layout, ...] = ()
 
     def __len__(self) -> int:
         return len(self.dp)
@@ -227,21 +240,24 @@ class PlanTable:
 
     def take(self, index: npt.NDArray[np.intp]) -> PlanTable:
         """The rows of `index`, as a new table."""
-        columns = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "stages"}
-        return PlanTable(**columns, stages=None if self.stages is None else self.stages.take(index))
+        columns = {name: getattr(self, name)[index] for name in COLUMNS}
+        stages = None if self.stages is None else self.stages.take(index)
+        return PlanTable(**columns, stages=stages, layouts=self.layouts)
 
     def plan(self, row: int) -> Plan:
         """Row `row` as a `Plan`."""
         named = {name: int(getattr(self, name)[row]) for name in _INTEGERS}
         coded = {name: allowed[int(getattr(self, name)[row])] for name, allowed in _CODES.items()}
+        order = int(self.order[row])
         return Plan(
             **named,  # type: ignore[arg-type]
             **coded,  # type: ignore[arg-type]
             sequence_parallel=bool(self.sequence_parallel[row]),
             offload=offload_names(int(self.offload[row])),
-            order=ORDERS[int(self.order[row])],
+            order=ORDERS[order] if order < len(ORDERS) else AXES,
             clock=float(self.clock[row]),
             stages=self._stages_of(row),
+            layout=None if order < len(ORDERS) else self.layouts[order - len(ORDERS)],
         )
 
     def _stages_of(self, row: int) -> tuple[Stage, ...] | None:
@@ -264,8 +280,9 @@ class PlanTable:
         """A table with one row per plan, in order.
 
         Raises:
-            InputError: A named choice is unknown.
+            InputError: A named choice is unknown, or a layout contradicts its mesh.
         """
+        order, layouts = _order_codes(plans)
         columns: dict[str, npt.NDArray[np.generic]] = {
             name: np.array([getattr(plan, name) for plan in plans], dtype=np.int64)
             for name in _INTEGERS
@@ -277,12 +294,28 @@ class PlanTable:
             **columns,  # type: ignore[arg-type]
             sequence_parallel=np.array([plan.sequence_parallel for plan in plans], dtype=np.bool_),
             offload=np.array([offload_mask(plan.offload) for plan in plans], dtype=np.int64),
-            order=np.array(
-                [ORDERS.index(complete_order(plan.order)) for plan in plans], dtype=np.int64
-            ),
+            order=order,
             clock=np.array([plan.clock for plan in plans], dtype=np.float64),
             stages=_stage_table(plans),
+            layouts=layouts,
         )
+
+
+COLUMNS = tuple(f.name for f in fields(PlanTable) if f.name not in {"stages", "layouts"})
+"""The arrays of a `PlanTable` with one entry per plan."""
+
+
+def _order_codes(plans: Sequence[Plan]) -> tuple[IntArray, tuple[Layout, ...]]:
+    """(n,) codes of the orders and layouts, and the distinct layouts."""
+    layouts: dict[Layout, int] = {}
+    codes = []
+    for plan in plans:
+        if plan.layout is None:
+            codes.append(ORDERS.index(complete_order(plan.order)))
+            continue
+        check_layout(plan.layout, {axis: getattr(plan, axis) for axis in AXES})
+        codes.append(len(ORDERS) + layouts.setdefault(plan.layout, len(layouts)))
+    return np.array(codes, dtype=np.int64), tuple(layouts)
 
 
 def _stage_table(plans: Sequence[Plan]) -> StageTable | None:

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from planner.errors import InputError
 from planner.fields import Share as Clock
-from planner.fields import choices, plain_whole, refusal
+from planner.fields import placed, plain_whole
 from planner.files import with_end
 from planner.frontfile import plan_file_of, point_of, read_content
 from planner.kinds import with_command
@@ -34,6 +34,7 @@ from planner.plan import (
     Stage,
     complete_order,
 )
+from planner.ranks import as_layout, as_words, check_layout
 from planner.records import located, portable
 from planner.request import Request, unknown_names
 from planner.resolved import Resolved
@@ -58,12 +59,6 @@ _KEPT = (
     "carbon_intensity",
 )
 _LARGEST = 10**15  # longer numbers are cut short
-
-
-def _once(axes: list[str]) -> list[str]:
-    if len(set(axes)) < len(axes):
-        raise refusal(f"{shown(axes)} names an axis twice")
-    return axes
 
 
 class _Strict(BaseModel):
@@ -127,8 +122,10 @@ class PlanModel(_Strict):
     offload: list[Literal[OFFLOADS]] = Field(  # type: ignore[valid-type]
         default=[], description="What moves to the memory of the host."
     )
-    placement: Annotated[list[str], choices(AXES), AfterValidator(_once)] = Field(
-        default=list(AXES), description="Axes innermost first: neighbours on the first are nearest."
+    placement: Annotated[list[str], placed(AXES)] = Field(
+        default=list(AXES),
+        description="Axes, or parts of axes with their sizes (`fsdp 16`), innermost first: "
+        "neighbours on the first are nearest.",
     )
     split: Literal[SPLITS] = Field(  # type: ignore[valid-type]
         default="even", description="How layers are dealt to stages where `stages` does not say so."
@@ -204,11 +201,25 @@ def read_plan_file(
         data = {**data, "job": job}
     origin = Origin(file=where, section="job.", arguments=frozenset(changes), dashes=flags)
     file = _validated(data, origin)
-    plan = plan_of(file.plan)
+    plan = _laid_out(plan_of(file.plan), where)
     check_chips(file.job.chips, plan, origin.label(["chips"]))
     if point is not None:
         check_chips(point.get("chips"), plan, f"{where}: chips")
     return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
+
+
+def _laid_out(plan: Plan, where: str) -> Plan:
+    """A plan of a file whose layout, if it has one, agrees with its mesh.
+
+    Raises:
+        InputError: It does not; one line per axis.
+    """
+    try:
+        check_layout(plan.layout or plan.ranks, {axis: plan.mesh[axis] for axis in AXES})
+    except InputError as error:
+        lines = [f"{where}: plan.{line}" for line in str(error).split("\n")]
+        raise InputError("\n".join(lines)) from error
+    return plan
 
 
 def check_chips(chips: object, plan: Plan, name: str) -> None:
@@ -283,17 +294,19 @@ def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
 def plan_of(model: PlanModel) -> Plan:
     """The plan that a file describes; sequence parallelism defaults to on where tp > 1."""
     given = model.sequence_parallel
+    layout = as_layout(model.placement)
     return Plan(
         **model.mesh.model_dump(),
         micro_batch=model.micro_batch,
         schedule=model.schedule,
         interleave=model.interleave,
         sharding=model.sharding,
-        **({} if given is None else {"sequence_parallel": given}),
+        sequence_parallel=model.mesh.tp > 1 if given is None else given,
         cp_mode=model.cp_mode,
         recompute=model.recompute,
         offload=tuple(model.offload),
-        order=complete_order(model.placement),
+        order=complete_order(model.placement) if layout is None else AXES,
+        layout=layout,
         split=model.split,
         clock=model.clock,
         stages=None
@@ -314,7 +327,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "cp_mode": plan.cp_mode,
         "recompute": plan.recompute,
         "offload": list(plan.offload),
-        "placement": list(plan.order),
+        "placement": list(plan.order) if plan.layout is None else as_words(plan.layout),
         "split": plan.split,
         "clock": plan.clock,
     }

@@ -48,7 +48,7 @@ DEFAULT_HARDWARE = "tpu-v5p"
 OBJECTIVES = ("time", "energy", "edp", "memory")
 FRONT_OBJECTIVES = ("time", "energy", "memory")
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
-PLACEMENTS = ("framework", "all")
+PLACEMENTS = ("framework", "all", "torus")
 
 
 def _fixes(value: Any) -> Any:
@@ -187,7 +187,8 @@ class Request(BaseModel):
     offload: bool = Field(default=False, description="State and activations may move to the host.")
     placement: Annotated[str, choice(PLACEMENTS)] = Field(
         default="framework",
-        description="Orders of the axes: the rank layouts of the framework, or all.",
+        description="Orders of the axes: the rank layouts of the framework, or all; torus: beside "
+        "them every way to lay parts of the axes along the physical axes of a torus.",
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions import PRESETS, Assumptions
-from planner.checks import problems_of
+from planner.checks import placement_problems, problems_of
 from planner.cost.context import CostModel
 from planner.defaults import (
     Defaults,
@@ -100,6 +100,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         raise tried.error()
     cost = CostModel.build(job, cluster, assumptions, request.torus_axes)
     tried.add(problems_of(cost, request.fix, request.max_memory))
+    tried.add(placement_problems(cost, request.placement))
     if tried.problems:
         raise tried.error()
     return Resolved(

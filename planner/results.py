@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from planner.cost.breakdown import Breakdown
-from planner.cost.context import CostModel
+from planner.cost.context import CostModel, mesh_of
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
-from planner.network.groups import membership
-from planner.network.placement import Mesh, segments
+from planner.network.where import crossed_levels, torus_words
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
 from planner.version import SCHEMA_VERSION
@@ -47,6 +46,7 @@ class PlanResult(Shown):
     Attributes:
         plan: The plan.
         levels: Mesh axis to the network levels that its groups cross, innermost first.
+        torus: Which mesh axes each physical axis of a torus serves, in words; empty elsewhere.
         step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
         tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
             network, IT side (PUE 1); memory is the fullest stage without the reserve.
@@ -77,6 +77,7 @@ class PlanResult(Shown):
     time_s: Mapping[str, float] = field(repr=False)
     energy_j: Mapping[str, float] = field(repr=False)
     memory_bytes: Mapping[str, float] = field(repr=False)
+    torus: str = ""
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes")
@@ -96,6 +97,7 @@ class PlanResult(Shown):
             "placement": {
                 "order": order,
                 "levels": {axis: list(names) for axis, names in self.levels.items()},
+                "torus": self.torus or None,
             },
             "micro_batches": self.micro_batches,
             "step_time_s": self.step_time_s,
@@ -118,12 +120,14 @@ class PlanResult(Shown):
 
 def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[PlanResult]:
     """One record per row of an evaluated table."""
-    levels = _levels(model, plans)
+    mesh = mesh_of(plans)
+    fabrics = [model.fabric(int(chips)) for chips in plans.chips]
     reserve = model.framework.reserve_bytes
     return [
         PlanResult(
             plan=plans.plan(row),
-            levels=levels[row],
+            levels=crossed_levels(fabrics[row], mesh.take(np.array([row]))),
+            torus=torus_words(fabrics[row], plans.plan(row).ranks),
             step_time_s=float(costs.step_time_s[row]),
             energy_per_step_j=float(costs.energy.total[row]),
             energy_low_j=float(costs.energy.low[row]),
@@ -147,32 +151,6 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
 
 def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
     return {name: float(values[row]) for name, values in parts.items()}
-
-
-def _levels(model: CostModel, plans: PlanTable) -> list[dict[str, tuple[str, ...]]]:
-    """For each plan, the levels that the groups of each axis cross."""
-    result = []
-    for row in range(len(plans)):
-        one = plans.take(np.array([row]))
-        fabric = model.fabric(int(one.chips[0]))
-        mesh = Mesh(
-            tp=one.tp, cp=one.cp, fsdp=one.fsdp, dp=one.dp, pp=one.pp, ep=one.ep, order=one.order
-        )
-        groups = segments(mesh)
-        groups["fsdp"], groups["dp"] = [groups["shard"][1]], groups["replica"]
-        crossed = {}
-        for axis in ("tp", "cp", "ep", "fsdp", "dp", "pp"):
-            if int(getattr(one, axis)[0]) == 1:
-                continue
-            inside = membership(fabric.levels, groups[axis]).inside[:, 0]
-            lower = np.concatenate([[1], inside[:-1]])
-            crossed[axis] = tuple(
-                level.name
-                for level, now, before in zip(fabric.levels, inside, lower, strict=True)
-                if now > before
-            )
-        result.append(crossed)
-    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,9 @@ def solve(
     placement: Annotated[
         str | None,
         _option(
-            "Orders of the axes: framework (its rank layouts) or all (default: framework).", _SEARCH
+            "Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of "
+            "the axes along the physical axes of a torus) (default: framework).",
+            _SEARCH,
         ),
     ] = None,
     clocks: Annotated[

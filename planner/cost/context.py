@@ -127,6 +127,7 @@ def mesh_of(plans: PlanTable) -> Mesh:
         pp=plans.pp,
         ep=plans.ep,
         order=plans.order,
+        layouts=plans.layouts,
     )
 
 

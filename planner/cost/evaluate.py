@@ -39,12 +39,21 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.distinct import distinct
-from planner.plan import AXES, GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray, PlanTable
+from planner.plan import (
+    AXES,
+    COLUMNS,
+    GPIPE,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
 
 _PER_LAYER: tuple[str, ...] = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode")
 _PER_LAYER += ("recompute", "offload")
 _PER_STATE = (*AXES, "ep", "order", "sharding", "offload", "interleave", "split")
-_HELD = tuple(f.name for f in fields(PlanTable) if f.name not in {"order", "clock", "stages"})
+_HELD = tuple(name for name in COLUMNS if name not in {"order", "clock"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -245,14 +245,26 @@ def _in_switch(fabric: Fabric, members: Membership, rate: FloatArray) -> list[Fl
 
 
 def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> list[FloatArray]:
-    """Rows alpha, beta of a message to the next member, on the outermost level crossed."""
+    """Rows alpha, beta of a message to the next member, on the outermost level crossed.
+
+    Where members come in several segments, some messages step along each; the slowest counts.
+    """
     rate = np.full(members.size.shape, np.inf)
     alpha = np.zeros(members.size.shape)
     for level, below, inside in _by_level(fabric, members):
         crossed = inside > below
-        rate = np.where(crossed, neighbour_rate(level, segments[-1][1]), rate)
+        rate = np.where(crossed, _step_rate(level, segments), rate)
         alpha = np.where(crossed, level.hop_latency_s, alpha)
     return [alpha, 1.0 / rate]
+
+
+def _step_rate(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) rate of a message to the next member on a level, whichever segment it steps along."""
+    rate = np.full(segments[0][0].shape, np.inf)
+    for size, stride in segments:
+        own = neighbour_rate(level, stride)
+        rate = np.where(size > 1, np.minimum(rate, own), rate)
+    return rate
 
 
 def _exchange(

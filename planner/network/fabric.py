@@ -21,6 +21,8 @@ class Torus:
         wrap: Whether the axis closes into a ring.
         link_bytes_per_s: Achieved rate of one link in one direction.
         ring_links: Links of a chip that a closed ring of one axis keeps busy.
+        exchange_gain: Throughput of an all-to-all over all chips of the torus relative to that of
+            straight wraparound links; above 1 where the slice is twisted.
         unit: Ranks between neighbours on the first axis: the domain of the level inside, whose
             chips of equal position form a torus each.
     """
@@ -29,6 +31,7 @@ class Torus:
     wrap: tuple[bool, ...]
     link_bytes_per_s: float
     ring_links: float = 2.0
+    exchange_gain: float = 1.0
     unit: int = 1
 
 
@@ -128,6 +131,7 @@ def _torus(level: Level, length: int, unit: int, whole: bool, share: float) -> T
             dims=level.torus_dims,
             wrap=level.torus_wrap,
             link_bytes_per_s=level.link_bandwidth_bytes_per_s * share,
+            exchange_gain=level.torus_exchange_gain,
         )
     if level.topology not in ("ring", "linear"):
         return None

@@ -6,7 +6,8 @@ links from member to member gets one link over `spacing`, twice that where it cl
 
     all-gather of a box    rate = min( sum of the axes' rates, min over axes of
                                        (g - 1) / (e - 1) x the axis's rate )
-    all-to-all of a box    half of the bytes cross the middle of each axis; the longest one decides
+    all-to-all of a box    half of the bytes cross the middle of each axis; the longest one decides;
+                           over a whole twisted slice, that over the gain
 
 The second term of the first line is the share of the buffer that an axis with e of g members
 carries at least. Any other group is cut into pieces where it fills an axis; pieces that are no box
@@ -18,6 +19,7 @@ Source of the rates per axis: How to Scale Your Model, parts 2 and 3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -193,7 +195,7 @@ def torus_exchange_s_per_byte(torus: Torus, segments: Sequence[Segment]) -> Floa
     """(n,) seconds per byte that each member sends in a uniform all-to-all inside a torus.
 
     A box with e members on an axis puts e/8 bytes per byte sent on each link of a ring, e/4 on a
-    line.
+    line. A twisted slice spreads the bytes better over all links, where all of it takes part.
     """
     load = _box_exchange_load(torus, segments)
     chained = ~_boxes(torus, segments)
@@ -206,11 +208,13 @@ def torus_exchange_s_per_byte(torus: Torus, segments: Sequence[Segment]) -> Floa
 def _box_exchange_load(torus: Torus, segments: Sequence[Segment]) -> FloatArray:
     """(n,) bytes on the fullest link per byte that each member of a box sends."""
     load = np.zeros(segments[0][0].shape)
+    members = np.ones_like(segments[0][0])
     for extent in torus_extents(torus, segments):
+        members = members * extent.members
         cut = np.where(extent.ring, 4.0 * torus.ring_links, 4.0)
         axis = extent.members * extent.spacing / cut
         load = np.maximum(load, np.where(extent.members > 1, axis, 0.0))
-    return load
+    return np.where(members == math.prod(torus.dims), load / torus.exchange_gain, load)
 
 
 def _chain_exchange_load(torus: Torus, segments: Sequence[Segment]) -> FloatArray:

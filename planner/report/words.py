@@ -50,7 +50,7 @@ def choice_words(plan: Plan) -> str:
 
 def placement_words(result: PlanResult) -> str:
     """`tp on nvlink; dp on nvlink, leaf`: axes innermost first with the levels they cross."""
-    order = [axis for axis in result.plan.order if axis in result.levels]
+    order = [axis for axis in dict(result.plan.ranks) if axis in result.levels]
     rest = [axis for axis in result.levels if axis not in order]
     return "; ".join(f"{axis} on {', '.join(result.levels[axis])}" for axis in order + rest)
 
@@ -61,6 +61,7 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
     rows = [
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
+        *([("torus", result.torus)] if result.torus else []),
         ("sharding", plan.sharding),
         ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),

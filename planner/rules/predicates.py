@@ -28,6 +28,7 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
+from planner.ranks import axes_of
 
 
 def heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -203,7 +204,7 @@ def megatron_offload(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The framework lays out the axes that exceed 1 in this order."""
+    """The framework lays out the axes that exceed 1 in this order, and none in parts apart."""
     offered = model.framework.orders
     if not offered:
         return np.ones(len(plans), dtype=np.bool_)
@@ -213,7 +214,9 @@ def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 
     def runs(order: int, pattern: int) -> bool:
         active = [axis for bit, axis in enumerate(AXES) if pattern >> bit & 1]
-        wanted = [axis for axis in ORDERS[order] if axis in active]
+        parts = plans.layouts[order - len(ORDERS)] if order >= len(ORDERS) else None
+        axes = ORDERS[order] if parts is None else axes_of(parts)
+        wanted = [axis for axis in axes if axis in active]
         return any([a for a in other if a in active] == wanted for other in offered)
 
     pairs = zip(plans.order[first], patterns[first], strict=True)

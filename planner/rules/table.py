@@ -230,7 +230,7 @@ RULES: tuple[Rule, ...] = (
         source="planner.frameworks: orders; Megatron-LM --use-tp-pp-dp-mapping",
         holds=predicates.order_offered,
         explain=lambda c, p: (
-            f"{c.framework.name} cannot lay out ranks as {' '.join(p.order)} (innermost first); "
+            f"{c.framework.name} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
             f"it can: {'; '.join(' '.join(order) for order in c.framework.orders)}"
         ),
     ),

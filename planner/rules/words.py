@@ -116,3 +116,10 @@ def unswapped(model: CostModel, plan: Plan) -> str:
         f"cp_mode all-to-all: cp {plan.cp} does not divide the {kv_heads} key-value heads that "
         f"tp {plan.tp} leaves on a chip; nearest cp: {nearest_divisors(plan.cp, both)}"
     )
+
+
+def rank_order(plan: Plan) -> str:
+    """`tp cp dp pp`, or `fsdp 16, tp 4, fsdp 4` where axes come in parts."""
+    if plan.layout is None:
+        return " ".join(plan.order)
+    return ", ".join(f"{axis} {size}" for axis, size in plan.layout)

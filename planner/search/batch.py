@@ -9,7 +9,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.offload import offloads_only_cost
-from planner.plan import FloatArray, IntArray, PlanTable
+from planner.plan import COLUMNS, FloatArray, IntArray, PlanTable
 from planner.rules import offloads_allowed
 from planner.search.boxes import ENERGY, MEMORY, TIME
 from planner.search.candidates import Candidates
@@ -17,6 +17,7 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.space import Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
@@ -137,8 +138,16 @@ class Batch:
         return replace(
             table,
             order=self.placements.order[[placement]],
+            layouts=self.placements.layouts,
             clock=self.clocks[[clock]],
         )
+
+
+def layouts_within(options: SpaceOptions, limits: Limits) -> str:
+    """Which layouts a search needs: a slower one may draw less power."""
+    if not options.torus:
+        return NO_LAYOUTS
+    return EFFICIENT if limits.power_w is None else EVERY
 
 
 def build_batch(
@@ -178,7 +187,9 @@ def build_batch(
     batch = None
     if len(space):
         orders = options.orders(model.framework)
-        placements = build_placements(model, skeletons.meshes.columns, orders)
+        layouts = layouts_within(options, limits)
+        columns = skeletons.meshes.columns
+        placements = build_placements(model, columns, orders, layouts, deadline)
         deadline.check()
         costed = limits.on_costs or not only_memory
         both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)
@@ -278,8 +289,8 @@ def _joined(parts: list[Space]) -> Space:
     first = parts[0]
     if len(parts) == 1:
         return first
-    names = [name for name in PlanTable.__slots__ if name != "stages"]
     plans = PlanTable(
-        **{n: np.concatenate([getattr(p.plans, n) for p in parts]) for n in names}  # type: ignore[arg-type]
+        **{n: np.concatenate([getattr(p.plans, n) for p in parts]) for n in COLUMNS},  # type: ignore[arg-type]
+        layouts=first.plans.layouts,
     )
     return replace(first, plans=plans, mesh_id=np.concatenate([part.mesh_id for part in parts]))

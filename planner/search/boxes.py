@@ -18,6 +18,7 @@ from planner.search.limits import Limits
 from planner.search.mesh_memory import NOTHING_FITS, least_recompute, skeleton_bytes
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
 from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import SKELETON, Skeletons, cross_skeletons
 
@@ -111,7 +112,8 @@ def _corners(
     orders = options.orders(model.framework)
     bounds = None
     if objectives != (MEMORY,):
-        bounds = SkeletonBounds.build(model, skeletons, orders, deadline)
+        layouts = EFFICIENT if options.torus else NO_LAYOUTS
+        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
     if bounds is not None and MEMORY not in objectives:
         return bounds.corners(least, clocks, deadline)[:, :, list(objectives)]
     parts = []

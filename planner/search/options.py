@@ -55,6 +55,7 @@ class SpaceOptions:
         offload: Whether state and activations may move to the host.
         clocks: Whether the chip's clock levels are a decision.
         all_orders: All orders of the axes; else those of the framework's rank layout.
+        torus: Beside the orders, all layouts of the axes over the torus of the cluster.
     """
 
     axes: frozenset[str] | None = None
@@ -62,6 +63,7 @@ class SpaceOptions:
     offload: bool = False
     clocks: bool = True
     all_orders: bool = False
+    torus: bool = False
 
     def orders(self, framework: Framework) -> tuple[tuple[str, ...], ...]:
         """The orders of the axes to consider, innermost first."""

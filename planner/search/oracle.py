@@ -36,13 +36,14 @@ from planner.plan import (
     GPIPE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
-    ORDERS,
     ZERO_BUBBLE,
     FloatArray,
     IntArray,
     PlanTable,
 )
+from planner.ranks import Layout
 from planner.rules import offloads_allowed
+from planner.search.batch import layouts_within
 from planner.search.candidates import Candidates
 from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
@@ -67,6 +68,7 @@ class MeshProblem:
     Attributes:
         problem: Objectives "time" and "energy".
         clocks: (k,) relative clocks; the choice "clock" is an index.
+        layouts: Those of the codes of the choice "order"; see `planner.plan.PlanTable`.
         plans: Logical plans before limits on memory.
         assignments: Candidates: plans times placements times clocks.
         time_s: Seconds per unit of the objective "time".
@@ -75,6 +77,7 @@ class MeshProblem:
 
     problem: FactoredProblem
     clocks: FloatArray
+    layouts: tuple[Layout, ...]
     plans: int
     assignments: int
     time_s: float
@@ -87,6 +90,7 @@ class MeshProblem:
         return PlanTable(
             **columns,  # type: ignore[arg-type]
             order=np.array([d["order"] for d in decisions], dtype=np.int64),
+            layouts=self.layouts,
             clock=self.clocks[[d["clock"] for d in decisions]],
         )
 
@@ -108,8 +112,9 @@ def mesh_problem(
     space = _whole_space(model, chips, options)
     if len(space) == 0:
         raise ValueError(f"no plan of {model.job.model.name} on {chips} chips passes the rules")
-    orders = ORDERS if options.all_orders else model.framework.orders or ORDERS
-    placements = build_placements(model, space.meshes.columns, orders)
+    orders = options.orders(model.framework)
+    layouts = layouts_within(options, limits or Limits())
+    placements = build_placements(model, space.meshes.columns, orders, layouts)
     clocks = model.chip.clock_levels if options.clocks and model.chip.clock_settable else (1.0,)
     candidates = Candidates.build(model, space, placements, np.array(clocks))
     return _Builder(candidates, limits or Limits()).build()
@@ -176,6 +181,7 @@ class _Builder:
         return MeshProblem(
             problem=problem,
             clocks=clocks,
+            layouts=self.candidates.placements.layouts,
             plans=len(self.candidates.space),
             assignments=len(self.rows) * len(clocks),
             time_s=unit,

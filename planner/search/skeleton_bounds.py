@@ -33,6 +33,7 @@ from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
+from planner.search.placed_groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Skeletons
 from planner.search.tables import LAYER_GROUPS, ideal_networks
@@ -72,6 +73,7 @@ class SkeletonBounds:
         skeletons: Skeletons,
         orders: tuple[tuple[str, ...], ...],
         deadline: Deadline = NEVER,
+        layouts: str = NO_LAYOUTS,
     ) -> SkeletonBounds:
         """The bounds of some skeletons.
 
@@ -80,6 +82,7 @@ class SkeletonBounds:
             skeletons: n skeletons.
             orders: Orders of the axes that plans may have, innermost first.
             deadline: When to give up.
+            layouts: Layouts over a torus that they may have beside; one of `LAYOUTS`.
 
         Raises:
             OutOfTime: The deadline passed.
@@ -90,7 +93,7 @@ class SkeletonBounds:
         return SkeletonBounds(
             model,
             skeletons,
-            ideal_networks(model, columns, orders, LAYER_GROUPS, deadline),
+            ideal_networks(model, columns, orders, LAYER_GROUPS, deadline, layouts),
             _least_reduction_s(model, columns) + model.assumptions.step_s,
             standing[which.ravel()],
         )

@@ -15,13 +15,14 @@ layers: with them): for others the step time is an estimate only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import (
     ALL_TO_ALL,
+    COLUMNS,
     DDP,
     DEFAULT_ORDER,
     EVEN,
@@ -224,7 +225,7 @@ class _Rows:
         size = len(self)
         columns = {**self.columns, "offload": np.zeros(size, dtype=np.int64)}
         columns["sequence_parallel"] = columns["sequence_parallel"].astype(np.bool_)
-        names = {f.name for f in fields(PlanTable)} - {"order", "clock", "stages"}
+        names = {*COLUMNS} - {"order", "clock"}
         return PlanTable(
             **{name: columns[name] for name in names},  # type: ignore[arg-type]
             order=np.full(size, DEFAULT_ORDER, dtype=np.int64),

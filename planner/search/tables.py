@@ -16,22 +16,19 @@ but two gathers and an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from planner.cost.context import CostModel
 from planner.distinct import distinct
-from planner.network.axes import with_given_axes
-from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
-from planner.network.fabric import Fabric
-from planner.network.groups import Segment
-from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
-from planner.plan import AXES, ORDERS, FloatArray, IntArray
+from planner.network.placement import GROUPS
+from planner.plan import ORDERS, FloatArray, IntArray
+from planner.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
+from planner.search.layouts import efficient, least_alone
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS, PlacedGroups, distinct_costs
 
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
@@ -43,16 +40,19 @@ class Placements:
 
     Attributes:
         start: (meshes + 1,) offsets: placements of mesh i are start[i] .. start[i + 1] - 1.
-        order: (p,) index into `planner.plan.ORDERS` of a representative.
+        order: (p,) code of a representative; see `planner.plan.PlanTable`.
+        layouts: The layouts among them.
         classes: Group name to (p,) class of its network.
         costs: Group name to the costs of its classes.
         ideal: Group name to (meshes,) class whose every cost is the least over the mesh's
             placements; no placement is cheaper. These classes follow the real ones in `costs`.
-        merged: Placements that cost the same as another of their mesh, not counted in p.
+        merged: Placements that cost the same as another of their mesh, or, where layouts are
+            searched, no less; not counted in p.
     """
 
     start: IntArray
     order: IntArray
+    layouts: tuple[Layout, ...]
     classes: dict[str, IntArray]
     costs: dict[str, GroupCosts]
     ideal: dict[str, IntArray]
@@ -64,41 +64,12 @@ class Placements:
         return np.diff(self.start)
 
 
-def _distinct_orders(
-    meshes: dict[str, IntArray], allowed: tuple[tuple[str, ...], ...]
-) -> tuple[IntArray, IntArray]:
-    """(mesh, order) pairs: one order per allowed permutation of the axes that exceed 1."""
-    big = np.stack([meshes[axis] > 1 for axis in AXES], axis=1)
-    pattern = big @ (1 << np.arange(len(AXES)))
-    mesh_parts = [np.empty(0, dtype=np.int64)]
-    order_parts = [np.empty(0, dtype=np.int64)]
-    for value in np.unique(pattern):
-        active = tuple(axis for bit, axis in enumerate(AXES) if value >> bit & 1)
-        orders = _representatives(active, allowed)
-        at = np.flatnonzero(pattern == value)
-        mesh_parts.append(np.repeat(at, len(orders)))
-        order_parts.append(np.tile(orders, len(at)))
-    mesh = np.concatenate(mesh_parts)
-    by_mesh = np.argsort(mesh, kind="stable")
-    return mesh[by_mesh], np.concatenate(order_parts)[by_mesh]
-
-
-@lru_cache(maxsize=256)
-def _representatives(active: tuple[str, ...], allowed: tuple[tuple[str, ...], ...]) -> IntArray:
-    """One of the allowed orders for each permutation of the active axes, first come first kept.
-
-    The array is shared: read-only.
-    """
-    seen: dict[tuple[str, ...], int] = {}
-    for order in allowed:
-        seen.setdefault(tuple(a for a in order if a in active), ORDERS.index(order))
-    return np.array(list(seen.values()), dtype=np.int64)
-
-
 def build_placements(
     model: CostModel,
     meshes: dict[str, IntArray],
     orders: tuple[tuple[str, ...], ...] = ORDERS,
+    layouts: str = NO_LAYOUTS,
+    deadline: Deadline = NEVER,
 ) -> Placements:
     """The distinct placements of the meshes; see `Placements`.
 
@@ -106,32 +77,33 @@ def build_placements(
         model: Gives the network of each chip count.
         meshes: Columns `AXES`, "ep" and "chips", (m,) each.
         orders: Orders of the axes to consider, innermost first.
+        layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
-    mesh, order = _distinct_orders(meshes, orders)
-    groups = _Groups.build(model, meshes, mesh, order)
-    classes: dict[str, IntArray] = {}
-    costs: dict[str, GroupCosts] = {}
-    for name in GROUPS:
-        if name in EXPERT_GROUPS and model.shapes.experts == 0:  # never used
-            classes[name], costs[name] = np.zeros_like(classes["tp"]), costs["tp"]
-        else:
-            classes[name], costs[name] = groups.classes(name)
-    first, _ = distinct([mesh, *classes.values()])
+    groups = PlacedGroups.build(model, meshes, orders, layouts, deadline)
+    classes, costs = groups.all_classes()
+    first, _ = distinct([groups.mesh, *classes.values()])
     keep = np.sort(first)
-    merged = len(mesh) - len(keep)
-    mesh, order = mesh[keep], order[keep]
+    if layouts == EFFICIENT:
+        few = {name: column[keep] for name, column in classes.items()}
+        keep = keep[efficient(groups.mesh[keep], few, costs)]
     classes = {name: column[keep] for name, column in classes.items()}
-    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1)).astype(np.int64)
+    order, listed = groups.codes(keep)
+    start = np.searchsorted(groups.mesh[keep], np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in GROUPS:
         ideal[name], costs[name] = _with_ideal(costs[name], classes[name], start)
     return Placements(
-        start=start,
+        start=start.astype(np.int64),
         order=order,
+        layouts=listed,
         classes=classes,
         costs=costs,
         ideal=ideal,
-        merged=merged,
+        merged=len(groups.mesh) - len(keep),
     )
 
 
@@ -141,98 +113,65 @@ def ideal_networks(
     orders: tuple[tuple[str, ...], ...],
     names: tuple[str, ...],
     deadline: Deadline = NEVER,
+    layouts: str = NO_LAYOUTS,
 ) -> dict[str, GroupCosts]:
     """For some groups of every mesh, (m,) costs of which each is the least over the placements.
 
+    Of layouts over a torus, the least that the group alone could have.
+
     Args:
         model, meshes, orders: As for `build_placements`.
-        names: Of `GROUPS`.
+        names: "tp", "cp" or "ep".
         deadline: When to give up.
+        layouts: As for `build_placements`.
 
     Raises:
         OutOfTime: The deadline passed.
     """
-    mesh, order = _distinct_orders(meshes, orders)
-    groups = _Groups.build(model, meshes, mesh, order)
-    start = np.searchsorted(mesh, np.arange(len(meshes["chips"]) + 1))
+    groups = PlacedGroups.build(model, meshes, orders)
+    start = np.searchsorted(groups.mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in names:
         deadline.check()
         classes, costs = groups.classes(name)
-        at, costs = _with_ideal(costs, classes, start)
-        ideal[name] = costs.take(at)
+        best = _least(costs, classes, start)
+        if layouts != NO_LAYOUTS:
+            best[1:] = np.minimum(best, _least_alone(model, meshes, name, deadline))[1:]
+        unique, at = distinct_costs(best)
+        ideal[name] = GroupCosts(unique, costs.levels).take(at)
     return ideal
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Where the groups of (mesh, order) pairs sit.
-
-    Attributes:
-        fabrics: Distinct networks.
-        fabric: (p,) which of them each pair lives on.
-        parts: Group name to the segments of its members.
-        torus_axes: See `CostModel`.
-    """
-
-    fabrics: list[Fabric]
-    fabric: IntArray
-    parts: dict[str, list[Segment]]
-    torus_axes: Mapping[str, float]
-
-    @staticmethod
-    def build(
-        model: CostModel, meshes: dict[str, IntArray], mesh: IntArray, order: IntArray
-    ) -> _Groups:
-        """The groups of some pairs; arguments as `_distinct_orders` gives them."""
-        sizes = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
-        fabrics, which = _fabrics(model, meshes["chips"])
-        parts = segments(Mesh(**sizes, order=order))
-        return _Groups(fabrics, which[mesh], parts, model.torus_axes)
-
-    def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
-        """(p,) class of each group, and the costs of the classes; equal costs are one class."""
-        parts = self.parts[name]
-        on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
-        classes, costs = group_classes(*on, parts)
-        unique, which = _distinct_costs(costs.features)
-        return which[classes], GroupCosts(unique, costs.levels)
+def _least_alone(
+    model: CostModel, meshes: dict[str, IntArray], name: str, deadline: Deadline
+) -> FloatArray:
+    """(features, m) what no layout of a mesh goes below for a group; inf without a torus."""
+    found: list[tuple[IntArray, FloatArray]] = []
+    for chips in np.unique(meshes["chips"]).tolist():
+        deadline.check()
+        at = np.flatnonzero(meshes["chips"] == chips)
+        found.append((at, least_alone(model.fabric(chips), meshes[name][at], chips)))
+    least = np.empty((len(found[0][1]), len(meshes["chips"])))
+    for at, features in found:
+        least[:, at] = features
+    return least
 
 
-def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
-    """Distinct networks, and which of them each mesh lives on.
-
-    Chip counts that see the same levels (all large jobs of a switched cluster) share one.
-    """
-    counts, inverse = np.unique(chips, return_inverse=True)
-    fabrics: list[Fabric] = []
-    which = np.zeros(len(counts), dtype=np.int64)
-    seen: dict[Fabric, int] = {}
-    for index, count in enumerate(counts):
-        fabric = model.fabric(int(count))
-        if fabric not in seen:
-            seen[fabric] = len(fabrics)
-            fabrics.append(fabric)
-        which[index] = seen[fabric]
-    return fabrics, which[inverse.ravel()]
+def _least(costs: GroupCosts, classes: IntArray, start: IntArray) -> FloatArray:
+    """(features, meshes) the least of each cost over the mesh's placements."""
+    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
+    sizes = costs.features[0][classes]
+    best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
+    return best
 
 
 def _with_ideal(
     costs: GroupCosts, classes: IntArray, start: IntArray
 ) -> tuple[IntArray, GroupCosts]:
     """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
-    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
-    sizes = costs.features[0][classes]
-    best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
-    unique, which = _distinct_costs(best)
+    unique, which = distinct_costs(_least(costs, classes, start))
     merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
     return len(costs) + which, merged
-
-
-def _distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct columns of cost features, and which of them each column is."""
-    first, which = distinct([row.view(np.int64) for row in features])  # equal bits, equal costs
-    return features[:, first], which
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

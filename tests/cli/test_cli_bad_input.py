@@ -122,7 +122,7 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--job", "pretraining", "pretrain, finetune, lora"),
     ("--era", "megatron", "megatron-core"),
     ("--objective", "speed", "time, energy, edp, memory"),
-    ("--placement", "some", "framework, all"),
+    ("--placement", "some", "framework, all, torus"),
     ("--front", "time", "time, energy"),
     ("--front", "time,energy,money", "memory"),
     ("--front", "", "time"),

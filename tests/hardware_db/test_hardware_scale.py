@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardware_db import Allocation, HardwareError, list_clusters, load_cluster
+from hardware_db import Allocation, HardwareError, describe, list_clusters, load_cluster
 
 
 def scale(name: str, chips: int) -> Allocation:
@@ -168,3 +168,36 @@ def test_any_count_is_given_or_refused_with_true_neighbours(name: str, chips: in
 def test_max_chips_reaches_two_to_the_seventeenth() -> None:
     for name in ("tpu-v5p", "dgx-h100-ndr"):
         check(scale(name, 2**17), 2**17)
+
+
+@pytest.mark.parametrize(
+    ("chips", "shape", "gain"),
+    [
+        (4, (1, 2, 2), 1.0),
+        (64, (4, 4, 4), 1.0),
+        (128, (4, 4, 8), 1.63),
+        (256, (4, 8, 8), 1.31),
+        (192, (4, 4, 12), 1.0),
+        (512, (8, 8, 8), 1.0),
+        (1024, (8, 8, 16), 1.63),
+        (2048, (8, 16, 16), 1.31),
+    ],
+)
+def test_slices_with_one_or_two_long_axes_are_twisted(
+    chips: int, shape: tuple[int, ...], gain: float
+) -> None:
+    """k x k x 2k and k x 2k x 2k with k a multiple of 4, on v4 and v5p; not on the 2D tori."""
+    for name in ("tpu-v4", "tpu-v5p"):
+        level = scale(name, chips).levels[0]
+        assert tuple(sorted(level.torus_dims)) == shape
+        assert level.torus_exchange_gain == gain
+        assert level.torus_wrap == (all(axis % 4 == 0 for axis in shape),) * 3
+    for name in ("tpu-v5e", "trn2"):
+        assert scale(name, 16).levels[0].torus_exchange_gain == 1.0
+
+
+def test_the_twist_is_listed_with_its_kind() -> None:
+    rows = {row.path: row for row in describe("tpu-v5p")}
+    row = rows["levels.ici.torus.twist.k_k_2k"]
+    assert (row.value, row.kind) == (1.63, "assumed")
+    assert "remembered" in row.note
