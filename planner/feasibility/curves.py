@@ -20,7 +20,6 @@ from planner.feasibility.strategies import STRATEGIES
 from planner.plan import BoolArray, FloatArray
 
 _BY_NAME = {strategy.name: strategy for strategy in STRATEGIES}
-_AXES = (2.0, 1.0)  # M_X, M_Y of the chapter on a torus of three axes
 _POINTS = 241
 _LOWEST, _HIGHEST = 1.0 / 64.0, 16.0  # batches around the threshold of pure FSDP
 
@@ -142,19 +141,21 @@ def machine_of(model: CostModel, chips: int) -> Machine | None:
     pure = mesh_limits(model, _BY_NAME["zero3"], chips, np.inf)
     if pure is None:
         return None
-    rate, axes = axis_bytes_per_s(model, chips), None
-    if rate is not None:
-        served = [
-            model.torus_axes.get(name, usual)
-            for name, usual in zip(("fsdp", "tp"), _AXES, strict=True)
-        ]
-        axes = (served[0] * rate, served[1] * rate)
     return Machine(
         chips=chips,
         hidden=float(model.job.model.hidden),
         width=float(model.shapes.dense_width),
         flop_per_s=model.assumptions.matmul_flop_per_s,
         all_bytes_per_s=float(1.0 / pure.beta_x.min()),
-        axes=axes,
+        axes=_axes_of(model, chips),
         meshes=mesh_limits(model, _BY_NAME["fsdp+tp"], chips, np.inf),
     )
+
+
+def _axes_of(model: CostModel, chips: int) -> tuple[float, float] | None:
+    """M_X W and M_Y W: as given, else all axes of the torus but one for FSDP and one for TP."""
+    rate, rules = axis_bytes_per_s(model, chips), model.cluster.levels[0].torus
+    if rate is None or rules is None or len(rules.pod) < 2:
+        return None
+    axes_x = model.torus_axes.get("fsdp", len(rules.pod) - 1.0)
+    return axes_x * rate, model.torus_axes.get("tp", 1.0) * rate

@@ -13,7 +13,15 @@ from planner.cost.evaluate import evaluate_table
 from planner.feasibility import answer, words
 from planner.feasibility.answer import Row
 from planner.feasibility.strategies import Strategy, meshes_in, with_batch, with_orders
-from planner.feasibility.sweep import EXPOSED, SHARE, Sweep, exposed, sweep
+from planner.feasibility.sweep import (
+    EXPOSED,
+    SHARE,
+    Sweep,
+    exposed,
+    least_bytes,
+    plans_of,
+    sweep,
+)
 from planner.plan import AXES, Plan
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -233,11 +241,27 @@ def largest_chips(
             nearest = best
     failed: dict[str, Any] = {"compute_bound": False, "fits": False, "feasible": False}
     said = words.no_count(model, strategy, counts, limits.chip_bytes(model), batch_tokens)
-    if nearest is not None:
+    if nearest is None:
+        said |= _without_room(model, strategy, possible, limits, said["words"])
+    else:
         failed["fits"] = True
         said["binds"] = nearest.binds
         said["words"] += f"; the nearest is {nearest.plan.chips:,}, where {nearest.words}"
     return Row(**common, chips=None, **failed, **said)
+
+
+def _without_room(
+    model: CostModel, strategy: Strategy, counts: Sequence[int], limits: Limits, said: str
+) -> dict[str, Any]:
+    """What is too large on the largest count that has plans; nothing where none has."""
+    for chips in counts:
+        plans = plans_of(model, strategy, chips)
+        if len(plans) == 0:
+            continue
+        least = least_bytes(evaluate_table(model, plans, plans.data_ranks))
+        why = words.without_fit(least, limits.chip_bytes(model), model.job.batch_tokens)
+        return {"binds": why["binds"], "words": f"{said}; on {chips:,}: {why['words']}"}
+    return {}
 
 
 def _best_of(

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.errors import InputError
 from planner.feasibility.asking import FIELDS
+from planner.feasibility.continuous import axis_bytes_per_s
 from planner.feasibility.curves import Machine, machine_of
 from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
 from planner.messages import Origin
@@ -23,7 +24,7 @@ class Pictured:
     """Three machines and a batch; the same model and cluster.
 
     Attributes:
-        title: Model, cluster, F and the chip's rate.
+        title: Model, cluster, F, the chip's rate, M_X and M_Y.
         shapes: Slices by chip count, in words.
         ratio, time, split: One for each picture.
         split_batch: Tokens per step of the split.
@@ -72,9 +73,11 @@ def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Picture
     ratio, time, split = (found for found in machines if found is not None)
     batch = batches_of(asked["batch_tokens"])[0] if "batch_tokens" in asked else _usual(split)
     name, rate = cost.job.model.name, cost.assumptions.matmul_flop_per_s
+    title = f"{name} (F = {split.width:,.0f}) on {cost.cluster.name}, {rate / 1e12:,.0f} TFLOP/s"
+    if split.axes is not None and (axis := axis_bytes_per_s(cost, split.chips)):
+        title += f", M_X = {split.axes[0] / axis:g}, M_Y = {split.axes[1] / axis:g}"
     return Pictured(
-        title=f"{name} (F = {split.width:,.0f}) on {cost.cluster.name} at {rate / 1e12:,.0f} "
-        "TFLOP/s per chip, roofline",
+        title=title,
         shapes={chips: _shape(cost.allocation(chips)) for chips in set(counts)},
         ratio=ratio,
         time=time,

@@ -129,7 +129,7 @@ def sweep(
     least = (np.inf, np.inf)
     if len(plans):
         first = evaluate_table(model, plans, plans.data_ranks)
-        least = _least_bytes(first)
+        least = least_bytes(first)
         fits, _ = limits.memory(model, first.memory)
         kept = np.flatnonzero(fits & (plans.data_ranks <= most_sequences))
         most = _largest_micro_batches(model, plans.take(kept), limits, most_sequences)
@@ -143,7 +143,7 @@ def sweep(
     return running.result(plans, least)
 
 
-def _least_bytes(costs: Breakdown) -> tuple[float, float]:
+def least_bytes(costs: Breakdown) -> tuple[float, float]:
     """Bytes of the leanest plan, and of its state."""
     row = int(np.argmin(costs.memory_per_chip_bytes))
     moving = costs.memory_parts["activations"][row] + costs.memory_parts["logits"][row]

@@ -59,7 +59,7 @@ def of_roofline(
     if binds == answer.TP:
         return _too_much_tp(limits, row)
     if binds == answer.NOTHING:
-        return "compute-bound and fits" if batch else "compute-bound at a token per chip"
+        return _nothing(batch, found["min_batch_tokens_whole_mesh"])
     each = "" if least is None else f"{least / limits.chips:,.4g} tokens per chip"
     what = {
         answer.FSDP: "gathering weights takes longer than computing",
@@ -67,6 +67,16 @@ def of_roofline(
         answer.DCN: "reducing gradients across slices takes longer than computing",
     }[binds]
     return f"{what} below {each}"
+
+
+def _nothing(batch: float | None, whole: float | None) -> str:
+    """What is said where nothing binds."""
+    if batch is None:
+        return "compute-bound at a token per chip"
+    if whole is None or whole > batch:
+        least = "no whole mesh is" if whole is None else f"whole meshes are from {tokens(whole)} on"
+        return f"compute-bound with continuous X and Y; {least}"
+    return "compute-bound and fits"
 
 
 def _too_much_tp(limits: MeshLimits, row: int) -> str:

@@ -156,7 +156,7 @@ def _sentences(rows: Sequence[Row]) -> list[str]:
     """What binds each strategy, unless nothing does, and what X_opt rounds to."""
     lines = []
     for row in rows:
-        words = [row.words] if row.binds != NOTHING else []
+        words = [row.words] if row.binds != NOTHING or "continuous" in row.words else []
         if row.x_opt is not None and row.x_opt_mesh and row.x_opt != row.x_opt_mesh["fsdp"]:
             split = f"{row.x_opt_mesh['fsdp']} x {row.x_opt_mesh['tp']}"
             words.append(f"X_opt {plain(row.x_opt)} rounds to {split}")

@@ -135,3 +135,13 @@ def test_question_three() -> None:
     )["fsdp+tp"]  # fmt: skip
     assert at_40.step_time_s == pytest.approx(0.3115, abs=1e-4)
     assert algebra.step_s(13e9, 3e6, 4096, 0.4 * 4.6e14) == pytest.approx(0.31, abs=0.005)
+
+
+def test_a_verdict_that_holds_for_continuous_splits_only_says_so() -> None:
+    found = rows(
+        model="llama2-13b", chips=4096, batch_tokens=1e6, torus_axes="fsdp=2,tp=1",
+        strategies="fsdp+tp",
+    )["fsdp+tp"]  # fmt: skip
+    assert found.feasible
+    assert found.min_batch_tokens_whole_mesh == 1_305_600
+    assert found.words.endswith("continuous X and Y; whole meshes are from 1.306 M tokens on")
