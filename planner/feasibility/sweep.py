@@ -10,7 +10,7 @@ transfers between stages add to its step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.distinct import distinct
 from planner.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
 from planner.plan import (
+    COLUMNS,
     NO_RECOMPUTE,
     ONE_F_ONE_B,
     SELECTIVE,
@@ -179,7 +180,7 @@ def _least_micro_batches(model: CostModel, plans: PlanTable, most: IntArray) -> 
     least = np.ones(len(plans), dtype=np.int64)
     if model.framework.lingering_logits_bytes:
         return least
-    names = [f.name for f in fields(plans) if f.name not in ("recompute", "stages", "clock")]
+    names = [name for name in COLUMNS if name not in ("recompute", "clock")]
     _, which = distinct([getattr(plans, name).astype(np.int64) for name in names])
     for less in (NO_RECOMPUTE, SELECTIVE):
         without = np.zeros(which.max(initial=0) + 1, dtype=np.int64)
