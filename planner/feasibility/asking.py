@@ -239,11 +239,11 @@ def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> Non
                 f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
                 f"chips; nearest: {chips:,}"
             )
-        if batch > chips * LONGEST_SEQUENCE:
+        if model.assumptions.token_granularity and batch > chips * LONGEST_SEQUENCE:
             most = chips * LONGEST_SEQUENCE
             raise InputError(
-                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each of "
-                f"{chips:,} chips; nearest: {most:,}"
+                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each "
+                f"of {chips:,} chips; nearest: {most:,}"
             )
     if not model.assumptions.token_granularity:
         sequences_in(batch, round(model.job.seq_len))
