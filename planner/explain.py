@@ -38,7 +38,7 @@ _CAUSES = {
 
 def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, ...]:
     """What binds a plan, in a few sentences with figures."""
-    lines = [_parts_sentence(best)]
+    lines = [_parts_sentence(best), *_hidden_sentence(best)]
     limit = limits.chip_bytes(model)
     share = best.memory_per_chip_bytes / limit
     lines.append(
@@ -47,6 +47,16 @@ def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, 
         + ("; memory is close to binding)." if share > 0.9 else ").")
     )
     return tuple(lines)
+
+
+def _hidden_sentence(best: PlanResult) -> list[str]:
+    """How much communication hides, where some does."""
+    sent = sum(best.communication_s.values())
+    hidden = sent - sum(best.time_s[name] for name in best.communication_s)
+    if hidden <= 0.005 * best.step_time_s:
+        return []
+    share = show_percent(hidden / sent)
+    return [f"Of {show_seconds(sent)} of communication {share} hides behind other work."]
 
 
 def _parts_sentence(best: PlanResult) -> str:

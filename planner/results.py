@@ -55,6 +55,7 @@ class PlanResult(Shown):
         host_memory_bytes: Offloaded bytes per chip.
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
             reserve). The split of energy into compute, memory and network is assumed.
+        communication_s: Seconds of communication in a step by cause, hidden or not.
         micro_batches: Per step.
         share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
     """
@@ -77,10 +78,11 @@ class PlanResult(Shown):
     time_s: Mapping[str, float] = field(repr=False)
     energy_j: Mapping[str, float] = field(repr=False)
     memory_bytes: Mapping[str, float] = field(repr=False)
+    communication_s: Mapping[str, float] = field(repr=False)
     torus: str = ""
 
     def __post_init__(self) -> None:
-        freeze(self, "levels", "time_s", "energy_j", "memory_bytes")
+        freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
 
     @property
     def chips(self) -> int:
@@ -110,6 +112,7 @@ class PlanResult(Shown):
             "mfu": self.mfu,
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
+            "communication_s": thawed(self.communication_s),
             "breakdown": {
                 "time_s": thawed(self.time_s),
                 "energy_j": thawed(self.energy_j),
@@ -144,6 +147,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             time_s=_row(costs.time_parts, row),
             energy_j=_row(costs.energy.parts, row),
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
+            communication_s=_row(costs.communication_s, row),
         )
         for row in range(len(plans))
     ]

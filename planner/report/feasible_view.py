@@ -72,7 +72,7 @@ def _threshold_table(rows: Sequence[Row]) -> RenderableType:
             _fits(row),
             _number(row.max_tp),
             _number(row.x_opt),
-            row.binds,
+            _short(row.binds),
         )
         for row in rows
     ]
@@ -108,7 +108,7 @@ def _verdict_table(rows: Sequence[Row]) -> RenderableType:
             mesh_words(row.mesh),
             _number(row.x_opt),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
-            row.binds,
+            _short(row.binds),
         )
         for row in rows
     ]
@@ -124,7 +124,7 @@ def _largest_table(rows: Sequence[Row]) -> RenderableType:
             _NONE if row.max_chips_continuous is None else f"{row.max_chips_continuous:,.0f}",
             mesh_words(row.mesh),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
-            row.binds,
+            _short(row.binds),
         )
         for row in rows
     ]
@@ -189,6 +189,11 @@ def _fits(row: Row) -> str:
         return _NONE
     low, high = tokens_words(row.min_batch_tokens_fit), row.max_batch_tokens_fit
     return f"from {low}" if high is None else f"{low} .. {tokens_words(high)}"
+
+
+def _short(binds: str) -> str:
+    """What binds, as narrow as a column."""
+    return binds.replace("communication", "comm.")
 
 
 def _number(value: float | None) -> str:

@@ -74,6 +74,7 @@ class Ties:
             tied = replace(
                 batch.space.plans.take(rows.plan[row]),
                 order=batch.placements.order[rows.placement[row]],
+                layouts=batch.placements.layouts,
                 clock=self.clocks[clock],
             )
             best = self._better(best, tied)
