@@ -107,7 +107,7 @@ def test_tables_say_what_binds() -> None:
     outcome = planner("feasible", *ROOFLINE, "--chips", 64)
     assert outcome.code == 0
     assert max(map(len, outcome.out.splitlines())) <= 110
-    assert "fsdp communication" in outcome.out
+    assert "fsdp comm." in outcome.out
     assert "gathering weights takes longer than computing below" in outcome.out
     outcome = planner("feasible", *ROOFLINE, "--deadline", "30d", "--train-tokens", "2e12")
     assert "days" in outcome.out
