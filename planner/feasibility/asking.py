@@ -16,7 +16,7 @@ from planner.feasibility.deadline import Goal, smallest_count
 from planner.feasibility.roofline import largest_tp_of, roofline_row
 from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
 from planner.feasibility.strategies import NAMES, Strategy, strategies_named
-from planner.job import sequences_in
+from planner.job import LONGEST_SEQUENCE, sequences_in
 from planner.messages import Origin, one_line
 from planner.provenance import versions
 from planner.request import ARGUMENTS, Request, request_from
@@ -64,9 +64,10 @@ class Case:
         """Whether the textbook's algebra holds."""
         return self.model.assumptions.token_granularity
 
-    def counts(self) -> tuple[int, ...]:
-        """Counts among which the largest or the smallest is looked for."""
-        return self.chips or self.model.cluster.chip_counts(MOST_CHIPS)
+    def counts(self, batch_tokens: float) -> tuple[int, ...]:
+        """Counts among which the largest or the smallest is looked for at a batch."""
+        every = self.chips or self.model.cluster.chip_counts(MOST_CHIPS)
+        return tuple(n for n in every if n <= batch_tokens <= n * LONGEST_SEQUENCE)
 
 
 def feasible(
@@ -238,6 +239,12 @@ def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> Non
                 f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
                 f"chips; nearest: {chips:,}"
             )
+        if model.assumptions.token_granularity and batch > chips * LONGEST_SEQUENCE:
+            most = chips * LONGEST_SEQUENCE
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each "
+                f"of {chips:,} chips; nearest: {most:,}"
+            )
     if not model.assumptions.token_granularity:
         sequences_in(batch, round(model.job.seq_len))
         if batch > default.LARGEST_TOKENS:
@@ -310,7 +317,7 @@ def _at(case: Case, strategy: Strategy, chips: int, on_progress: Progress | None
 
 def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress | None) -> Row:
     model, limits = case.model, case.limits
-    counts = tuple(count for count in case.counts() if count <= batch)
+    counts = case.counts(batch)
     if case.roofline:
         memory = limits.chip_bytes(model)
         return inverse.largest_chips(model, strategy, counts, memory, batch, on_progress)
@@ -327,4 +334,6 @@ def _deadlines(
     seconds, tokens = goal
     for batch in case.batches:
         wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
-        yield smallest_count(case.model, chosen, case.counts(), case.limits, wanted, on_progress)
+        yield smallest_count(
+            case.model, chosen, case.counts(batch), case.limits, wanted, on_progress
+        )

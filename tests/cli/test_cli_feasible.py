@@ -107,7 +107,7 @@ def test_tables_say_what_binds() -> None:
     outcome = planner("feasible", *ROOFLINE, "--chips", 64)
     assert outcome.code == 0
     assert max(map(len, outcome.out.splitlines())) <= 110
-    assert "fsdp communication" in outcome.out
+    assert "fsdp comm." in outcome.out
     assert "gathering weights takes longer than computing below" in outcome.out
     outcome = planner("feasible", *ROOFLINE, "--deadline", "30d", "--train-tokens", "2e12")
     assert "days" in outcome.out
@@ -159,6 +159,8 @@ def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
      "nearest: 1"),
     (("--batch-tokens", 100, "--chips", 4096), "batch-tokens: 100 tokens are less than one for "
      "each of 4,096 chips; nearest: 4,096"),
+    (("--batch-tokens", "1e12", "--chips", 64), "batch-tokens: 1,000,000,000,000 tokens are more "
+     "than 16,777,216 for each of 64 chips; nearest: 1,073,741,824"),
     (("--hardware", "h100-sxm5-80", "--torus-axes", "fsdp=2,tp=1"), "torus-axes: dgx-h100-ndr has "
      "no torus (its nvlink is a switch); leave it out"),
     (("--torus-axes", "fsdp=3,tp=1"), "torus-axes: fsdp=3, tp=1 are 4 axes; the torus of tpu-v5p "
