@@ -9,7 +9,8 @@ many groups share each link. In links, with 2 where the span is the whole of a c
     rate = min( sum of own,  (g - 1) / (e - 1) own of every such axis )        g members in all
     cost = ceil(volume / rate)                 per group; 0 for one member
 
-The objective is the largest cost of all groups (they run at the same time) or their sum. The same
+The objective is the largest cost of all groups (they run at the same time; of equals the least
+sum) or their sum. The same
 rates as floating-point arrays: `planner.network.torus`.
 
 As an integer program: one variable for the mesh, one pattern per physical axis, and tables. A table
@@ -301,10 +302,10 @@ class _Model:
         if not self.problem.overlapped:
             self.model.minimize(sum(costs))
             return
-        largest = self.model.new_int_var(0, LARGEST_COST, "largest")
+        self.largest = self.model.new_int_var(0, LARGEST_COST, "largest")
         for cost in costs:
-            self.model.add(largest >= cost)
-        self.model.minimize(largest)
+            self.model.add(self.largest >= cost)
+        self.model.minimize(self.largest)
 
     def solve(self, time_limit_s: float | None, workers: int, seed: int) -> tuple[Status, float]:
         """Runs CP-SAT; status and proved bound."""
@@ -328,7 +329,20 @@ class _Model:
         if names[found] is Status.INFEASIBLE:
             return Status.INFEASIBLE, math.inf
         bound = self.solver.best_objective_bound  # of whole numbers, as a float beside them
+        if self.problem.overlapped and names[found] is Status.OPTIMAL:
+            self._least_sum()
         return names[found], float(math.ceil(bound - _ROUNDING))
+
+    def _least_sum(self) -> None:
+        """Of the decisions with the largest cost that was proved, one with the least sum."""
+        from ortools.sat.python import cp_model  # noqa: PLC0415
+
+        self.model.add(self.largest <= self.solver.value(self.largest))
+        self.model.minimize(sum(self.costs.values()))
+        second = cp_model.CpSolver()
+        second.parameters.copy_from(self.solver.parameters)
+        if second.solve(self.model) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            self.solver = second
 
     def decision(self) -> TorusDecision:
         """What was chosen; the costs are computed again from the definitions."""

@@ -170,7 +170,11 @@ def test_fronts_with_layouts_are_read_again(answer: SolveResult, tmp_path: Path)
     ("hardware", "framework", "said"),
     [
         ("dgx-h100-ndr", None, "torus needs a cluster with a torus, such as tpu-v5p; dgx-h100-ndr"),
-        ("tpu-v5p", "megatron", "torus needs a framework that lays out ranks in parts (jax)"),
+        (
+            "tpu-v5p",
+            "megatron",
+            "torus needs a framework that lays out ranks in parts (jax, textbook)",
+        ),
         ("tpu-v5p", "torchtitan", "allowed here: framework, all"),
     ],
 )

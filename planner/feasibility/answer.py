@@ -44,7 +44,9 @@ class Row:
             None where none fits, or no batch is too large.
         max_tp: Largest useful degree of tensor parallelism, for strategies that have it.
         x_opt: FSDP ranks with the least communication, at the batch asked for or the threshold.
-        x_opt_mesh: The whole split that it rounds to.
+        x_opt_mesh: The whole split that communicates least there: of a torus slice proved together
+            with its axes, elsewhere that to which X_opt rounds.
+        x_opt_torus: Which parts of that split each physical axis serves, on a torus slice.
         binds: What keeps the batch from being smaller, or what is in the way: one of `BINDS`.
         words: The same as a sentence.
         batch_tokens: The batch asked for.
@@ -67,6 +69,7 @@ class Row:
     max_tp: float | None = None
     x_opt: float | None = None
     x_opt_mesh: Mapping[str, int] | None = None
+    x_opt_torus: str | None = None
     binds: str
     words: str
     batch_tokens: float | None = None

@@ -9,7 +9,7 @@ from planner.cost.context import CostModel
 from planner.feasibility import algebra, words
 from planner.feasibility.answer import Row
 from planner.feasibility.continuous import Continuous, axis_bytes_per_s, continuous_of
-from planner.feasibility.meshes import mesh_limits
+from planner.feasibility.meshes import MeshLimits, mesh_limits
 from planner.feasibility.roofline import absent, roofline_row
 from planner.feasibility.strategies import Strategy
 
@@ -43,12 +43,14 @@ def largest_chips(
     for done, chips in enumerate(possible):
         if on_progress is not None:
             on_progress(strategy.title, done, len(possible))
-        limits = mesh_limits(model, strategy, chips, memory_bytes)
+        limits = mesh_limits(model, strategy, chips, memory_bytes, ideal=True)
         if limits is None:
             continue
         formula = formula or continuous_of(model, strategy, limits)
         fits = limits.most >= batch_tokens
-        if bool(((limits.least <= batch_tokens) & fits).any()):
+        if _any_allows(limits, batch_tokens) and _any_allows(
+            mesh_limits(model, strategy, chips, memory_bytes), batch_tokens
+        ):
             found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
             break
         if nearest is None or fits.any():
@@ -59,6 +61,13 @@ def largest_chips(
         found = _none(model, strategy, counts, memory_bytes, batch_tokens, nearest)
     most = _most_continuous(model, strategy, formula, batch_tokens)
     return replace(found, max_chips=found.chips, max_chips_continuous=most)
+
+
+def _any_allows(limits: MeshLimits | None, batch_tokens: float) -> bool:
+    """Whether a mesh is compute-bound and fits at a batch."""
+    if limits is None:
+        return False
+    return bool(((limits.least <= batch_tokens) & (limits.most >= batch_tokens)).any())
 
 
 def _none(

@@ -14,7 +14,7 @@ and weights alike; there is no bubble, and the whole batch passes at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,10 +22,25 @@ from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.memory import activation_bytes
 from planner.feasibility import answer
 from planner.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
-from planner.plan import DDP, EVEN, NO_RECOMPUTE, ONE_F_ONE_B, ZERO3, FloatArray, PlanTable
+from planner.plan import (
+    AXES,
+    DDP,
+    EVEN,
+    NO_RECOMPUTE,
+    ONE_F_ONE_B,
+    ORDERS,
+    ZERO3,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
+from planner.search.layouts import torus_of
 from planner.search.meshes import Meshes
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
+from planner.search.tables import build_placements, ideal_networks
 
 _NEVER = np.inf
+_NETS = ("tp", "shard", "replica", "data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +49,7 @@ class MeshLimits:
 
     Attributes:
         chips: N.
-        plans: The meshes, each with one order of its axes, the whole batch in one micro-batch.
+        plans: The meshes, each in some placements, the whole batch in one micro-batch.
         sharded: Tokens per step from which gathering weights, or reducing gradients, hides.
         across: Tokens per step from which the reduction across replicas of ZeRO-3 hides.
         most_tp: Degree of tensor parallelism up to which its exchanges hide; inf without.
@@ -86,7 +101,7 @@ class MeshLimits:
 
 
 def mesh_limits(
-    model: CostModel, strategy: Strategy, chips: int, memory_bytes: float
+    model: CostModel, strategy: Strategy, chips: int, memory_bytes: float, *, ideal: bool = False
 ) -> MeshLimits | None:
     """The limits of all whole meshes of a strategy; None where it has none on so many chips.
 
@@ -95,14 +110,21 @@ def mesh_limits(
         strategy: The strategy.
         chips: N.
         memory_bytes: Bytes per chip that may be filled.
+        ideal: Every group of a mesh as if placed the best for it alone: no placement is compute-
+            bound where this is not.
     """
     sized = with_batch(model, chips)
-    plans = with_orders(sized, strategy, mesh_plans(sized, strategy, chips), every=True)
+    plans = mesh_plans(sized, strategy, chips)
     if len(plans) == 0:
         return None
-    nets = networks(sized, mesh_of(plans))
+    if ideal:
+        kind = EFFICIENT if _has_layouts(sized, strategy, chips) else NO_LAYOUTS
+        nets = ideal_networks(sized, _columns(plans), ORDERS, _NETS, layouts=kind)
+    else:
+        plans = _placed(sized, strategy, plans)
+        nets = networks(sized, mesh_of(plans))
     one = np.ones(len(plans))
-    beta = {name: nets[name].gather_s(one) for name in ("tp", "shard", "replica", "data")}
+    beta = {name: nets[name].gather_s(one) for name in _NETS}
     rate = sized.assumptions.matmul_flop_per_s
     ranks = (plans.data_ranks * plans.cp).astype(np.float64)
     zero3 = plans.sharding == ZERO3
@@ -120,6 +142,26 @@ def mesh_limits(
         beta_x=np.where(zero3, beta["shard"], beta["data"]),
         beta_y=beta["tp"],
     )
+
+
+def _placed(model: CostModel, strategy: Strategy, plans: PlanTable) -> PlanTable:
+    """Every mesh in every placement that may be the best: orders and, on a torus, layouts."""
+    if not _has_layouts(model, strategy, int(plans.chips[0])):
+        return with_orders(model, strategy, plans, every=True)
+    found = build_placements(model, _columns(plans), ORDERS, EFFICIENT)
+    rows = np.repeat(np.arange(len(plans)), found.count)
+    return replace(plans.take(rows), order=found.order, layouts=found.layouts)
+
+
+def _has_layouts(model: CostModel, strategy: Strategy, chips: int) -> bool:
+    """Whether axes may come in parts: on a torus, unless pods are kept whole or axes are given."""
+    free = not model.framework.orders and not model.torus_axes and not strategy.pods
+    return free and torus_of(model.fabric(chips)) is not None
+
+
+def _columns(plans: PlanTable) -> dict[str, IntArray]:
+    """The columns of meshes as the search has them."""
+    return {axis: getattr(plans, axis) for axis in (*AXES, "ep", "chips")}
 
 
 def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:

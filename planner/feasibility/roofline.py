@@ -16,6 +16,7 @@ from planner.feasibility.continuous import (
     x_opt_of_mesh,
 )
 from planner.feasibility.meshes import MeshLimits, mesh_limits
+from planner.feasibility.placed import least_communication
 from planner.feasibility.strategies import STRATEGIES, Strategy, with_batch
 from planner.plan import AXES, FloatArray, PlanTable
 
@@ -60,6 +61,8 @@ def roofline_row(
         found |= _verdict(model, limits, row, formula, batch_tokens)
     at = batch_tokens or found["min_batch_tokens_compute_bound"]
     found |= _optimum(model, limits, row, formula, at)
+    if strategy is _MIXED and at is not None and (placed := least_communication(model, chips, at)):
+        found |= {"x_opt_mesh": placed.mesh, "x_opt_torus": placed.words}
     if formula:
         found["max_tp"] = formula.most_tp
     found["binds"] = _binds(strategy, limits, row, found)

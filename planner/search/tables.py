@@ -30,6 +30,7 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.layouts import efficient, least_alone
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS, PlacedGroups, distinct_costs
 
+_MADE_OF = {"shard": ("cp", "fsdp"), "replica": ("dp",), "data": ("cp", "fsdp", "dp")}
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
 
@@ -146,11 +147,13 @@ def _least_alone(
     model: CostModel, meshes: dict[str, IntArray], name: str, deadline: Deadline
 ) -> FloatArray:
     """(features, m) what no layout of a mesh goes below for a group; inf without a torus."""
+    axes = [meshes[axis] for axis in _MADE_OF.get(name, (name,))]
+    sizes: IntArray = np.prod(axes, axis=0)
     found: list[tuple[IntArray, FloatArray]] = []
     for chips in np.unique(meshes["chips"]).tolist():
         deadline.check()
         at = np.flatnonzero(meshes["chips"] == chips)
-        found.append((at, least_alone(model.fabric(chips), meshes[name][at], chips)))
+        found.append((at, least_alone(model.fabric(chips), sizes[at], chips)))
     least = np.empty((len(found[0][1]), len(meshes["chips"])))
     for at, features in found:
         least[:, at] = features
