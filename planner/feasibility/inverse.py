@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from planner.cost.context import CostModel
 from planner.feasibility import algebra, words
 from planner.feasibility.answer import Row
@@ -12,6 +14,7 @@ from planner.feasibility.continuous import Continuous, axis_bytes_per_s, continu
 from planner.feasibility.meshes import MeshLimits, mesh_limits
 from planner.feasibility.roofline import absent, roofline_row
 from planner.feasibility.strategies import Strategy
+from planner.plan import BoolArray
 
 Progress = Callable[[str, int, int], None]
 
@@ -48,9 +51,9 @@ def largest_chips(
             continue
         formula = formula or continuous_of(model, strategy, limits)
         fits = limits.most >= batch_tokens
-        if _any_allows(limits, batch_tokens) and _any_allows(
-            mesh_limits(model, strategy, chips, memory_bytes), batch_tokens
-        ):
+        hopeful = limits.plans.take(np.flatnonzero(_allows(limits, batch_tokens)))
+        placed = mesh_limits(model, strategy, chips, memory_bytes, meshes=hopeful)
+        if placed is not None and _allows(placed, batch_tokens).any():
             found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
             break
         if nearest is None or fits.any():
@@ -63,11 +66,9 @@ def largest_chips(
     return replace(found, max_chips=found.chips, max_chips_continuous=most)
 
 
-def _any_allows(limits: MeshLimits | None, batch_tokens: float) -> bool:
-    """Whether a mesh is compute-bound and fits at a batch."""
-    if limits is None:
-        return False
-    return bool(((limits.least <= batch_tokens) & (limits.most >= batch_tokens)).any())
+def _allows(limits: MeshLimits, batch_tokens: float) -> BoolArray:
+    """(n,) meshes that are compute-bound and fit at a batch."""
+    return np.asarray((limits.least <= batch_tokens) & (limits.most >= batch_tokens))
 
 
 def _none(

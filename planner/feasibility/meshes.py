@@ -101,7 +101,13 @@ class MeshLimits:
 
 
 def mesh_limits(
-    model: CostModel, strategy: Strategy, chips: int, memory_bytes: float, *, ideal: bool = False
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    memory_bytes: float,
+    *,
+    ideal: bool = False,
+    meshes: PlanTable | None = None,
 ) -> MeshLimits | None:
     """The limits of all whole meshes of a strategy; None where it has none on so many chips.
 
@@ -112,9 +118,10 @@ def mesh_limits(
         memory_bytes: Bytes per chip that may be filled.
         ideal: Every group of a mesh as if placed the best for it alone: no placement is compute-
             bound where this is not.
+        meshes: Some of `mesh_plans`; default all.
     """
     sized = with_batch(model, chips)
-    plans = mesh_plans(sized, strategy, chips)
+    plans = mesh_plans(sized, strategy, chips) if meshes is None else meshes
     if len(plans) == 0:
         return None
     if ideal:
