@@ -127,7 +127,7 @@ def feasible(
         rows=tuple(rows),
         deadlines=tuple(deadlines),
         defaults=tuple(dict.fromkeys(notes)),
-        notes=_ROOFLINE_NOTES if cases[0].roofline else _DEFAULT_NOTES,
+        notes=() if goal else _ROOFLINE_NOTES if cases[0].roofline else _DEFAULT_NOTES,
         seconds=time.perf_counter() - started,
         versions=versions(),
     )

@@ -26,7 +26,8 @@ def feasible_view(result: FeasibleResult) -> RenderableType:
         parts += [indented(_sentences(rows)), Text()]
     if result.deadlines:
         parts += [_deadline_table(result.deadlines), Text()]
-    parts.append(indented(result.notes, by=0))
+    if result.notes:
+        parts.append(indented(result.notes, by=0))
     if result.defaults:
         assumed = table(("what", "value", "why"), result.defaults, whole=("what",))
         parts += [Text(), section("Assumed", assumed)]
@@ -157,12 +158,22 @@ def _sentences(rows: Sequence[Row]) -> list[str]:
     lines = []
     for row in rows:
         words = [row.words] if row.binds != NOTHING or "continuous" in row.words else []
-        if row.x_opt is not None and row.x_opt_mesh and row.x_opt != row.x_opt_mesh["fsdp"]:
-            split = f"{row.x_opt_mesh['fsdp']} x {row.x_opt_mesh['tp']}"
-            words.append(f"X_opt {plain(row.x_opt)} rounds to {split}")
+        words += _split_words(row)
         if words:
             lines.append(f"{_TITLES[row.strategy]}: {'; '.join(words)}.")
     return lines
+
+
+def _split_words(row: Row) -> list[str]:
+    """The whole split with the least communication, if there is one."""
+    if row.x_opt is None or not row.x_opt_mesh:
+        return []
+    split = f"{row.x_opt_mesh['fsdp']} x {row.x_opt_mesh['tp']}"
+    if row.x_opt_torus:
+        return [f"least communication, proved: {split} with {row.x_opt_torus}"]
+    if row.x_opt == row.x_opt_mesh["fsdp"]:
+        return []
+    return [f"X_opt {plain(row.x_opt)} rounds to {split}"]
 
 
 def mesh_words(mesh: Mapping[str, int] | None) -> str:
