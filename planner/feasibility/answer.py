@@ -50,8 +50,10 @@ class Row:
         binds: What keeps the batch from being smaller, or what is in the way: one of `BINDS`.
         words: The same as a sentence.
         batch_tokens: The batch asked for.
-        compute_bound, fits, feasible: At that batch; feasible: one mesh is both.
-        margin: The batch over the smallest that is compute-bound.
+        compute_bound, fits, feasible: At that batch, of whole meshes; feasible: one mesh is both.
+        compute_bound_continuous, margin_continuous: The same by the formula with continuous X and
+            Y, where it is used.
+        margin: The batch over the smallest from which whole meshes are compute-bound.
         step_time_s: Of the best mesh at that batch.
         max_chips: Largest count that is compute-bound and fits at the batch, if counts were open.
         max_chips_continuous: The value of the formula, where there is one.
@@ -74,9 +76,11 @@ class Row:
     words: str
     batch_tokens: float | None = None
     compute_bound: bool | None = None
+    compute_bound_continuous: bool | None = None
     fits: bool | None = None
     feasible: bool | None = None
     margin: float | None = None
+    margin_continuous: float | None = None
     step_time_s: float | None = None
     max_chips: int | None = None
     max_chips_continuous: float | None = None

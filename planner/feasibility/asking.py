@@ -35,11 +35,16 @@ _BATCH_TOKENS = 4 * 2.0**20
 _ROOFLINE_NOTES = (
     "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
     "(no gradient accumulation), without bubbles.",
+    "As in the text, FSDP and TP communicate at the same time, each at the full rate of the links "
+    "that it uses: where both lie on one physical axis, that is more than the axis has. "
+    "--torus-axes gives each its own.",
 )
 _DEFAULT_NOTES = (
     "Compute-bound: exposed communication is at most 1 % of the step of the fastest plan that "
     "fits, at this batch and at every larger one looked at (16 Ki tokens per chip, from 4 Mi up "
     "to 64 Mi, or the batch asked for). Gradient accumulation makes no batch too large for memory.",
+    "Placements are the framework's orders of the axes; planner solve --placement torus also cuts "
+    "axes into parts.",
 )
 
 
@@ -113,6 +118,11 @@ def feasible(
     if goal and not batches:
         batches = (_BATCH_TOKENS,)
     cases = _cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal))
+    if goal and strategies is not None and not cases[0].roofline:
+        raise InputError(
+            "strategies: has no effect on a deadline under the fitted model, whose search is over "
+            "all plans; leave it out, or use the assumptions roofline"
+        )
     rows: list[Row] = []
     deadlines: list[DeadlineRow] = []
     for case in cases:

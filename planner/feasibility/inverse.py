@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.feasibility import algebra, words
+from planner.feasibility import algebra, answer, words
 from planner.feasibility.answer import Row
 from planner.feasibility.continuous import Continuous, axis_bytes_per_s, continuous_of
 from planner.feasibility.meshes import MeshLimits, mesh_limits
@@ -63,6 +63,9 @@ def largest_chips(
     if found is None:
         found = _none(model, strategy, counts, memory_bytes, batch_tokens, nearest)
     most = _most_continuous(model, strategy, formula, batch_tokens)
+    if found.chips is not None and found.chips == max(counts) and bound > found.chips:
+        said = f"{found.words}; the largest count looked at is {found.chips:,}"
+        found = replace(found, binds=answer.CLUSTER, words=said)
     return replace(found, max_chips=found.chips, max_chips_continuous=most)
 
 

@@ -110,12 +110,13 @@ def _verdict(
 ) -> dict[str, Any]:
     """Whether a batch is compute-bound and fits, and by how much."""
     bound, fits = limits.least <= batch_tokens, limits.most >= batch_tokens
-    least = formula.least if formula else float(limits.least[row])
-    by_formula = formula is not None and formula.least <= batch_tokens
+    least = float(limits.least[row])
     return {
-        "compute_bound": bool(bound.any()) or by_formula,
+        "compute_bound": bool(bound.any()),
+        "compute_bound_continuous": None if formula is None else formula.least <= batch_tokens,
+        "margin_continuous": None if formula is None else batch_tokens / formula.least,
         "fits": bool(fits.any()),
-        "feasible": bool((bound & fits).any()) or (by_formula and bool(fits.any())),
+        "feasible": bool((bound & fits).any()),
         "margin": batch_tokens / least if math.isfinite(least) else None,
         "step_time_s": step_s(model, limits, row, batch_tokens),
     }

@@ -59,7 +59,11 @@ def of_roofline(
     if binds == answer.TP:
         return _too_much_tp(limits, row)
     if binds == answer.NOTHING:
-        return _nothing(batch, found["min_batch_tokens_whole_mesh"])
+        return "compute-bound at a token per chip" if batch is None else "compute-bound and fits"
+    whole = found["min_batch_tokens_whole_mesh"]
+    if found.get("compute_bound_continuous") and not found["compute_bound"]:
+        meshes = "no whole mesh is" if whole is None else f"whole meshes from {tokens(whole)} on"
+        return f"compute-bound with continuous X and Y only; {meshes}"
     each = "" if least is None else f"{least / limits.chips:,.4g} tokens per chip"
     what = {
         answer.FSDP: "gathering weights takes longer than computing",
@@ -67,16 +71,6 @@ def of_roofline(
         answer.DCN: "reducing gradients across slices takes longer than computing",
     }[binds]
     return f"{what} below {each}"
-
-
-def _nothing(batch: float | None, whole: float | None) -> str:
-    """What is said where nothing binds."""
-    if batch is None:
-        return "compute-bound at a token per chip"
-    if whole is None or whole > batch:
-        least = "no whole mesh is" if whole is None else f"whole meshes are from {tokens(whole)} on"
-        return f"compute-bound with continuous X and Y; {least}"
-    return "compute-bound and fits"
 
 
 def _too_much_tp(limits: MeshLimits, row: int) -> str:

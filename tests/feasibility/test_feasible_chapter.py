@@ -109,7 +109,8 @@ def test_70b_on_two_pods_at_2_million_tokens() -> None:
         model="llama3-70b", chips=17_920, batch_tokens=2e6, torus_axes="fsdp=2,tp=1",
         strategies="across-pods",
     )["across-pods"]  # fmt: skip
-    assert found.margin == pytest.approx(111.6 / (ALPHA**2 / 2 / 28_672), abs=0.01)  # 0.98
+    by_formula = 111.6 / (ALPHA**2 / 2 / 28_672)
+    assert found.margin_continuous == pytest.approx(by_formula, abs=0.01)  # 0.98
 
 
 def test_question_two() -> None:
@@ -142,6 +143,11 @@ def test_a_verdict_that_holds_for_continuous_splits_only_says_so() -> None:
         model="llama2-13b", chips=4096, batch_tokens=1e6, torus_axes="fsdp=2,tp=1",
         strategies="fsdp+tp",
     )["fsdp+tp"]  # fmt: skip
-    assert found.feasible
+    assert found.compute_bound_continuous
+    assert not found.compute_bound
+    assert not found.feasible
     assert found.min_batch_tokens_whole_mesh == 1_305_600
-    assert found.words.endswith("continuous X and Y; whole meshes are from 1.306 M tokens on")
+    assert found.margin == pytest.approx(1e6 / 1_305_600)
+    assert found.words == (
+        "compute-bound with continuous X and Y only; whole meshes from 1.306 M tokens on"
+    )
