@@ -13,7 +13,12 @@ with the rates of their real placement see `planner.feasibility.meshes`.
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
+from planner.plan import FloatArray
+
+Number = TypeVar("Number", float, FloatArray)
+"""Where it is taken, it may be an array."""
 STATE_BYTES = 10.0
 _DAY_S = 86400.0
 
@@ -67,13 +72,14 @@ def largest_tp(width: float, intensity: float, axes: float) -> float:
 
 
 def optimal_fsdp(
-    batch_tokens: float, width: float, chips: float, axes_x: float, axes_y: float
-) -> float:
+    batch_tokens: Number, width: float, chips: float, axes_x: float, axes_y: float
+) -> Number:
     """FSDP ranks with the least communication: X_opt = sqrt(B / F * M_X / M_Y * N).
 
     Section "Combining FSDP and Tensor Parallelism": where the times of FSDP and TP are equal.
     """
-    return math.sqrt(batch_tokens / width * axes_x / axes_y * chips)
+    root: Number = (batch_tokens / width * axes_x / axes_y * chips) ** 0.5
+    return root
 
 
 def least_batch_mixed(
@@ -137,17 +143,25 @@ def training_days(parameters: float, tokens: float, chips: float, flop_per_s: fl
 
 
 def math_s(
-    batch_tokens: float, hidden: float, width: float, chips: float, flop_per_s: float
-) -> float:
+    batch_tokens: Number, hidden: float, width: float, chips: float, flop_per_s: float
+) -> Number:
     """T_math of a layer's forward pass: 4 B D F / (N C)."""
     return 4.0 * batch_tokens * hidden * width / (chips * flop_per_s)
 
 
-def fsdp_s(hidden: float, width: float, tp: float, axes: float, bytes_per_s: float) -> float:
+def fsdp_s(
+    hidden: float, width: float, tp: Number, axes: float, bytes_per_s: Number | float
+) -> Number:
     """T_FSDP comms of a layer's forward pass: 4 D F / (Y W M_X); Y = 1 for pure DP and FSDP."""
     return 4.0 * hidden * width / (tp * axes * bytes_per_s)
 
 
-def tp_s(batch_tokens: float, hidden: float, fsdp: float, axes: float, bytes_per_s: float) -> float:
+def tp_s(
+    batch_tokens: Number | float,
+    hidden: float,
+    fsdp: Number,
+    axes: float,
+    bytes_per_s: Number | float,
+) -> Number:
     """T_TP comms of a layer's forward pass: 4 B D / (X W M_Y); X = 1 for pure TP."""
     return 4.0 * batch_tokens * hidden / (fsdp * axes * bytes_per_s)

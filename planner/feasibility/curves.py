@@ -47,8 +47,7 @@ class Machine:
 
     def math_s(self, batches: FloatArray) -> FloatArray:
         """T_math of a layer's forward pass."""
-        flop = 4.0 * batches * self.hidden * self.width
-        return flop / (self.chips * self.flop_per_s)
+        return algebra.math_s(batches, self.hidden, self.width, self.chips, self.flop_per_s)
 
     def fsdp_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of pure DP or FSDP, whatever the batch."""
@@ -57,26 +56,37 @@ class Machine:
 
     def tp_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of pure TP."""
-        return np.asarray(4.0 * batches * self.hidden / self.all_bytes_per_s)
+        alone = np.ones(1)
+        return algebra.tp_s(batches, self.hidden, alone, 1.0, self.all_bytes_per_s)
 
     def mixed_s(self, batches: FloatArray) -> FloatArray:
         """T_comms of FSDP + TP at the best split for each batch."""
         if self.axes is not None:
-            ratio = self.axes[0] / self.axes[1]
-            x = np.clip(np.sqrt(batches / self.width * ratio * self.chips), 1.0, self.chips)
-            return np.asarray(self.split_s(batches, x).max(axis=0))
+            return np.asarray(self.split_s(batches, self._best_x(batches)).max(axis=0))
         if self.meshes is None:
             return np.full(batches.shape, np.nan)
-        plans = self.meshes.plans
-        gathers = self.width / plans.tp * self.meshes.beta_x
-        exchanges = batches[:, None] / plans.fsdp * self.meshes.beta_y
-        return np.asarray(4.0 * self.hidden * np.maximum(gathers, exchanges).min(axis=1))
+        parts = self._of_meshes(batches[:, None], self.meshes)
+        return np.asarray(np.maximum(*parts).min(axis=1))
+
+    def _best_x(self, batches: FloatArray) -> FloatArray:
+        """X_opt for each batch, between 1 and N."""
+        assert self.axes is not None
+        x = algebra.optimal_fsdp(batches, self.width, self.chips, *self.axes)
+        return np.clip(x, 1.0, float(self.chips))
+
+    def _of_meshes(
+        self, batches: FloatArray | float, meshes: MeshLimits
+    ) -> tuple[FloatArray, FloatArray]:
+        """T_comms of FSDP and of TP on whole meshes."""
+        tp, x = meshes.plans.tp.astype(np.float64), meshes.plans.fsdp.astype(np.float64)
+        gathers = algebra.fsdp_s(self.hidden, self.width, tp, 1.0, 1.0 / meshes.beta_x)
+        return gathers, algebra.tp_s(batches, self.hidden, x, 1.0, 1.0 / meshes.beta_y)
 
     def split_s(self, batches: FloatArray, x: FloatArray) -> FloatArray:
         """(2, ...) T_comms of FSDP and of TP for continuous X."""
         assert self.axes is not None
-        gathers = 4.0 * self.hidden * self.width * x / (self.chips * self.axes[0])
-        exchanges = 4.0 * batches * self.hidden / (x * self.axes[1])
+        gathers = algebra.fsdp_s(self.hidden, self.width, self.chips / x, 1.0, self.axes[0])
+        exchanges = algebra.tp_s(batches, self.hidden, x, 1.0, self.axes[1])
         return np.stack(np.broadcast_arrays(gathers, exchanges))
 
     def whole_splits(self, batch_tokens: float) -> tuple[FloatArray, FloatArray]:
@@ -88,8 +98,7 @@ class Machine:
         if self.axes is not None:
             kept = np.unique(x)
             return kept, self.split_s(np.asarray(batch_tokens), kept)
-        gathers = 4.0 * self.hidden * self.width / plans.tp * self.meshes.beta_x
-        exchanges = 4.0 * batch_tokens * self.hidden / x * self.meshes.beta_y
+        gathers, exchanges = self._of_meshes(batch_tokens, self.meshes)
         order = np.lexsort((np.maximum(gathers, exchanges), x))
         first = order[np.unique(x[order], return_index=True)[1]]
         return x[first], np.stack([gathers[first], exchanges[first]])
@@ -122,9 +131,7 @@ class Machine:
         if self.axes is None:
             x, parts = self.whole_splits(batch_tokens)
         else:
-            ratio = self.axes[0] / self.axes[1]
-            best = np.sqrt(batch_tokens / self.width * ratio * self.chips)
-            x = np.clip(np.array([best]), 1.0, self.chips)
+            x = self._best_x(np.array([batch_tokens]))
             parts = self.split_s(np.asarray(batch_tokens), x)
         total = parts.max(axis=0)
         least = int(np.argmin(total))

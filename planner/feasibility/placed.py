@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel, mesh_of, networks
+from planner.feasibility import algebra
 from planner.network.fabric import Torus
 from planner.network.where import torus_words
 from planner.plan import Plan, PlanTable
@@ -86,7 +87,10 @@ def _volumes(
     """
     hidden, width = model.shapes.hidden, model.shapes.dense_width
     pairs = {
-        tp: (4.0 * hidden * width / tp, 4.0 * batch_tokens * hidden * tp / chips)
+        tp: (
+            algebra.fsdp_s(hidden, width, float(tp), 1.0, 1.0),
+            algebra.tp_s(batch_tokens, hidden, chips / tp, 1.0, 1.0),
+        )
         for tp in divisors(chips)
         if 1 < tp < chips and width % tp == 0
     }
@@ -102,11 +106,12 @@ def _costed(model: CostModel, layout: Layout, mesh: dict[str, int], batch_tokens
     plan = Plan(fsdp=mesh["fsdp"], tp=mesh["tp"], sharding="zero3", layout=layout)
     nets = networks(model, mesh_of(PlanTable.from_plans([plan])))
     hidden, width = model.shapes.hidden, model.shapes.dense_width
-    weights = nets["shard"].gather_s(np.array([4.0 * hidden * width / mesh["tp"]]))[0]
-    tokens = batch_tokens / mesh["fsdp"]
-    activations = nets["tp"].gather_s(np.array([4.0 * tokens * hidden]))[0]
+    one = np.ones(1)
+    weights = algebra.fsdp_s(hidden, width, mesh["tp"] * one, 1.0, 1.0)
+    activations = algebra.tp_s(batch_tokens, hidden, mesh["fsdp"] * one, 1.0, 1.0)
+    seconds = nets["shard"].gather_s(weights)[0], nets["tp"].gather_s(activations)[0]
     return Placed(
         mesh=mesh,
         words=torus_words(model.fabric(plan.chips), plan.ranks),
-        communication_s=float(max(weights, activations)),
+        communication_s=float(max(seconds)),
     )
