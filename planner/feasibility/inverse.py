@@ -11,10 +11,10 @@ from planner.cost.context import CostModel
 from planner.feasibility import algebra, answer, words
 from planner.feasibility.answer import Row
 from planner.feasibility.continuous import Continuous, axis_bytes_per_s, continuous_of
-from planner.feasibility.meshes import MeshLimits, mesh_limits
+from planner.feasibility.meshes import MeshLimits, mesh_limits, mesh_plans, room
 from planner.feasibility.roofline import absent, roofline_row
-from planner.feasibility.strategies import Strategy
-from planner.plan import BoolArray
+from planner.feasibility.strategies import Strategy, with_batch
+from planner.plan import BoolArray, PlanTable
 
 Progress = Callable[[str, int, int], None]
 
@@ -40,38 +40,83 @@ def largest_chips(
         batch_tokens: Tokens per step.
         on_progress: Called with (what, done, of).
     """
-    formula, found, nearest = None, None, None
+    found, nearest = None, None
     bound = most_chips_bound(model, strategy, batch_tokens)
     possible = sorted((count for count in counts if count <= bound), reverse=True)
     for done, chips in enumerate(possible):
         if on_progress is not None:
             on_progress(strategy.title, done, len(possible))
-        limits = mesh_limits(model, strategy, chips, memory_bytes, ideal=True)
-        if limits is None:
+        sized = with_batch(model, chips)
+        plans = mesh_plans(sized, strategy, chips)
+        if len(plans) == 0:
             continue
-        formula = formula or continuous_of(model, strategy, limits)
-        fits = limits.most >= batch_tokens
-        hopeful = limits.plans.take(np.flatnonzero(_allows(limits, batch_tokens)))
-        placed = mesh_limits(model, strategy, chips, memory_bytes, meshes=hopeful)
-        if placed is not None and _allows(placed, batch_tokens).any():
+        _, most = room(sized, plans, memory_bytes)
+        fits = most >= batch_tokens
+        kept = plans.take(np.flatnonzero(fits & _within_links(model, plans, batch_tokens)))
+        if _any_allows(model, strategy, chips, memory_bytes, batch_tokens, kept):
             found = roofline_row(model, strategy, chips, memory_bytes, batch_tokens)
             break
         if nearest is None or fits.any():
             nearest = chips
-        if not strategy.pods and float(limits.most.max()) < 0:
+        if not strategy.pods and float(most.max()) < 0:
             break  # fewer chips hold even less of the state
     if found is None:
         found = _none(model, strategy, counts, memory_bytes, batch_tokens, nearest)
-    most = _most_continuous(model, strategy, formula, batch_tokens)
+    formula = _formula(model, strategy, possible, memory_bytes)
+    largest = _most_continuous(model, strategy, formula, batch_tokens)
     if found.chips is not None and found.chips == max(counts) and bound > found.chips:
         said = f"{found.words}; the largest count looked at is {found.chips:,}"
         found = replace(found, binds=answer.CLUSTER, words=said)
-    return replace(found, max_chips=found.chips, max_chips_continuous=most)
+    return replace(found, max_chips=found.chips, max_chips_continuous=largest)
+
+
+def _formula(
+    model: CostModel, strategy: Strategy, counts: list[int], memory_bytes: float
+) -> Continuous | None:
+    """The formula with continuous X and Y, of the largest count that has meshes."""
+    if not model.torus_axes:
+        return None
+    for chips in counts:
+        limits = mesh_limits(model, strategy, chips, memory_bytes)
+        if limits is not None:
+            return continuous_of(model, strategy, limits)
+    return None
+
+
+def _any_allows(
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    memory_bytes: float,
+    batch_tokens: float,
+    plans: PlanTable,
+) -> bool:
+    """Whether one of some meshes is compute-bound and fits, placed the best that it can be."""
+    for ideal in (True, False):  # the second is dear, and the first leaves few
+        limits = mesh_limits(model, strategy, chips, memory_bytes, ideal=ideal, meshes=plans)
+        if limits is None:
+            return False
+        plans = limits.plans.take(np.flatnonzero(_allows(limits, batch_tokens)))
+    return len(plans) > 0
 
 
 def _allows(limits: MeshLimits, batch_tokens: float) -> BoolArray:
     """(n,) meshes that are compute-bound and fit at a batch."""
     return np.asarray((limits.least <= batch_tokens) & (limits.most >= batch_tokens))
+
+
+def _within_links(model: CostModel, plans: PlanTable, batch_tokens: float) -> BoolArray:
+    """(n,) meshes that are compute-bound if every ring has all links of a chip."""
+    hidden = max(_rates(model)) / model.assumptions.matmul_flop_per_s * (1 + 1e-9)
+    ranks = plans.data_ranks * plans.cp
+    ok = (ranks == 1) | (ranks <= batch_tokens * hidden)
+    return np.asarray(ok & ((plans.tp == 1) | (plans.tp <= model.shapes.dense_width * hidden)))
+
+
+def _rates(model: CostModel) -> list[float]:
+    """Bytes per second of each level, per chip, at its best."""
+    levels = model.cluster.levels
+    return [max((x.bandwidth_bytes_per_s, *(r for _, r in x.bandwidth_by_group))) for x in levels]
 
 
 def _none(
@@ -115,7 +160,7 @@ def most_chips_bound(model: CostModel, strategy: Strategy, batch_tokens: float) 
         ranks = 1.0 if strategy.needs == ("tp",) else max(batch_tokens * hidden, 1.0)
         return inside * ranks * max(width * hidden, 1.0) * stages
 
-    rates = [max((x.bandwidth_bytes_per_s, *(r for _, r in x.bandwidth_by_group))) for x in levels]
+    rates = _rates(model)
     bound = most(max(rates), 1)
     outer = [r for r, level in zip(rates, levels, strict=True) if level.kind == "scale-out"]
     if outer:

@@ -135,7 +135,7 @@ def mesh_limits(
     rate = sized.assumptions.matmul_flop_per_s
     ranks = (plans.data_ranks * plans.cp).astype(np.float64)
     zero3 = plans.sharding == ZERO3
-    state, per_token = _bytes(sized, plans)
+    state, most = room(sized, plans, memory_bytes)
     with np.errstate(divide="ignore"):
         most_tp = np.where(plans.tp > 1, sized.shapes.dense_width / (rate * beta["tp"]), np.inf)
     return MeshLimits(
@@ -145,7 +145,7 @@ def mesh_limits(
         across=np.where(zero3, plans.dp * rate * beta["replica"], 0.0),
         most_tp=most_tp,
         state=state,
-        most=(memory_bytes - state) / per_token,
+        most=most,
         beta_x=np.where(zero3, beta["shard"], beta["data"]),
         beta_y=beta["tp"],
     )
@@ -195,6 +195,12 @@ def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
         split=zero + EVEN,
         clock=np.ones(size),
     )
+
+
+def room(model: CostModel, plans: PlanTable, memory_bytes: float) -> tuple[FloatArray, FloatArray]:
+    """(n,) bytes of state per chip, and tokens per step that fit beside it."""
+    state, per_token = _bytes(model, plans)
+    return state, (memory_bytes - state) / per_token
 
 
 def _bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
