@@ -260,17 +260,13 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     """The front over smaller chip counts as well, unless it keeps to one count."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
-    if request.chips_exact:
+    if request.chips_exact or model.assumptions.token_granularity:  # the shares are of these chips
         return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
-    scope = f"plans on up to {request.chips:,} chips"
-    if model.assumptions.token_granularity:  # the chips' shares of the tokens must add up
-        counts = tuple(n for n in counts if request.chips % n == 0)
-        scope = f"plans on {request.chips:,} chips and the smaller counts that divide them"
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, _note(whole, scope, search)
+    return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
 def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:

@@ -58,7 +58,7 @@ def _framework_warnings(model: CostModel) -> list[str]:
     framework, chip = model.job.framework, model.chip
     usual = default_framework(chip.vendor)
     elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
-    if framework == usual or not elsewhere:
+    if framework == usual or not elsewhere or model.assumptions.mlp_blocks:
         return []
     return [
         f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "

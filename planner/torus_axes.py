@@ -17,10 +17,18 @@ _MOST = 16.0  # axes of any torus
 def read_torus_axes(value: Any) -> Any:
     """`fsdp=2,tp=1`, or a mapping, as a mapping from mesh axes to numbers."""
     if isinstance(value, str):
-        value = dict(_pairs(value.split(",")))
+        value = _once(list(_pairs(value.split(","))))
     if not isinstance(value, Mapping):
         raise refusal(f"{shown(value)} is not of the form fsdp=2,tp=1")
     return {name: _number(name, count) for name, count in value.items()}
+
+
+def _once(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise refusal(f"{shown(name)} is given twice")
+    return dict(pairs)
 
 
 def _pairs(texts: Iterable[str]) -> Iterable[tuple[str, str]]:

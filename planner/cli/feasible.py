@@ -154,11 +154,13 @@ def _run(
 ) -> None:
     """Asks, writes the picture, then prints."""
     from planner.feasibility.asking import feasible as ask  # noqa: PLC0415  (numpy; not for --help)
-    from planner.feasibility.pictured import pictured  # noqa: PLC0415
+    from planner.feasibility.pictured import check_drawn, pictured  # noqa: PLC0415
     from planner.report.feasible_picture import check_plot, draw  # noqa: PLC0415
 
     origin = Origin(arguments=frozenset({"model", *asked}), dashes=True)
     panels = check_plot(plot, picture)
+    if plot is not None:
+        check_drawn(model, asked)
     with progress_bar(wanted=not as_json) as on_progress:
         result = ask(model=model, origin=origin, on_progress=on_progress, **asked)
     if plot is not None:

@@ -32,9 +32,14 @@ FIELDS = (
 MOST_CHIPS = 65536
 _BATCH_TOKENS = 4 * 2.0**20
 
+_AT_ONCE = (
+    "The whole batch passes at once, without gradient accumulation and bubbles; planner solve also "
+    "accumulates, and may do with fewer chips."
+)
 _ROOFLINE_NOTES = (
     "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
     "(no gradient accumulation), without bubbles.",
+    "Whole meshes lie on a torus as planner solve --placement torus lays them.",
     "As in the text, FSDP and TP communicate at the same time, each at the full rate of the links "
     "that it uses: where both lie on one physical axis, that is more than the axis has. "
     "--torus-axes gives each its own.",
@@ -137,10 +142,17 @@ def feasible(
         rows=tuple(rows),
         deadlines=tuple(deadlines),
         defaults=tuple(dict.fromkeys(notes)),
-        notes=() if goal else _ROOFLINE_NOTES if cases[0].roofline else _DEFAULT_NOTES,
+        notes=_notes(cases[0], goal=bool(goal)),
         seconds=time.perf_counter() - started,
         versions=versions(),
     )
+
+
+def _notes(case: Case, *, goal: bool) -> tuple[str, ...]:
+    """What holds for all rows."""
+    if not goal:
+        return _ROOFLINE_NOTES if case.roofline else _DEFAULT_NOTES
+    return (_AT_ONCE,) if case.roofline else ()
 
 
 def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:

@@ -42,6 +42,21 @@ class Pictured:
         return self.shapes[machine.chips]
 
 
+def check_drawn(model: list[str], asked: dict[str, Any]) -> None:
+    """Refuses what no picture shows.
+
+    Raises:
+        InputError: Several models, clusters or chip counts are asked about, or a deadline is.
+    """
+    if "deadline" in asked:
+        raise InputError("plot: there is no picture of a deadline; leave one of the two out")
+    what = {"model": "model", "hardware": "cluster", "chips": "chip count"}
+    for name, given in (("model", model), *((n, asked.get(n)) for n in ("hardware", "chips"))):
+        texts = texts_of(given) if given else []
+        if len(texts) > 1 or any(".." in text for text in texts):
+            raise InputError(f"plot: draws one {what[name]}, not {', '.join(texts)}; ask for one")
+
+
 def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Pictured:
     """What is drawn for a question; under `roofline`, whatever its assumptions.
 
@@ -73,7 +88,8 @@ def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Picture
     ratio, time, split = (found for found in machines if found is not None)
     batch = batches_of(asked["batch_tokens"])[0] if "batch_tokens" in asked else _usual(split)
     name, rate = cost.job.model.name, cost.assumptions.matmul_flop_per_s
-    title = f"{name} (F = {split.width:,.0f}) on {cost.cluster.name}, {rate / 1e12:,.0f} TFLOP/s"
+    title = f"roofline of {name} (F = {split.width:,.0f}) on {cost.cluster.name}, "
+    title += f"{rate / 1e12:,.0f} TFLOP/s"
     if split.axes is not None and (axis := axis_bytes_per_s(cost, split.chips)):
         title += f", M_X = {split.axes[0] / axis:g}, M_Y = {split.axes[1] / axis:g}"
     return Pictured(

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from planner.feasibility.answer import NOTHING, DeadlineRow, FeasibleResult, Row
 from planner.feasibility.strategies import STRATEGIES
-from planner.report.tables import indented, section, table
+from planner.report.tables import Widest, indented, section, table
 from planner.units import plain, show_count, show_seconds
 
 _TITLES = {strategy.name: strategy.title for strategy in STRATEGIES}
@@ -81,6 +81,10 @@ def _threshold_table(rows: Sequence[Row]) -> RenderableType:
     return _columns(header, cells, keep)
 
 
+# Columns that a narrow terminal goes without, one after the other.
+_SPARED = ("X_opt", "max tp", "per chip", "whole from", "by the formula", "fits", "step", "margin")
+
+
 def _differs(row: Row) -> bool:
     return row.min_batch_tokens_compute_bound != row.min_batch_tokens_whole_mesh
 
@@ -90,10 +94,14 @@ def _columns(
 ) -> RenderableType:
     """Some columns of a table; those of numbers flush right."""
     words = ("strategy", "mesh", "binds", "verdict")
-    chosen = [header[index] for index in keep]
-    lines = [[line[index] for index in keep] for line in cells]
-    right = tuple(name for name in chosen if name not in words)
-    return table(chosen, lines, right=right, whole=("strategy", "mesh"))
+    left, tables = list(keep), []
+    for spared in (None, *_SPARED):
+        left = [index for index in left if header[index] != spared]
+        chosen = [header[index] for index in left]
+        lines = [[line[index] for index in left] for line in cells]
+        right = tuple(name for name in chosen if name not in words)
+        tables.append(table(chosen, lines, right=right, whole=("strategy", "mesh", "verdict")))
+    return Widest(tables)
 
 
 def _verdict_table(rows: Sequence[Row]) -> RenderableType:

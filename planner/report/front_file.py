@@ -8,6 +8,7 @@ from pathlib import Path
 
 from planner.errors import InputError
 from planner.flat import csv_text
+from planner.frozen import thawed
 from planner.results import SolveResult
 from planner.version import SCHEMA_VERSION
 
@@ -17,7 +18,7 @@ def front_csv(result: SolveResult) -> str:
 
     The version comes last: it is never empty, which shows that a row is whole.
     """
-    rest = {"job": dict(result.plan_job), "schema_version": SCHEMA_VERSION}
+    rest = {"job": thawed(result.plan_job), "schema_version": SCHEMA_VERSION}
     rows = [{**point.to_dict(), **rest} for point in result.front]
     return csv_text(rows, last="schema_version")
 
@@ -26,9 +27,9 @@ def front_json(result: SolveResult) -> str:
     """The job, the versions and the full plans."""
     fields = {
         "schema_version": SCHEMA_VERSION,
-        "job": dict(result.job),
-        "plan_job": dict(result.plan_job),
-        "versions": dict(result.versions),
+        "job": thawed(result.job),
+        "plan_job": thawed(result.plan_job),
+        "versions": thawed(result.versions),
         "objectives": list(result.front_objectives),
         "complete": result.front_complete,
         "note": result.front_note,

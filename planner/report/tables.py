@@ -61,6 +61,23 @@ def print_view(view: RenderableType, *, whole_lines: bool = False) -> None:
         print(text_of(view, max(screen.width, width_of(view)) if whole_lines else screen.width))
 
 
+class Widest:
+    """The first of some views, from the widest to the narrowest, that fits the screen."""
+
+    def __init__(self, views: Sequence[RenderableType]) -> None:
+        self.views = views
+
+    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich asks for what is printed."""
+        fitting = (view for view in self.views if width_of(view) <= options.max_width)
+        yield next(fitting, self.views[-1])
+
+    def __rich_measure__(self, screen: Console, options: ConsoleOptions) -> Measurement:
+        """Rich asks for the columns it takes."""
+        widths = [width_of(view) for view in self.views]
+        return Measurement(min(widths), max(widths))
+
+
 def table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],

@@ -221,3 +221,31 @@ def test_help_does_not_load_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--chips", "64,128"), "draws one chip count"),
+        (("--hardware", "tpu-v5p,tpu-v5e"), "draws one cluster"),
+        (("--deadline", "30d", "--train-tokens", "2e12"), "no picture of a deadline"),
+    ],
+)
+def test_what_no_picture_shows(flags: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "limits.svg"
+    outcome = planner(
+        "feasible", "--model", "llama2-7b", "--assumptions", "roofline", *flags, "--plot", path
+    )
+    if "viz" not in outcome.err:  # without matplotlib that is what it says
+        assert words in outcome.err
+    assert outcome.code == 2
+    assert not path.exists()
+
+
+def test_strategies_have_no_effect_on_a_fitted_deadline() -> None:
+    outcome = planner(
+        "feasible", "--model", "llama2-7b", "--deadline", "30d", "--train-tokens", "2e12",
+        "--strategies", "dp",
+    )  # fmt: skip
+    assert outcome.code == 2
+    assert "strategies: has no effect" in outcome.err

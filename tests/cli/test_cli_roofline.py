@@ -116,3 +116,19 @@ def test_a_file_that_changes_the_preset(tmp_path: Path) -> None:
 def test_what_it_refuses(flags: list[str], words: str) -> None:
     """One line: what is wrong, what is allowed, the nearest value."""
     assert re.search(words, refusal(*flags)), refusal(*flags)
+
+
+def test_fronts_of_every_kind(tmp_path: Path) -> None:
+    """Torus axes survive CSV and JSON; the front keeps to the chips whose shares are counted."""
+    for name in ("front.csv", "front.json"):
+        path = tmp_path / name
+        flags = [flag for flag in MIXED if flag != "--chips-exact"]
+        answer = solve(*flags, "--pareto", path)
+        assert {point["chips"] for point in answer["front"]} == {4096}
+        again = evaluate(path, "--row", "1")
+        assert {key: again[key] for key in COSTS} == {key: answer["front"][0][key] for key in COSTS}
+        assert again["warnings"] == []
+
+
+def test_torus_axes_once() -> None:
+    assert "given twice" in refusal(*BASE, "--torus-axes", "fsdp=2,fsdp=1")
