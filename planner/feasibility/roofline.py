@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.feasibility import answer, words
@@ -58,6 +60,7 @@ def roofline_row(
     row = limits.best(batch_tokens)
     found = common | _limits_of(model, strategy, limits, row, formula)
     if batch_tokens is not None:
+        row = _fastest(model, limits, batch_tokens)
         found |= _verdict(model, limits, row, formula, batch_tokens)
     at = batch_tokens or found["min_batch_tokens_compute_bound"]
     found |= _optimum(model, limits, row, formula, at)
@@ -110,8 +113,10 @@ def _verdict(
 ) -> dict[str, Any]:
     """Whether a batch is compute-bound and fits, and by how much."""
     bound, fits = limits.least <= batch_tokens, limits.most >= batch_tokens
-    least = float(limits.least[row])
+    least = float(limits.least.min())
+    plan = limits.plans.plan(row)
     return {
+        "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
         "compute_bound": bool(bound.any()),
         "compute_bound_continuous": None if formula is None else formula.least <= batch_tokens,
         "margin_continuous": None if formula is None else batch_tokens / formula.least,
@@ -120,6 +125,16 @@ def _verdict(
         "margin": batch_tokens / least if math.isfinite(least) else None,
         "step_time_s": step_s(model, limits, row, batch_tokens),
     }
+
+
+def _fastest(model: CostModel, limits: MeshLimits, batch_tokens: float) -> int:
+    """The mesh with the least step time at a batch, first of those that fit.
+
+    Of meshes with equal times, to nine digits, that which is compute-bound from the fewest tokens.
+    """
+    times = step_times(model, limits.plans, limits.chips, batch_tokens)
+    rounded = np.array([float(f"{time:.9g}") for time in times])
+    return int(np.lexsort((limits.least, rounded, limits.most < batch_tokens))[0])
 
 
 def step_s(model: CostModel, limits: MeshLimits, row: int, batch_tokens: float) -> float:

@@ -56,14 +56,14 @@ def of_roofline(
         most = found["max_batch_tokens_fit"]
         above = "" if batch else ", fewer than the batch that is compute-bound"
         return f"activations: {tokens(most)} fit{above}"
-    if binds == answer.TP:
-        return _too_much_tp(limits, row)
-    if binds == answer.NOTHING:
-        return "compute-bound at a token per chip" if batch is None else "compute-bound and fits"
     whole = found["min_batch_tokens_whole_mesh"]
     if found.get("compute_bound_continuous") and not found["compute_bound"]:
         meshes = "no whole mesh is" if whole is None else f"whole meshes from {tokens(whole)} on"
         return f"compute-bound with continuous X and Y only; {meshes}"
+    if binds == answer.TP:
+        return _too_much_tp(limits, row)
+    if binds == answer.NOTHING:
+        return "compute-bound at a token per chip" if batch is None else "compute-bound and fits"
     each = "" if least is None else f"{least / limits.chips:,.4g} tokens per chip"
     what = {
         answer.FSDP: "gathering weights takes longer than computing",
