@@ -6,36 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+from planner.report.plotting import BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
+
 Rows = list[dict[str, Any]]
-_COLOURS = ("#3b6ea5", "#c2571a", "#3a7d44", "#7a4b94")
+_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 _EXACTLY, _UP_TO = "exactly, CPU s", "up to, CPU s"
-
-
-def _pyplot() -> Any:
-    """Pyplot, set so that it writes the same SVG for the same figures."""
-    import matplotlib as mpl  # noqa: PLC0415  (only with --plots)
-
-    mpl.use("svg")
-    mpl.rcParams.update(
-        {
-            "svg.hashsalt": "planner",
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.25,
-            "axes.axisbelow": True,
-        }
-    )
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    return pyplot
-
-
-def _save(figure: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
 
 
 def _seconds(value: float, _: object = None) -> str:
@@ -43,22 +18,9 @@ def _seconds(value: float, _: object = None) -> str:
     return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
 
 
-def apart(heights: list[float], least: float) -> list[float]:
-    """Heights of labels at least `least` apart, as near to the wanted heights as sweeps get."""
-    order = sorted(range(len(heights)), key=heights.__getitem__)
-    placed = [heights[at] for at in order]
-    for _ in range(100):
-        for low in range(len(placed) - 1):
-            overlap = least - (placed[low + 1] - placed[low])
-            if overlap > 1e-9:
-                placed[low] -= overlap / 2
-                placed[low + 1] += overlap / 2
-    return [placed[order.index(at)] for at in range(len(heights))]
-
-
 def chips_picture(by_job: dict[str, Rows], path: Path) -> None:
     """Two panels: the exact front on exactly N chips, and over every count up to N."""
-    plt = _pyplot()
+    plt = load_pyplot()
     figure, panels = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained", sharey=True)
     titles = ("front on exactly N chips", "front over every count up to N")
     for panel, column, title in zip(panels, (_EXACTLY, _UP_TO), titles, strict=True):
@@ -75,8 +37,7 @@ def chips_picture(by_job: dict[str, Rows], path: Path) -> None:
         panel.tick_params(axis="x", rotation=30)
         panel.tick_params(axis="x", which="minor", length=0)
     panels[0].set_ylabel("CPU seconds on one core")
-    _save(figure, path)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _label_lines(panel: Any, names: list[str], ends: list[float]) -> None:
@@ -92,7 +53,7 @@ def _label_lines(panel: Any, names: list[str], ends: list[float]) -> None:
 
 def axes_picture(by_job: dict[str, Rows], path: Path) -> None:
     """One panel per job: a point per enabled axis or choice, each with all above it."""
-    plt = _pyplot()
+    plt = load_pyplot()
     figure, panels = plt.subplots(
         1, len(by_job), figsize=(10, 3.8), layout="constrained", squeeze=False, sharex=True
     )
@@ -111,5 +72,4 @@ def axes_picture(by_job: dict[str, Rows], path: Path) -> None:
         panel.xaxis.set_major_formatter(_seconds)
     low, high = panels[0][0].get_xlim()
     panels[0][0].set_xlim(low, high * 3)
-    _save(figure, path)
-    plt.close(figure)
+    save(figure, path)

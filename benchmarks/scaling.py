@@ -194,6 +194,7 @@ def main() -> int:
         report.facts["axes"][job.title] = rows
         report.tables.append(Table(title=f"{job.title}, exactly that many chips", rows=rows))
     if options.plots:
+        options.plots.mkdir(parents=True, exist_ok=True)
         plots.chips_picture(report.facts["chips"], options.plots / "performance-chips.svg")
         plots.axes_picture(report.facts["axes"], options.plots / "performance-axes.svg")
     measuring.show(report, options)

@@ -7,34 +7,41 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.cli.options import (
+    OUTPUT,
+    AsJson,
+    AssumptionsName,
+    Era,
+    Framework,
+    MaxMemory,
+    Mfu,
+    Precision,
+    SeqLen,
+    TorusAxes,
+    option,
+)
 from planner.cli.output import number, print_json, progress_bar
 from planner.messages import Origin
 
 _QUESTION = "Question"
-_JOB = "Job"
-_OUTPUT = "Output"
-
-
-def _option(help_text: str, panel: str, *names: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
 
 
 def feasible(
     *,
     model: Annotated[
         list[str] | None,
-        _option("Model names or YAML files (repeatable, or with commas).", _QUESTION),
+        option("Model names or YAML files (repeatable, or with commas).", _QUESTION),
     ] = None,
     hardware: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Clusters or chips, or YAML files (repeatable, or with commas; default: tpu-v5p).",
             _QUESTION,
         ),
     ] = None,
     chips: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Chips: 512, 64,512, 64..4096 (by doubling) or a slice such as 16x16x16 (default: "
             "the largest count up to 4,096; with --batch-tokens alone, the largest is sought).",
             _QUESTION,
@@ -42,7 +49,7 @@ def feasible(
     ] = None,
     batch_tokens: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Tokens per step: 4Mi, 1Mi,3e6 or 1Mi..16Mi (by doubling); alone it asks for the "
             "largest chip count, with --chips for the verdict.",
             _QUESTION,
@@ -50,7 +57,7 @@ def feasible(
     ] = None,
     strategies: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Some of dp, zero1, zero2, zero3, hsdp, tp, fsdp+tp, fsdp+tp+pp, fsdp+tp+cp, "
             "across-pods (default: all).",
             _QUESTION,
@@ -58,55 +65,27 @@ def feasible(
     ] = None,
     deadline: Annotated[
         str | None,
-        _option("The smallest chip count that trains --train-tokens within, e.g. 30d.", _QUESTION),
+        option("The smallest chip count that trains --train-tokens within, e.g. 30d.", _QUESTION),
     ] = None,
     train_tokens: Annotated[
-        str | None, _option("Tokens of the whole run, e.g. 2e12.", _QUESTION)
+        str | None, option("Tokens of the whole run, e.g. 2e12.", _QUESTION)
     ] = None,
-    assumptions: Annotated[
-        str | None,
-        _option(
-            "calibrated, roofline (a textbook's formulas) or YAML file of overrides (default: "
-            "calibrated).",
-            _JOB,
-        ),
-    ] = None,
-    mfu: Annotated[
-        str | None, _option("Under roofline: share of the peak, e.g. 0.4 (default: 1).", _JOB)
-    ] = None,
-    torus_axes: Annotated[
-        str | None,
-        _option(
-            "Torus axes that serve mesh axes, e.g. fsdp=2,tp=1 (default: as placements have them).",
-            _JOB,
-            metavar="AXIS=NUMBER,...",
-        ),
-    ] = None,
-    seq_len: Annotated[
-        str | None, _option("Tokens per sequence (default: the model's own).", _JOB)
-    ] = None,
-    precision: Annotated[
-        str | None, _option("bf16, fp16, fp8, ... (default: the chip's 16 bits).", _JOB)
-    ] = None,
-    framework: Annotated[
-        str | None, _option("Whose memory and rules apply (default: by chip).", _JOB)
-    ] = None,
-    era: Annotated[
-        str | None, _option("Software era of the time constants (default: the framework's).", _JOB)
-    ] = None,
-    max_memory: Annotated[
-        str | None, _option("Bytes per chip a plan may fill, e.g. 72GB.", _JOB)
-    ] = None,
+    assumptions: AssumptionsName = None,
+    mfu: Mfu = None,
+    torus_axes: TorusAxes = None,
+    seq_len: SeqLen = None,
+    precision: Precision = None,
+    framework: Framework = None,
+    era: Era = None,
+    max_memory: MaxMemory = None,
     plot: Annotated[
-        Path | None, _option("Write the chapter's pictures: .svg or .png.", _OUTPUT)
+        Path | None, option("Write the chapter's pictures: .svg or .png.", OUTPUT)
     ] = None,
     picture: Annotated[
         str | None,
-        _option("Panels of --plot: some of ratio,time,split (default: all).", _OUTPUT),
+        option("Panels of --plot: some of ratio,time,split (default: all).", OUTPUT),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
 

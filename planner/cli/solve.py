@@ -7,6 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.cli.options import (
+    JOB,
+    LIMITS,
+    OUTPUT,
+    AsJson,
+    AssumptionsName,
+    Era,
+    Framework,
+    MaxMemory,
+    Mfu,
+    Precision,
+    SeqLen,
+    TorusAxes,
+    option,
+)
 from planner.cli.output import number, print_json, progress_bar
 from planner.errors import InputError
 from planner.files import check_writable, path_as_text, same_path, write_all
@@ -16,15 +31,8 @@ if TYPE_CHECKING:
     from planner.request import Request
     from planner.results import PlanResult, SolveResult
 
-_JOB = "Job"
 _SEARCH = "Search"
-_LIMITS = "Limits"
 _RUN = "Whole training run"
-_OUTPUT = "Output"
-
-
-def _option(help_text: str, panel: str, *names: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
 
 
 def solve(
@@ -33,77 +41,45 @@ def solve(
     ] = None,
     *,
     model: Annotated[
-        str | None, _option("Model name (planner models list) or YAML file.", _JOB)
+        str | None, option("Model name (planner models list) or YAML file.", JOB)
     ] = None,
     hardware: Annotated[
         str | None,
-        _option(
-            "Cluster or chip name (planner hardware list) or YAML file (default: tpu-v5p).", _JOB
+        option(
+            "Cluster or chip name (planner hardware list) or YAML file (default: tpu-v5p).", JOB
         ),
     ] = None,
-    chips: Annotated[str | None, _option("Chips to plan for.", _JOB)] = None,
+    chips: Annotated[str | None, option("Chips to plan for.", JOB)] = None,
     batch_tokens: Annotated[
-        str | None, _option("Tokens per step, e.g. 4Mi or 3e6 (default: 4Mi).", _JOB)
+        str | None, option("Tokens per step, e.g. 4Mi or 3e6 (default: 4Mi).", JOB)
     ] = None,
-    seq_len: Annotated[
-        str | None, _option("Tokens per sequence (default: the model's own).", _JOB)
-    ] = None,
-    precision: Annotated[
-        str | None,
-        _option("bf16, fp16, fp8, mxfp8, fp4, fp32 or int8 (default: the chip's 16 bits).", _JOB),
-    ] = None,
+    seq_len: SeqLen = None,
+    precision: Precision = None,
     job: Annotated[
-        str | None, _option("pretrain, finetune or lora (default: pretrain).", _JOB)
+        str | None, option("pretrain, finetune or lora (default: pretrain).", JOB)
     ] = None,
-    lora_rank: Annotated[str | None, _option("Rank of LoRA adapters (default: 16).", _JOB)] = None,
-    framework: Annotated[
-        str | None,
-        _option(
-            "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron, jax or "
-            "textbook (default: by chip); decides memory profile, schedules, layer splits and "
-            "rank layouts.",
-            _JOB,
-        ),
-    ] = None,
-    era: Annotated[
-        str | None, _option("Software era of the time constants (default: the framework's).", _JOB)
-    ] = None,
-    assumptions: Annotated[
-        str | None,
-        _option(
-            "calibrated, roofline (a textbook's limits) or YAML file of overrides (default: "
-            "calibrated).",
-            _JOB,
-        ),
-    ] = None,
-    mfu: Annotated[
-        str | None, _option("Under roofline: share of the peak, e.g. 0.4 (default: 1).", _JOB)
-    ] = None,
-    torus_axes: Annotated[
-        str | None,
-        _option(
-            "Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1 (default: "
-            "as the placement has them).",
-            _JOB,
-            metavar="AXIS=NUMBER,...",
-        ),
-    ] = None,
+    lora_rank: Annotated[str | None, option("Rank of LoRA adapters (default: 16).", JOB)] = None,
+    framework: Framework = None,
+    era: Era = None,
+    assumptions: AssumptionsName = None,
+    mfu: Mfu = None,
+    torus_axes: TorusAxes = None,
     objective: Annotated[
         str | None,
-        _option(
+        option(
             "What the best plan minimizes: time, energy, edp or memory (default: time).", _SEARCH
         ),
     ] = None,
     front: Annotated[
         str | None,
-        _option(
+        option(
             "Objectives of the front: time,energy or time,energy,memory (default: time,energy).",
             _SEARCH,
         ),
     ] = None,
     chips_exact: Annotated[
         bool | None,
-        _option(
+        option(
             "No smaller chip counts on the front (default: they are). The front over smaller "
             "counts takes most of the time on large jobs; this leaves it out.",
             _SEARCH,
@@ -111,11 +87,11 @@ def solve(
         ),
     ] = None,
     axes: Annotated[
-        str | None, _option("Mesh axes that may exceed 1, e.g. fsdp,tp (default: all).", _SEARCH)
+        str | None, option("Mesh axes that may exceed 1, e.g. fsdp,tp (default: all).", _SEARCH)
     ] = None,
     fix: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3 (repeatable).",
             _SEARCH,
             metavar="FIELD=VALUES",
@@ -123,7 +99,7 @@ def solve(
     ] = None,
     offload: Annotated[
         bool | None,
-        _option(
+        option(
             "State and activations may move to the host (default: they stay).",
             _SEARCH,
             "--offload/--no-offload",
@@ -131,7 +107,7 @@ def solve(
     ] = None,
     placement: Annotated[
         str | None,
-        _option(
+        option(
             "Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of "
             "the axes along the physical axes of a torus) (default: framework).",
             _SEARCH,
@@ -139,7 +115,7 @@ def solve(
     ] = None,
     clocks: Annotated[
         bool | None,
-        _option(
+        option(
             "Clock levels are a decision where the chip has them, or full clock only (default: "
             "they are).",
             _SEARCH,
@@ -148,40 +124,33 @@ def solve(
     ] = None,
     time_limit: Annotated[
         str | None,
-        _option(
+        option(
             "Stop the search after this long, e.g. 10s; the bound stays valid (default: no limit).",
             _SEARCH,
         ),
     ] = None,
-    max_memory: Annotated[
-        str | None,
-        _option(
-            "Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", _LIMITS
-        ),
-    ] = None,
+    max_memory: MaxMemory = None,
     max_power: Annotated[
-        str | None, _option("Mean power of the whole job, e.g. 10MW.", _LIMITS)
+        str | None, option("Mean power of the whole job, e.g. 10MW.", LIMITS)
     ] = None,
-    max_step_time: Annotated[str | None, _option("Longest step, e.g. 2s.", _LIMITS)] = None,
-    min_mfu: Annotated[str | None, _option("Least MFU, e.g. 0.4 or 40%.", _LIMITS)] = None,
+    max_step_time: Annotated[str | None, option("Longest step, e.g. 2s.", LIMITS)] = None,
+    min_mfu: Annotated[str | None, option("Least MFU, e.g. 0.4 or 40%.", LIMITS)] = None,
     train_tokens: Annotated[
-        str | None, _option("Tokens of the whole run: adds days and MWh, e.g. 2e12.", _RUN)
+        str | None, option("Tokens of the whole run: adds days and MWh, e.g. 2e12.", _RUN)
     ] = None,
-    price_per_chip_hour: Annotated[str | None, _option("Adds the price of the run.", _RUN)] = None,
+    price_per_chip_hour: Annotated[str | None, option("Adds the price of the run.", _RUN)] = None,
     carbon_intensity: Annotated[
-        str | None, _option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
+        str | None, option("Grams of CO2 per kWh: adds the CO2 of the run.", _RUN)
     ] = None,
     output: Annotated[
         Path | None,
-        _option("Write the best plan as a YAML file (.yaml or .yml).", _OUTPUT, "-o", "--output"),
+        option("Write the best plan as a YAML file (.yaml or .yml).", OUTPUT, "-o", "--output"),
     ] = None,
     pareto: Annotated[
         list[Path] | None,
-        _option("Write the front: .csv, .json, .svg or .html (repeatable).", _OUTPUT),
+        option("Write the front: .csv, .json, .svg or .html (repeatable).", OUTPUT),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
 

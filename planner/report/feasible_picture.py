@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,28 @@ import numpy as np
 from planner.errors import InputError
 from planner.feasibility.curves import Machine
 from planner.feasibility.pictured import Pictured
-from planner.files import check_writable, write_bytes
+from planner.files import check_writable
 from planner.messages import not_one_of
+from planner.plan import FloatArray
+from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
 from planner.units import plain, show_count, show_seconds
 
 PANELS = ("ratio", "time", "split")
 _ENDINGS = (".svg", ".png")
-_BLUE, _ORANGE, _GREEN, _PURPLE, _BLACK = "#3b6ea5", "#c2571a", "#3a7d44", "#7a4b94", "#222222"
 _PAPER = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
 _APART = 0.055
 """Least distance of two labels, as a share of the height of a panel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve: its name at its end, its values over the x of the panel, and its looks."""
+
+    name: str
+    values: FloatArray
+    colour: str
+    style: str = "-"
+    width: float = 1.8
 
 
 def check_plot(plot: Path | None, picture: str | None) -> tuple[str, ...]:
@@ -41,39 +53,9 @@ def check_plot(plot: Path | None, picture: str | None) -> tuple[str, ...]:
         raise InputError(f"picture: {not_one_of(wrong[0], PANELS)}")
     if plot.suffix.lower() not in _ENDINGS:
         raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    _pyplot()
+    load_pyplot()
     check_writable(plot)
     return tuple(dict.fromkeys(names))
-
-
-def _pyplot() -> Any:
-    """Pyplot, set so that it writes the same picture for the same figures.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  (only for pictures)
-    except ImportError as error:
-        raise InputError(
-            "plot: matplotlib is not installed; install it with: pip install 'planner[viz]'"
-        ) from error
-    mpl.use("agg")
-    mpl.rcParams.update(
-        {
-            "svg.hashsalt": "planner",
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.25,
-            "axes.axisbelow": True,
-        }
-    )
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    return pyplot
 
 
 def draw(pictured: Pictured, panels: Sequence[str], path: Path) -> None:
@@ -87,7 +69,7 @@ def draw(pictured: Pictured, panels: Sequence[str], path: Path) -> None:
     Raises:
         InputError: The file cannot be written, or matplotlib is missing.
     """
-    plt = _pyplot()
+    plt = load_pyplot()
     drawn: dict[str, Callable[[Any, Pictured], None]] = {
         "ratio": _ratio,
         "time": _time,
@@ -100,12 +82,7 @@ def draw(pictured: Pictured, panels: Sequence[str], path: Path) -> None:
         drawn[name](panel, pictured)
     figure.suptitle(pictured.title, fontsize=11)
     figure.draw_without_rendering()
-    kind = path.suffix.lower().removeprefix(".")
-    buffer = io.BytesIO()
-    same = {"Date": None} if kind == "svg" else {"Software": None}
-    figure.savefig(buffer, format=kind, dpi=144, metadata=same)
-    plt.close(figure)
-    write_bytes(path, buffer.getvalue())
+    save(figure, path)
 
 
 def _ratio(panel: Any, pictured: Pictured) -> None:
@@ -114,24 +91,19 @@ def _ratio(panel: Any, pictured: Pictured) -> None:
     batches = machine.batches()
     math_s = machine.math_s(batches)
     lines = (
-        ("FSDP or DP", math_s / machine.fsdp_s(batches), _BLUE),
-        ("TP", math_s / machine.tp_s(batches), _ORANGE),
-        ("FSDP + TP", math_s / machine.mixed_s(batches), _GREEN),
+        Line("FSDP or DP", math_s / machine.fsdp_s(batches), BLUE),
+        Line("TP", math_s / machine.tp_s(batches), ORANGE),
+        Line("FSDP + TP", math_s / machine.mixed_s(batches), GREEN),
+        Line("compute-bound above", np.ones(batches.shape), BLACK, style="--"),
     )
-    for _, values, colour in lines:
-        panel.plot(batches, values, color=colour, linewidth=1.8)
-    panel.axhline(1.0, color=_BLACK, linestyle="--", linewidth=1.0)
+    _curves(panel, batches, lines, plain)
     panel.set(
         title=f"FLOP time over communication time, {pictured.slice_of(machine)}",
         xlabel="batch B (tokens per step)",
         ylabel="T_math / T_comms",
-        xscale="log",
-        yscale="log",
     )
-    _ticks(panel, plain)
     _mark_crossing(panel, machine, 1.0, above=True)
-    ends = [(name, float(values[-1]), colour) for name, values, colour in lines]
-    _label_ends(panel, [*ends, ("compute-bound above", 1.0, _BLACK)])
+    _label_ends(panel, lines)
 
 
 def _time(panel: Any, pictured: Pictured) -> None:
@@ -139,26 +111,33 @@ def _time(panel: Any, pictured: Pictured) -> None:
     machine = pictured.time
     batches = machine.batches()
     lines = (
-        ("FSDP or DP", machine.fsdp_s(batches), _BLUE),
-        ("TP", machine.tp_s(batches), _ORANGE),
-        ("FSDP + TP", machine.mixed_s(batches), _GREEN),
-        ("FLOP", machine.math_s(batches), _BLACK),
+        Line("FSDP or DP", machine.fsdp_s(batches), BLUE),
+        Line("TP", machine.tp_s(batches), ORANGE),
+        Line("FSDP + TP", machine.mixed_s(batches), GREEN),
+        Line("FLOP", machine.math_s(batches), BLACK, style="--"),
     )
-    for name, values, colour in lines:
-        style = "--" if name == "FLOP" else "-"
-        panel.plot(batches, values, style, color=colour, linewidth=1.8)
+    _curves(panel, batches, lines, show_seconds)
     panel.set(
         title=f"Time per layer and forward pass, {pictured.slice_of(machine)}",
         xlabel="batch B (tokens per step)",
         ylabel="seconds",
-        xscale="log",
-        yscale="log",
     )
-    _ticks(panel, show_seconds)
     crossing = machine.crossing()
     if math.isfinite(crossing):
         _mark_crossing(panel, machine, float(machine.math_s(np.array([crossing]))[0]))
-    _label_ends(panel, [(name, float(values[-1]), colour) for name, values, colour in lines])
+    _label_ends(panel, lines)
+
+
+def _curves(
+    panel: Any, x: FloatArray, lines: Sequence[Line], show_y: Callable[[float], str]
+) -> None:
+    """Lines over logarithmic axes, with readable numbers at their ticks."""
+    for line in lines:
+        panel.plot(x, line.values, line.style, color=line.colour, linewidth=line.width)
+    panel.set(xscale="log", yscale="log")
+    panel.xaxis.set_major_formatter(lambda value, _: show_count(round(value)))
+    panel.yaxis.set_major_formatter(lambda value, _: show_y(value))
+    panel.tick_params(axis="both", which="minor", length=0)
 
 
 def _mark_crossing(panel: Any, machine: Machine, height: float, *, above: bool = False) -> None:
@@ -166,11 +145,11 @@ def _mark_crossing(panel: Any, machine: Machine, height: float, *, above: bool =
     crossing = machine.crossing()
     if not math.isfinite(crossing):
         return
-    panel.plot([crossing], [height], "o", color=_GREEN, markersize=6, zorder=5)
+    panel.plot([crossing], [height], "o", color=GREEN, markersize=6, zorder=5)
     panel.annotate(
         f"{show_count(round(crossing))} tokens\n({plain(crossing / machine.chips)} per chip)",
         (crossing, height), xytext=(-8, 8) if above else (8, -8), textcoords="offset points",
-        va="bottom" if above else "top", ha="right" if above else "left", color=_GREEN,
+        va="bottom" if above else "top", ha="right" if above else "left", color=GREEN,
         fontsize=9, bbox=_PAPER,
     )  # fmt: skip
 
@@ -186,58 +165,44 @@ def _split(panel: Any, pictured: Pictured) -> None:
     flop = float(machine.math_s(np.array([batch]))[0])
     total = np.maximum(flop, parts.max(axis=0))
     lines = (
-        ("FSDP", parts[0], _BLUE, "-"),
-        ("TP", parts[1], _ORANGE, "-"),
-        ("total", total, _PURPLE, "-"),
-        ("FLOP", np.full(x.shape, flop), _BLACK, "--"),
+        Line("FSDP", parts[0], BLUE),
+        Line("TP", parts[1], ORANGE),
+        Line("total", total, PURPLE, width=2.6),
+        Line("FLOP", np.full(x.shape, flop), BLACK, style="--"),
     )
-    for name, values, colour, style in lines:
-        panel.plot(x, values, style, color=colour, linewidth=2.6 if name == "total" else 1.5)
-    panel.plot(whole_x, np.maximum(flop, whole.max(axis=0)), "o", color=_PURPLE, markersize=4)
-    comms = parts.max(axis=0)
-    best, least = machine.least_split(batch)
-    panel.plot([best], [least], "D", color=_GREEN, markersize=6, zorder=6)
-    panel.annotate(
-        f"least communication at X {plain(best)}, Y {plain(machine.chips / best)}",
-        (0.02, 0.04), xycoords="axes fraction", color=_GREEN, fontsize=9, bbox=_PAPER,
-    )  # fmt: skip
+    _curves(panel, x, lines, show_seconds)
+    panel.plot(whole_x, np.maximum(flop, whole.max(axis=0)), "o", color=PURPLE, markersize=4)
     panel.set(
         title=f"Split of {pictured.slice_of(machine)} at {show_count(round(batch))} tokens",
         xlabel="FSDP ranks X (TP ranks Y = N / X); dots: whole meshes",
         ylabel="seconds per layer and forward pass",
-        xscale="log",
-        yscale="log",
     )
-    low = min(float(comms.min()), flop)
-    panel.set_ylim(low / 6, max(float(total.max()), flop) * 1.3)
+    low = min(float(parts.max(axis=0).min()), flop)
+    panel.set_ylim(low / 6, float(total.max()) * 1.3)
     panel.set_xscale("log", base=2)
-    _ticks(panel, show_seconds)
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     panel.tick_params(axis="x", rotation=30)
-    _label_ends(panel, [(name, float(values[-1]), colour) for name, values, colour, _ in lines])
+    _mark_least(panel, machine, batch)
+    _label_ends(panel, lines)
 
 
-def _ticks(panel: Any, show: Callable[[float], str]) -> None:
-    panel.xaxis.set_major_formatter(lambda value, _: show_count(round(value)))
-    panel.yaxis.set_major_formatter(lambda value, _: show(value))
-    panel.tick_params(axis="both", which="minor", length=0)
+def _mark_least(panel: Any, machine: Machine, batch_tokens: float) -> None:
+    """A diamond at the split with the least communication, and its ranks in a corner."""
+    best, least = machine.least_split(batch_tokens)
+    panel.plot([best], [least], "D", color=GREEN, markersize=6, zorder=6)
+    panel.annotate(
+        f"least communication at X {plain(best)}, Y {plain(machine.chips / best)}",
+        (0.02, 0.04), xycoords="axes fraction", color=GREEN, fontsize=9, bbox=_PAPER,
+    )  # fmt: skip
 
 
-def _label_ends(panel: Any, ends: Sequence[tuple[str, float, str]]) -> None:
+def _label_ends(panel: Any, lines: Sequence[Line]) -> None:
     """Names behind the ends of the lines, in their colours, apart from each other."""
     low, high = (math.log10(end) for end in panel.get_ylim())
-    wanted = [(math.log10(end) - low) / (high - low) for _, end, _ in ends]
-    order = sorted(range(len(ends)), key=wanted.__getitem__)
-    placed = [min(max(wanted[at], 0.02), 0.98) for at in order]
-    for _ in range(100):
-        for below in range(len(placed) - 1):
-            overlap = _APART - (placed[below + 1] - placed[below])
-            if overlap > 1e-9:
-                placed[below] -= overlap / 2
-                placed[below + 1] += overlap / 2
-    for place, at in zip(placed, order, strict=True):
-        name, _, colour = ends[at]
+    wanted = [(math.log10(line.values[-1]) - low) / (high - low) for line in lines]
+    inside = [min(max(height, 0.02), 0.98) for height in wanted]
+    for line, height in zip(lines, apart(inside, _APART), strict=True):
         panel.annotate(
-            name, (1.01, place), xycoords="axes fraction", va="center", color=colour,
+            line.name, (1.01, height), xycoords="axes fraction", va="center", color=line.colour,
             annotation_clip=False,
         )  # fmt: skip

@@ -1,0 +1,60 @@
+"""Flags that several commands share: the same words, values and panel in each `--help`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+JOB = "Job"
+LIMITS = "Limits"
+OUTPUT = "Output"
+
+
+def option(help_text: str, panel: str, *names: str, metavar: str | None = None) -> Any:
+    """A flag of a panel of `--help`; its name is the parameter's where no `names` are given."""
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
+
+
+SeqLen = Annotated[str | None, option("Tokens per sequence (default: the model's own).", JOB)]
+Precision = Annotated[
+    str | None,
+    option("bf16, fp16, fp8, mxfp8, fp4, fp32 or int8 (default: the chip's 16 bits).", JOB),
+]
+Framework = Annotated[
+    str | None,
+    option(
+        "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron, jax or "
+        "textbook (default: by chip); decides memory profile, schedules, layer splits and "
+        "rank layouts.",
+        JOB,
+    ),
+]
+Era = Annotated[
+    str | None, option("Software era of the time constants (default: the framework's).", JOB)
+]
+AssumptionsName = Annotated[
+    str | None,
+    option(
+        "calibrated, roofline (a textbook's limits) or YAML file of overrides (default: "
+        "calibrated).",
+        JOB,
+    ),
+]
+Mfu = Annotated[
+    str | None, option("Under roofline: share of the peak, e.g. 0.4 (default: 1).", JOB)
+]
+TorusAxes = Annotated[
+    str | None,
+    option(
+        "Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1 (default: as "
+        "the placement has them).",
+        JOB,
+        metavar="AXIS=NUMBER,...",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    option("Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", LIMITS),
+]
+AsJson = Annotated[bool, option("Print one JSON object.", OUTPUT, "--json")]

@@ -1,0 +1,70 @@
+"""Matplotlib as our pictures use it: set once, the same bytes for the same figures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from planner.errors import InputError
+from planner.files import write_bytes
+
+BLUE, ORANGE, GREEN, PURPLE, BLACK = "#3b6ea5", "#c2571a", "#3a7d44", "#7a4b94", "#222222"
+_SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
+    "svg.hashsalt": "planner",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.axisbelow": True,
+}
+_SWEEPS = 100
+
+
+def load_pyplot() -> Any:
+    """Pyplot with our settings, without a display.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl  # noqa: PLC0415  (an extra, and only for pictures)
+    except ImportError as error:
+        raise InputError(
+            "plot: matplotlib is not installed; install it with: pip install 'planner[viz]'"
+        ) from error
+    mpl.use("agg")
+    mpl.rcParams.update(_SETTINGS)
+    from matplotlib import pyplot  # noqa: PLC0415  (after its backend is chosen)
+
+    return pyplot
+
+
+def save(figure: Any, path: Path) -> None:
+    """Writes a figure as its file's ending says, without the date, whole or not at all.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    buffer = io.BytesIO()
+    same = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(buffer, format=kind, dpi=144, metadata=same)
+    load_pyplot().close(figure)
+    write_bytes(path, buffer.getvalue())
+
+
+def apart(heights: Sequence[float], least: float) -> list[float]:
+    """Heights of labels at least `least` apart, as near to the wanted heights as sweeps get."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed = [heights[at] for at in order]
+    for _ in range(_SWEEPS):
+        for low in range(len(placed) - 1):
+            overlap = least - (placed[low + 1] - placed[low])
+            if overlap > 1e-9:
+                placed[low] -= overlap / 2
+                placed[low + 1] += overlap / 2
+    return [placed[order.index(at)] for at in range(len(heights))]
