@@ -42,7 +42,7 @@ from planner.plan import PlanTable
 from planner.validation.rows import Run, run_of
 
 _BEGIN, _END = "<!-- begin: tables -->", "<!-- end: tables -->"
-_DATA = Path(__file__).parent / "data"
+_DATA = Path(__file__).parent.parent / "planner" / "validation" / "data"
 _NEEDED = {
     "--runs": ("id", "hardware", "n_chips", "step_time_s", "model_name"),
     "--sets": ("id", "set"),
@@ -83,7 +83,7 @@ def outcome(row: dict[str, str], entry: dict[str, str]) -> Outcome:
     Raises:
         InputError: The row cannot be used.
     """
-    run = run_of(row, entry["set"])
+    run = run_of(row)
     seconds, held = predicted(run)
     gib = float(row.get("peak_mem_gib_per_chip") or 0)
     return Outcome(
@@ -191,12 +191,8 @@ def write(page: Path, tables_text: str) -> None:
 def main() -> int:
     """Predicts, prints, and returns the exit status."""
     parser = measuring.parser(__doc__ or "")
-    parser.add_argument(
-        "--runs", type=Path, default=_DATA / "published_runs.csv.gz", metavar="RUNS.csv"
-    )
-    parser.add_argument(
-        "--sets", type=Path, default=_DATA / "published_sets.csv.gz", metavar="SETS.csv"
-    )
+    parser.add_argument("--runs", type=Path, default=_DATA / "runs.csv.gz", metavar="RUNS.csv")
+    parser.add_argument("--sets", type=Path, default=_DATA / "sets.csv.gz", metavar="SETS.csv")
     parser.add_argument("--all-rows", action="store_true", help="also rows that are not gold")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
     options = parser.parse_args()

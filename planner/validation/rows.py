@@ -1,8 +1,8 @@
 """From a row of published measurements to a plan, a job and a cluster.
 
 A row gives the architecture, the chips, the mesh and the measured step time; what it leaves out
-is filled in by rules per software (the *era*), and every filled field is listed. The rules are
-those under which the shipped constants were fitted, so a row is never judged by others.
+is filled in by rules per software (`planner.validation.profiles`), and every filled field is listed. The rules
+are those under which the shipped constants were fitted, so a row is never judged by others.
 """
 
 from __future__ import annotations
@@ -27,43 +27,7 @@ from planner.errors import InputError
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
 from planner.plan import Plan
-
-ERA_OF_SET = {
-    "vtrain-multi": "megatron-deepspeed",
-    "vtrain-single": "megatron-deepspeed",
-    "v100tune": "megatron-deepspeed",
-    "v100gpt2": "megatron-deepspeed",
-    "korthikanti22": "megatron-2022",
-    "bloomtune": "megatron-2022",
-    "bloom": "megatron-2022",
-    "mtnlg": "megatron-2022",
-    "nemo2208": "megatron-2022",
-    "nanotron-top5": "nanotron",
-    "nanotron-rest": "nanotron",
-    "mpt": "llm-foundry",
-    "titan": "torch-fsdp",
-    "titanold": "torch-fsdp",
-    "ibm": "torch-fsdp",
-    "fmsfsdp": "torch-fsdp",
-    "kempner": "torch-fsdp",
-    "automodel": "torch-fsdp",
-    "ironwood": "jax",
-    "tpurec": "jax",
-    "gpurec": "jax",
-    "trn1": "neuron",
-}
-_FRAMEWORK_OF_ERA = {
-    "megatron-deepspeed": "megatron",
-    "megatron-2022": "megatron",
-    "megatron-core": "megatron",
-    "nanotron": "nanotron",
-    "llm-foundry": "fsdp",
-    "torch-fsdp": "torchtitan",
-    "jax": "jax",
-    "neuron": "jax",
-}
-_FRAMEWORK_OF_SET = {"kempner": "fsdp"}  # KempnerForge: fully_shard per block, bf16 states
-_NO_RECOMPUTE_SETS = ("nemo", "mbridge", "mlperf", "vtrain-single", "nanotron", "simumax")
+from planner.validation.profiles import Profile, profile_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,54 +37,70 @@ class Run:
     Attributes:
         key: Identifier of the row.
         group: Rows with the same group are plans of one job.
-        set_name: Set of similar rows.
+        source: Where it was published.
+        profile: Its software and installation, and the rule that says so.
         plan, job, cluster: As reconstructed.
         measured_step_time_s: As published.
+        measured_memory_bytes: Peak per chip as published; None: not published.
+        measured_power_w: Mean per chip as published; None: not published.
         filled: Fields that the row leaves out, with the value taken.
     """
 
     key: str
     group: str
-    set_name: str
+    source: str
+    profile: Profile
     plan: Plan
     job: Job
     cluster: Cluster
     measured_step_time_s: float
+    measured_memory_bytes: float | None
+    measured_power_w: float | None
     filled: dict[str, str]
 
 
-def run_of(row: Mapping[str, str], set_name: str) -> Run:
+def run_of(row: Mapping[str, str]) -> Run:
     """The run of a row.
 
     Raises:
         InputError: The row lacks a field that no rule fills, or contradicts itself.
     """
     filled: dict[str, str] = {}
-    era = ERA_OF_SET.get(set_name, "megatron-core")
-    framework = FRAMEWORKS[_FRAMEWORK_OF_SET.get(set_name, _FRAMEWORK_OF_ERA[era])]
-    cluster = _cluster(row, filled)
-    model = _model(row)
+    profile = profile_of(row)
     precision = {"nvfp4": "fp4", "": "bf16", "int8": "fp8"}.get(row["precision"], row["precision"])
-    plan = _plan(row, set_name, era, filled)
     job = Job(
-        model=model,
+        model=_model(row),
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
         precision=precision,
-        kind="lora" if "lora" in set_name or "LoRA" in row["model_name"] else "pretrain",
-        framework=framework,
-        era=era,
+        kind="lora" if _is_lora(row) else "pretrain",
+        framework=FRAMEWORKS[profile.framework],
+        era=profile.era,
     )
+    memory_gib, power_w = _number(row, "peak_mem_gib_per_chip"), _number(row, "power_w_per_chip")
     return Run(
         key=row["id"],
         group=row["group"],
-        set_name=set_name,
-        plan=plan,
+        source=row["source"],
+        profile=profile,
+        plan=_plan(row, profile, filled),
         job=job,
-        cluster=cluster,
+        cluster=_cluster(row, filled),
         measured_step_time_s=float(row["step_time_s"]),
+        measured_memory_bytes=memory_gib and memory_gib * 2**30,
+        measured_power_w=power_w,
         filled=filled,
     )
+
+
+def _is_lora(row: Mapping[str, str]) -> bool:
+    """Whether a row trains adapters; MLPerf's Llama-2 70B is a fine-tuning of them."""
+    return "lora" in f"{row['model_name']} {row['id']} {row['source']}".lower()
+
+
+def _number(row: Mapping[str, str], name: str) -> float | None:
+    text = row.get(name)
+    return float(text) if text else None
 
 
 def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int:
@@ -132,7 +112,7 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
     return default
 
 
-def _plan(row: Mapping[str, str], set_name: str, era: str, filled: dict[str, str]) -> Plan:
+def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> Plan:
     chips = _whole(row, "n_chips")
     tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
     ep = _whole(row, "ep", 1)
@@ -143,15 +123,15 @@ def _plan(row: Mapping[str, str], set_name: str, era: str, filled: dict[str, str
     if not row["micro_batch_seqs"]:
         filled["micro_batch"] = "1" if pp > 1 else "batch / data ranks"
     micro = _whole(row, "micro_batch_seqs", 1 if pp > 1 else max(batch // data, 1))
-    sharding = row["sharding"] or ("ddp" if era.startswith("megatron-d") else "zero1")
+    sharding = row["sharding"] or ("ddp" if profile.era.startswith("megatron-d") else "zero1")
     if not row["sharding"]:
         filled["sharding"] = sharding
     if data * cp == 1:
         sharding = "ddp"
     sequence_parallel = row["sp"] == "1"
-    if row["sp"] == "" and era in ("megatron-core", "torch-fsdp", "jax"):
+    if row["sp"] == "" and profile.era in ("megatron-core", "torch-fsdp", "jax"):
         filled["sequence_parallel"], sequence_parallel = "true", True
-    recompute = row["recompute"] or _recompute(set_name, filled)
+    recompute = row["recompute"] or _recompute(row, profile, filled)
     layers = _whole(row, "n_layers")
     interleave = min(_whole(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
     fsdp = sharding == "zero3"
@@ -179,8 +159,10 @@ def _split(layers: int, pp: int, interleave: int) -> str:
     return "even-counted" if (layers + 2) % chunks == 0 else "front"
 
 
-def _recompute(set_name: str, filled: dict[str, str]) -> str:
-    value = "none" if set_name.startswith(_NO_RECOMPUTE_SETS) else "full"
+def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
+    """None where the software's recipes switch it off; else full."""
+    saves = profile.era in ("megatron-core", "nanotron") or "single-node" in row["source"]
+    value = "none" if saves else "full"
     filled["recompute"] = value
     return value
 
