@@ -1,8 +1,8 @@
 """From a row of published measurements to a plan, a job and a cluster.
 
 A row gives the architecture, the chips, the mesh and the measured step time; what it leaves out
-is filled in by rules per software (`planner.validation.profiles`), and every filled field is listed. The rules
-are those under which the shipped constants were fitted, so a row is never judged by others.
+is filled in by rules per software (`planner.validation.profiles`), and every filled field is
+listed. The shipped constants were fitted under the same rules.
 """
 
 from __future__ import annotations
