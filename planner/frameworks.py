@@ -27,9 +27,8 @@ class Era:
         constants: Key of the calibration file's `era` group; empty: the name.
         experts: Key of the calibration's `moe` group: how mixture-of-experts layers are fused.
         launches_experts: Whether the host launches the kernels of every expert.
-        hides_reduction: Whether gradients are reduced during the backward pass: Megatron-LM got
-            `--overlap-grad-reduce` in 2023; DeepSpeed's pipeline engine reduces after the last
-            backward pass.
+        hides_reduction: Whether gradients are reduced during the backward pass; Megatron-LM got
+            `--overlap-grad-reduce` in 2023.
         hides_gather: Whether zero1 and zero2 gather the updated weights behind the next forward
             pass; else that gathering ends the step.
         fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
@@ -79,7 +78,6 @@ ERAS = {
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
             splits_p2p=True,
-            hides_reduction=False,
         ),
         Era(
             name="megatron-2022",

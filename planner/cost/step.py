@@ -4,9 +4,9 @@
     bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
 
 t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave; s = v messages of
-which an interleaved schedule, whose stages work on other chunks meanwhile, hides a part. GPipe runs all
-forward passes before all backward passes, so its steady state goes at the pace of the slowest of
-each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with weight gradients:
+which an interleaved schedule, whose stages work on other chunks meanwhile, hides a part. GPipe runs
+all forward passes before all backward passes, so its steady state goes at the pace of the slowest
+of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with weight gradients:
 
     GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
