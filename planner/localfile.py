@@ -10,9 +10,9 @@ were measured, everything else for the chips.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date as Date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +48,9 @@ class _Strict(BaseModel):
 
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_AsText = BeforeValidator(lambda value: value.isoformat() if isinstance(value, Date) else value)
+_AsText = BeforeValidator(
+    lambda value: value.isoformat() if isinstance(value, datetime.date) else value
+)
 
 
 class ConstantModel(_Strict):
@@ -245,9 +247,7 @@ def changed(
     )
 
 
-def _constants(
-    model: LocalModel, base: Calibration
-) -> tuple[dict[str, ConstantModel], list[str]]:
+def _constants(model: LocalModel, base: Calibration) -> tuple[dict[str, ConstantModel], list[str]]:
     """The changed constants by path, and what is wrong with them."""
     found: dict[str, ConstantModel] = {}
     problems: list[str] = []

@@ -47,6 +47,13 @@ ADJUSTABLE = (
         words="share of the peak that large matrix multiplications reach",
     ),
     Adjustable(
+        path="precision.fp8_hopper", sigma=0.08, words="rate at fp8 over the ratio of the peaks"
+    ),
+    Adjustable(
+        path="precision.fp8_blackwell", sigma=0.08, words="rate at fp8 over the ratio of the peaks"
+    ),
+    Adjustable(path="precision.nvfp4", sigma=0.15, words="rate at fp4 over the ratio of the peaks"),
+    Adjustable(
         path="attention_efficiency.{attention}",
         sigma=0.20,
         highest=_SHARE,
@@ -67,9 +74,7 @@ ADJUSTABLE = (
     Adjustable(
         path="era.{era}.host_s_per_layer", sigma=0.50, words="seconds of the host per layer"
     ),
-    Adjustable(
-        path="era.{era}.fixed_s_per_layer", sigma=0.60, words="fixed seconds per layer"
-    ),
+    Adjustable(path="era.{era}.fixed_s_per_layer", sigma=0.60, words="fixed seconds per layer"),
     Adjustable(
         path="network.scale_up_efficiency",
         sigma=0.12,
@@ -92,12 +97,8 @@ ADJUSTABLE = (
         sigma=0.50,
         words="seconds before the first byte, scale-out",
     ),
-    Adjustable(
-        path="power.busy_share_of_tdp", sigma=0.10, words="power of kernels over the limit"
-    ),
-    Adjustable(
-        path="power.wait_share_of_tdp", sigma=0.40, words="power of waiting over the limit"
-    ),
+    Adjustable(path="power.busy_share_of_tdp", sigma=0.10, words="power of kernels over the limit"),
+    Adjustable(path="power.wait_share_of_tdp", sigma=0.40, words="power of waiting over the limit"),
     Adjustable(path="power.idle_share_of_tdp", sigma=0.30, words="power of idling over the limit"),
 )
 IN_RUNS = (
@@ -125,9 +126,7 @@ def prior_of(template: str, base: Calibration, chip: Chip, era: str = "") -> Pri
     """The prior of a constant: the shipped value and how far it is believed to vary."""
     item, path = _BY_PATH[template], path_of(template, chip, era)
     value = 1.0 if template == SITE_FACTOR else base.value(path)
-    return Prior(
-        path=path, value=value, sigma=item.sigma, highest=max(item.highest, value)
-    )
+    return Prior(path=path, value=value, sigma=item.sigma, highest=max(item.highest, value))
 
 
 def words_of(path: str) -> str:

@@ -47,7 +47,10 @@ def read_runs(path: Path) -> tuple[list[Run], list[str]]:
     seen: set[str] = set()
     for row in () if faults else rows:
         line = f"{name}: line {rows.line_num}"
-        cells = {**dict.fromkeys(OPTIONAL, ""), **{k: (v or "").strip() for k, v in row.items() if k}}
+        cells = {
+            **dict.fromkeys(OPTIONAL, ""),
+            **{k: (v or "").strip() for k, v in row.items() if k},
+        }
         cells["id"] = cells["id"] or f"line-{rows.line_num}"
         problems = _row_problems(cells, seen)
         seen.add(cells["id"])

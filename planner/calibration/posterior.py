@@ -115,7 +115,9 @@ def shrunk_median(residuals: FloatArray, sigma: float, noise: Noise) -> tuple[fl
         return 0.0, sigma, noise.usual
     median = float(np.median(residuals))
     scatter = noise_of(residuals - median, noise)
-    error = np.sqrt(np.pi / 2) * scatter / np.sqrt(len(residuals)) if len(residuals) > 1 else scatter
+    error = (
+        np.sqrt(np.pi / 2) * scatter / np.sqrt(len(residuals)) if len(residuals) > 1 else scatter
+    )
     weight = sigma**2 / (sigma**2 + error**2)
     return weight * median, sigma * float(np.sqrt(1 - weight)), scatter
 
@@ -225,9 +227,7 @@ def _huber_of_rows(rows: int) -> Callable[[FloatArray], FloatArray]:
     return loss
 
 
-def _posterior(
-    problem: _Problem, z: FloatArray, scatter: float, before: FloatArray
-) -> Posterior:
+def _posterior(problem: _Problem, z: FloatArray, scatter: float, before: FloatArray) -> Posterior:
     jacobian = problem.jacobian(z, scatter)
     covariance = np.linalg.inv(jacobian.T @ jacobian)
     sigma = np.sqrt(np.diag(covariance))

@@ -11,7 +11,14 @@ from hardware_db import Calibration, Cluster, FrozenMap
 from planner.assumptions import calibrated
 from planner.calibration.answer import Errors
 from planner.calibration.constants import IN_RUNS, path_of, prior_of
-from planner.calibration.posterior import Noise, Posterior, Prior, learnable, maximize, shrunk_median
+from planner.calibration.posterior import (
+    Noise,
+    Posterior,
+    Prior,
+    learnable,
+    maximize,
+    shrunk_median,
+)
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.job import Job
@@ -177,7 +184,10 @@ def _priors(runs: RunSet, base: Calibration, known: Mapping[str, Prior]) -> list
     found = {SITE_FACTOR: _site_prior(known, runs, base)}
     for template in IN_RUNS[1:]:
         for run in runs.runs:
-            if template.startswith("network.scale_out") and run.plan.chips <= run.cluster.node_chips:
+            if (
+                template.startswith("network.scale_out")
+                and run.plan.chips <= run.cluster.node_chips
+            ):
                 continue
             path = path_of(template, run.cluster.chip, run.job.era)
             own = prior_of(template, base, run.cluster.chip, run.job.era)
@@ -192,7 +202,8 @@ def _constants(runs: RunSet, base: Calibration, known: Mapping[str, Prior]) -> R
 
     def predict(values: FloatArray, chosen: Sequence[Prior]) -> FloatArray:
         numbers = {prior.path: value for prior, value in zip(chosen, values, strict=True)}
-        return runs.predicted_s(with_values(base, numbers)) * numbers[SITE_FACTOR]
+        seconds = runs.predicted_s(with_values(base, numbers))
+        return np.asarray(seconds * numbers[SITE_FACTOR])
 
     teaches = learnable(lambda v: predict(v, priors), runs.measured_s, priors, simple.noise)
     moved = [p for p, learned in zip(priors, teaches, strict=True) if learned >= LEARNED]
