@@ -48,9 +48,11 @@ class _Strict(BaseModel):
 
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_AsText = BeforeValidator(
-    lambda value: value.isoformat() if isinstance(value, datetime.date) else value
-)
+
+
+def _day(value: Any) -> Any:
+    """A date as text; YAML reads one without quotes as a date."""
+    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 class ConstantModel(_Strict):
@@ -89,7 +91,9 @@ class LocalModel(_Strict):
     title: str = Field(default="Local calibration", description="Label in words.")
     note: str | None = Field(default=None, description="What to know about it.")
     based_on: str = Field(description="Shipped calibration whose constants it changes.")
-    date: Annotated[str, _AsText] = Field(description="Day of the fit, as YYYY-MM-DD.")
+    date: Annotated[str, BeforeValidator(_day)] = Field(
+        description="Day of the fit, as YYYY-MM-DD."
+    )
     planner: str = Field(default="", description="Version that wrote it.")
     chips: Annotated[list[str], Field(min_length=1)] = Field(description="Chips measured.")
     eras: list[str] = Field(default=[], description="Software eras of the runs.")
@@ -169,13 +173,14 @@ class LocalCalibration:
             for path in self.constants
             if path != SITE_FACTOR and (not path.startswith("era.") or path.split(".")[1] == era)
         ]
-        words = f"{name}: {len(used)} local constant{'' if len(used) == 1 else 's'}"
+        words = [f"{len(used)} local constant{'' if len(used) == 1 else 's'}"] if used else []
         if SITE_FACTOR not in self.constants:
-            return words, f"measured on {where}"
+            return f"{name}: {', '.join(words) or 'not used'}", f"measured on {where}"
         if self.eras and era not in self.eras:
-            return f"{words}, no site factor", f"measured on {where} with {eras}, not with {era}"
-        factor = self.site_factor(chip, era)
-        return f"{words}, site factor {factor:.3f}", f"measured on {where} with {eras or era}"
+            words.append("no site factor")
+            return f"{name}: {', '.join(words)}", f"measured on {where} with {eras}, not with {era}"
+        words.append(f"site factor {self.site_factor(chip, era):.3f}")
+        return f"{name}: {', '.join(words)}", f"measured on {where} with {eras or era}"
 
 
 def read_local(name: str, field: str = "calibration") -> LocalCalibration:

@@ -105,9 +105,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
-    job, assumptions = _job_of(
-        tried, request, model, chip, defaults, request.chips or chips, local
-    )
+    job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips, local)
     if job is None or assumptions is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))

@@ -27,7 +27,7 @@ from planner.plan import FloatArray
 _MAD = 1.4826  # of a normal distribution: standard deviation over median absolute deviation
 _STEP = 1e-4
 _ROUNDS = 2
-_TOLERANCE = 1e-4  # of the logarithms; far below any sigma
+_TOLERANCE = 1e-6  # of the sum of squares and of the logarithms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def _nvml(index: int, uuid: str) -> Callable[[], Reading] | None:
     try:
         nvml: Any = importlib.import_module("pynvml")
         nvml.nvmlInit()
-        named = [uuid.encode(), f"GPU-{uuid}".encode()] if uuid else []
+        named = [f"GPU-{uuid.removeprefix('GPU-')}"] if uuid else []
         handle = None
         for name in named:
             try:

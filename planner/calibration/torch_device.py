@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ _LEAST_S = 0.5
 _MOST_CALLS = 20_000
 _SPIN_CYCLES = 50_000_000
 _SETTLE_S = 1.5  # power sensors average over about a second
+_COOL_S = 5.0  # until clocks have fallen
 
 
 def open_device() -> TorchDevice:
@@ -91,7 +93,8 @@ class TorchDevice:
             torch.autograd.grad(product, (q, k, v), gradient)
 
         try:
-            with attention.sdpa_kernel(backend):
+            with warnings.catch_warnings(), attention.sdpa_kernel(backend):
+                warnings.simplefilter("ignore")  # PyTorch lists why other kernels are not used
                 return self._seconds(both)
         except RuntimeError:  # this kernel does not exist for the device or the shape
             return None
@@ -123,7 +126,7 @@ class TorchDevice:
         if self._meter is None:
             return None
         work = self._work(state)
-        self._busy(work, _SETTLE_S)
+        self._busy(work, _COOL_S if work is None else _SETTLE_S)
         with self._meter as meter:
             self._busy(work, seconds)
         return meter.mean()
