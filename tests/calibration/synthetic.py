@@ -37,12 +37,23 @@ def rows(count: int) -> list[dict[str, str]]:
                     index = len(found)
                     found.append(
                         {
-                            **_EMPTY, **model, "id": f"own-{index}", "group": f"{chips}",
-                            "hardware": "h100-sxm5-80", "n_chips": str(chips),
-                            "chips_per_node": "8", "tp": str(tp), "pp": str(pp), "cp": "1",
-                            "sp": "1" if tp > 1 else "0", "sharding": "zero1", "precision": "bf16",
-                            "recompute": "none", "micro_batch_seqs": str(micro),
-                            "global_batch_seqs": str(8 * chips), "step_time_s": "1.0",
+                            **_EMPTY,
+                            **model,
+                            "id": f"own-{index}",
+                            "group": f"{chips}",
+                            "hardware": "h100-sxm5-80",
+                            "n_chips": str(chips),
+                            "chips_per_node": "8",
+                            "tp": str(tp),
+                            "pp": str(pp),
+                            "cp": "1",
+                            "sp": "1" if tp > 1 else "0",
+                            "sharding": "zero1",
+                            "precision": "bf16",
+                            "recompute": "none",
+                            "micro_batch_seqs": str(micro),
+                            "global_batch_seqs": str(8 * chips),
+                            "step_time_s": "1.0",
                         }  # fmt: skip
                     )
     order = np.random.default_rng(3).permutation(len(found))

@@ -138,10 +138,12 @@ def test_the_constants_come_back() -> None:
     noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(len(sizes)))
     times = [
         GemmTime(
-            m=m, n=n, k=k, dtype="bf16",
-            time_s=by * float(
-                matmul_s(a, m, n, k, clock=np.ones(1), flop_per_s=a.matmul_flop_per_s)[0]
-            ),
+            m=m,
+            n=n,
+            k=k,
+            dtype="bf16",
+            time_s=by
+            * float(matmul_s(a, m, n, k, clock=np.ones(1), flop_per_s=a.matmul_flop_per_s)[0]),
         )  # fmt: skip
         for (m, n, k), by in zip(sizes, noise, strict=True)
     ]

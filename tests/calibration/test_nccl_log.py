@@ -98,9 +98,7 @@ def test_what_cannot_be_told_is_refused() -> None:
 
 def test_ranks_may_be_given() -> None:
     text = "\n".join(line for line in nccl_text(LINES).split("\n") if "Rank" not in line)
-    assert refusal(text) == [
-        "log.txt: lists no ranks; say how many with --gpus (and --nodes)"
-    ]
+    assert refusal(text) == ["log.txt: lists no ranks; say how many with --gpus (and --nodes)"]
     assert parse_nccl(text, "x", ranks=16, nodes=2).times[0].nodes == 2
     assert refusal(text, ranks=16, nodes=3) == ["log.txt: 16 ranks do not divide over 3 nodes"]
     (line,) = refusal(nccl_text(LINES), ranks=4)
