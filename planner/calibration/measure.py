@@ -172,37 +172,51 @@ def measure(
             on_progress(what, done, of)
         done += 1
 
-    gemms = []
-    for m, n, k in shapes:
-        step("matrix multiplications")
-        time_s = device.gemm_s(m, n, k)
-        gemms.append(GemmTime(m=m, n=n, k=k, dtype=device.dtype, time_s=time_s))
+    gemms = _gemms(device, shapes, step)
     attention = []
     for kernel in kernels:
         step("attention")
         attention += _attention(device, model, kernel)
     step("memory")
     copy_s = device.copy_s(_COPY_BYTES)
-    collectives = []
-    for name, size in pairs:
-        step("collectives")
-        collectives.append(
-            CollectiveTime(
-                collective=name,
-                ranks=device.ranks,
-                nodes=device.nodes,
-                size_bytes=size,
-                time_s=device.collective_s(name, size),
-            )
-        )
     return Measured(
         device=device.name,
         gemms=tuple(gemms),
         attention=tuple(attention),
         copy_bytes_per_s=2 * _COPY_BYTES / copy_s,
-        collectives=tuple(collectives),
+        collectives=tuple(_collectives(device, pairs, step)),
         power=tuple(_power(device, 3.0 if quick else 8.0, step)),
     )
+
+
+def _gemms(
+    device: Device, shapes: Sequence[tuple[int, int, int]], step: Callable[[str], None]
+) -> list[GemmTime]:
+    found = []
+    for m, n, k in shapes:
+        step("matrix multiplications")
+        time_s = device.gemm_s(m, n, k)
+        found.append(GemmTime(m=m, n=n, k=k, dtype=device.dtype, time_s=time_s))
+    return found
+
+
+def _collectives(
+    device: Device, pairs: Sequence[tuple[str, float]], step: Callable[[str], None]
+) -> list[CollectiveTime]:
+    found = []
+    for name, size in pairs:
+        step("collectives")
+        time_s = device.collective_s(name, size)
+        found.append(
+            CollectiveTime(
+                collective=name,
+                ranks=device.ranks,
+                nodes=device.nodes,
+                size_bytes=size,
+                time_s=time_s,
+            )
+        )
+    return found
 
 
 def _attention(device: Device, model: Model | None, kernel: str) -> list[AttentionTime]:

@@ -76,14 +76,15 @@ def calibrate(
     Constants start from the shipped ones and move as far as the measurements outweigh them. Use the
     file with --calibration in solve, evaluate and feasible.
 
+    On a machine with a GPU and PyTorch, --measure takes about two minutes; under torchrun it also
+    measures collectives.
+
     Examples:
       planner calibrate --runs runs.csv -o local.yaml
 
       planner calibrate --nccl all_reduce_perf.txt --gemm gemms.csv --hardware h100-sxm5-80
 
-      planner calibrate --measure --model llama3-8b
-
-      planner calibrate --runs runs.csv --nccl two-nodes.txt --json
+      planner calibrate --runs runs.csv --nccl all_reduce_perf.txt --json
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --calibration local.yaml

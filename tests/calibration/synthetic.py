@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def rows(count: int) -> list[dict[str, str]]:
                             "micro_batch_seqs": str(micro),
                             "global_batch_seqs": str(8 * chips),
                             "step_time_s": "1.0",
-                        }  # fmt: skip
+                        }
                     )
     order = np.random.default_rng(3).permutation(len(found))
     return [found[index] for index in order[:count]]
@@ -138,3 +139,13 @@ def nccl_text(
         text.append(f"{size:12d}  {size // 4:12d}     float  {redop:>6s}      -1 {cells} {cells}")
     text += ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 231.4 ", "#", ""]
     return "\n".join(prefix + line for line in text)
+
+
+def write_measurements(folder: Path) -> None:
+    """The files that the examples of `planner calibrate` read."""
+    runs = runs_under({}, 4, factor=1.1, noise=0.02)
+    (folder / "runs.csv").write_text(csv_text(runs, 4), encoding="utf-8")
+    lines = [(1 << 20, 60e-6), (1 << 24, 160e-6), (1 << 28, 1.6e-3)]
+    (folder / "all_reduce_perf.txt").write_text(nccl_text(lines), encoding="utf-8")
+    table = "m,n,k,dtype,tflops\n4096,4096,4096,bf16,640\n8192,8192,8192,bf16,700\n"
+    (folder / "gemms.csv").write_text(table, encoding="utf-8")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from calibration.synthetic import csv_text, nccl_text, runs_under
 from cli.command import planner, refused
+
+from calibration.synthetic import csv_text, nccl_text, runs_under
 
 LINES = [(1 << 20, 60e-6), (1 << 24, 160e-6), (1 << 28, 1.6e-3), (1 << 30, 5.9e-3)]
 SOLVE = ("solve", "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", 8,
@@ -122,7 +123,7 @@ def test_local_powers_change_the_energy_alone(tmp_path: Path) -> None:
                 "date": "2026-11-22",
                 "chips": ["h100-sxm5-80"],
                 "constants": {"power": {"busy_share_of_tdp": one}},
-            }  # fmt: skip
+            }
         )
     )
     shipped, lower = (

@@ -144,7 +144,7 @@ def test_the_constants_come_back() -> None:
             dtype="bf16",
             time_s=by
             * float(matmul_s(a, m, n, k, clock=np.ones(1), flop_per_s=a.matmul_flop_per_s)[0]),
-        )  # fmt: skip
+        )
         for (m, n, k), by in zip(sizes, noise, strict=True)
     ]
     priors = [prior_of(template, base, chip) for template in templates_of(times, chip)]

@@ -1,4 +1,4 @@
-"""The microbenchmarks without a GPU: on a device that is simulated, and PyTorch's part on a fake."""
+"""The microbenchmarks without a GPU: on a simulated device, and PyTorch's part on a fake."""
 
 import importlib
 import sys

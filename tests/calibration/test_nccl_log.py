@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from calibration.synthetic import nccl_text
 
+from calibration.synthetic import nccl_text
 from hardware_db import load_calibration, load_cluster
 from planner.assumptions import calibrated
 from planner.calibration.collectives import costs_of, learn_collectives, paths_of, seconds_of

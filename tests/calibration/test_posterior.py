@@ -42,7 +42,7 @@ def test_many_rows_give_the_median() -> None:
 
 def test_shrinkage_is_between_prior_and_median_and_fades() -> None:
     factors = [shrunk_median(np.full(n, 0.2), 0.1, NOISE)[0] for n in (1, 2, 3, 5, 10, 100)]
-    assert 0 < factors[0]
+    assert factors[0] > 0
     assert factors == sorted(factors)
     assert factors[-1] == pytest.approx(0.2, rel=0.02)
     assert factors[0] < 0.17

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from calibration.synthetic import runs_under
 
+from calibration.synthetic import runs_under
 from hardware_db import load_calibration
 from planner.calibration.constants import SITE_SIGMA
 from planner.calibration.runs import RunSet, RunsFit, enough_for_constants, fit_runs, with_values
