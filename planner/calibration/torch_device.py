@@ -79,7 +79,7 @@ class TorchDevice:
     ) -> float | None:
         """See `Device`."""
         torch = self._torch
-        attention = torch.nn.attention
+        attention = importlib.import_module("torch.nn.attention")
         names = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
         backend = getattr(attention.SDPBackend, names[kernel], None)
         if backend is None:

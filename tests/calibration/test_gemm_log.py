@@ -133,8 +133,8 @@ def test_the_constants_come_back() -> None:
         "gemm.overhead_s": base.value("gemm.overhead_s") * 0.4,
     }
     a = calibrated(chip, "torch-fsdp", "bf16", with_values(base, truth))
-    sizes = [(1024, 1024, 1024), (2048, 2048, 2048), (512, 8192, 4096), (8192, 512, 4096),
-             (4096, 4096, 4096), (8192, 8192, 8192), (256, 256, 8192), (128, 4096, 4096)]  # fmt: skip
+    cubes = [(size, size, size) for size in (1024, 2048, 4096, 8192)]
+    sizes = [*cubes, (512, 8192, 4096), (8192, 512, 4096), (256, 256, 8192), (128, 4096, 4096)]
     noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(len(sizes)))
     times = [
         GemmTime(

@@ -219,9 +219,6 @@ class FakeTorch(types.SimpleNamespace):
             synchronize=lambda: None,
             Event=Event,
         )
-        self.nn = types.SimpleNamespace(
-            attention=types.SimpleNamespace(SDPBackend=types.SimpleNamespace(), sdpa_kernel=None)
-        )
 
     def randn(self, *shape: int, dtype: str, device: str) -> Any:
         assert device == "cuda"
@@ -252,6 +249,8 @@ def test_times_through_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.gemm_s(4096, 2048, 1024) == pytest.approx(2 * 4096 * 2048 * 1024 / 600e12)
     # A quarter of the free memory is less than the buffer; its time is scaled to the whole.
     assert device.copy_s(2.0**31) == pytest.approx(2 * 2.0**31 / 3e12)
+    kernels = types.SimpleNamespace(SDPBackend=types.SimpleNamespace())
+    monkeypatch.setattr(importlib, "import_module", lambda _: kernels)
     assert device.attention_s(1, 8, 1024, 128, "flash") is None
     assert device.power("idle", 0.1) is None
     device.close()
