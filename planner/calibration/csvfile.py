@@ -31,6 +31,7 @@ OPTIONAL = (
 """Columns that may be left out; rules fill them in."""
 _WHOLE = ("n_chips", "n_layers", "d_model", "n_heads", "d_ff", "vocab", "seq_len",
           "global_batch_seqs")  # fmt: skip
+_FEW = 3  # columns whose absence is told one by one
 _MILLISECONDS = 100.0  # a step so many times as long as predicted was written in milliseconds
 
 
@@ -68,11 +69,10 @@ def _heading(names: object) -> list[str]:
     if not columns:
         return ["is empty; a CSV file with a heading is required"]
     known = (*NEEDED, *OPTIONAL)
-    return [
-        f"column {need!r} is missing{_hint(need, columns, known)}"
-        for need in NEEDED
-        if need not in columns
-    ]
+    missing = [need for need in NEEDED if need not in columns]
+    if len(missing) > _FEW:
+        return [f"is no CSV file of runs: the columns {', '.join(missing)} are missing"]
+    return [f"column {need!r} is missing{_hint(need, columns, known)}" for need in missing]
 
 
 def _hint(need: str, columns: list[str], known: tuple[str, ...]) -> str:

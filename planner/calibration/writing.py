@@ -8,7 +8,6 @@ import yaml
 
 from planner.calibration.answer import CalibrationResult, Finding
 from planner.calibration.asking import changed_findings
-from planner.errors import InputError
 from planner.version import __version__
 
 _WORDS = {
@@ -20,17 +19,9 @@ _WORDS = {
 
 
 def local_text(result: CalibrationResult) -> str:
-    """The YAML of a local calibration.
-
-    Raises:
-        InputError: The measurements moved no constant, so that there is nothing to write.
-    """
+    """The YAML of a local calibration; at least one constant must have moved."""
     found = changed_findings(result)
-    if not found:
-        raise InputError(
-            "calibrate: the measurements moved no constant; the shipped ones hold, and nothing "
-            "was written"
-        )
+    assert found, "nothing moved"
     constants: dict[str, Any] = {}
     for finding in found:
         *groups, name = finding.path.split(".")

@@ -73,11 +73,13 @@ def calibrate(
 ) -> None:
     """A local calibration from a few measurements of your own, and what it changed.
 
-    Constants start from the shipped ones and move as far as the measurements outweigh them. Use the
-    file with --calibration in solve, evaluate and feasible.
+    Constants start from the shipped ones and move as far as measurements outweigh them.
 
-    On a machine with a GPU and PyTorch, --measure takes about two minutes; under torchrun it also
-    measures collectives.
+    Use the file with --calibration in solve, evaluate and feasible.
+
+    With a GPU and PyTorch, --measure takes about two minutes.
+
+    Under torchrun it also measures collectives.
 
     Examples:
       planner calibrate --runs runs.csv -o local.yaml
@@ -156,12 +158,14 @@ def _answer(question: Question, measured: Measured | None, target: Path, *, as_j
     from dataclasses import replace  # noqa: PLC0415
 
     from planner.calibration.asking import calibrate as ask  # noqa: PLC0415
+    from planner.calibration.asking import changed_findings  # noqa: PLC0415
     from planner.calibration.writing import local_text  # noqa: PLC0415
     from planner.files import write_atomically  # noqa: PLC0415
 
     result = ask(replace(question, measured=measured))
-    write_atomically(target, local_text(result))
-    result = replace(result, file=str(target))
+    if changed_findings(result):
+        write_atomically(target, local_text(result))
+        result = replace(result, file=str(target))
     if as_json:
         print_json(result.to_dict())
         return

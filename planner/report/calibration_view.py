@@ -147,4 +147,6 @@ def _effects(result: CalibrationResult) -> RenderableType:
 
 
 def _ending(result: CalibrationResult) -> str:
+    if not result.file:
+        return "Nothing was written: the measurements moved no constant, the shipped ones hold."
     return f"Written to {result.file}; use it with --calibration {result.file}"

@@ -218,6 +218,30 @@ def test_hardware_that_is_not_said(tmp_path: Path) -> None:
     assert line.startswith("hardware: is missing; say what was measured")
 
 
+def test_measurements_that_say_too_little_write_nothing(tmp_path: Path) -> None:
+    log, target = tmp_path / "sendrecv_perf.txt", tmp_path / "x.yaml"
+    log.write_text(nccl_text([(1 << 30, 30.0)], test="sendrecv_perf"), encoding="utf-8")
+    outcome = planner("calibrate", "--nccl", log, "-o", target, "--json")
+    assert outcome.code == 0
+    moved = [one for one in outcome.document["findings"] if not one["kept"]]
+    assert bool(outcome.document["file"]) == bool(moved) == target.exists()
+
+
+def test_a_file_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("a,b\n1,2\n")
+    (line,) = refused("calibrate", "--runs", path, "-o", tmp_path / "x.yaml")
+    assert "is no CSV file of runs: the columns hardware, n_chips, n_layers" in line
+
+
+def test_multiplications_in_milliseconds(tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("m,n,k,dtype,seconds\n4096,4096,4096,bf16,0.2\n")
+    flags = ("--gemm", path, "--hardware", "h100-sxm5-80", "-o", tmp_path / "x.yaml")
+    (line,) = refused("calibrate", *flags)
+    assert "of the peak of h100-sxm5-80; check the unit, seconds" in line
+
+
 def test_the_target_is_checked_first(runs: Path, tmp_path: Path) -> None:
     (line,) = refused("calibrate", "--runs", runs, "-o", tmp_path / "x.txt")
     assert line.endswith("must end in .yaml or .yml")
