@@ -59,7 +59,7 @@ KINDS: dict[str, Kind] = {
         "a chip",
         _telling(
             "vendor architecture year process pe clock peak memory on_chip power dvfs energy "
-            "scale_up host gemm_tile calibration default_cluster"
+            "scale_up host gemm_tile default_cluster"
         ),
     ),
     "table": Kind("a table of constants", _telling("constants")),

@@ -51,6 +51,7 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
+    "calibration",
     "mfu",
     "torus_axes",
     "max_memory",

@@ -12,6 +12,7 @@ from planner.assumptions import PRESETS, Assumptions, calibrated
 from planner.errors import InputError
 from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
 from planner.kinds import another_kind
+from planner.localfile import LocalCalibration
 from planner.messages import not_one_of, one_line
 from planner.overrides import overridden
 
@@ -21,6 +22,7 @@ _WANTED = {
     "model": ("a model", "model"),
     "hardware": ("a cluster or chip", "cluster", "chip"),
     "assumptions": ("a file of assumptions", "assumptions"),
+    "calibration": ("a local calibration", "table"),
 }
 FIELDS = tuple(_WANTED)
 _LISTED = {"model": "planner models list", "hardware": "planner hardware list"}
@@ -129,7 +131,12 @@ def preset_of(name: str) -> str:
 
 
 def assumptions_named(
-    name: str, chip: Chip, era: str, precision: str, mfu: float = 1.0
+    name: str,
+    chip: Chip,
+    era: str,
+    precision: str,
+    mfu: float = 1.0,
+    local: LocalCalibration | None = None,
 ) -> Assumptions:
     """The assumptions of a preset, or those of a preset with the changes of a user's file.
 
@@ -137,12 +144,15 @@ def assumptions_named(
         name: Preset, or path of the file; its `preset` says what it changes.
         chip, era, precision: What the constants are for.
         mfu: Share of the peak at which `roofline` computes.
+        local: Constants of a user's own measurements, where they hold.
 
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
     """
     if preset_of(name) == "roofline":
         base = Assumptions.roofline(chip, precision, mfu=mfu)
+    elif local is not None:
+        base = local.assumptions(chip, era, precision)
     else:
         base = calibrated(chip, era, precision)
     if name in PRESETS:

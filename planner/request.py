@@ -151,6 +151,10 @@ class Request(BaseModel):
         default=PRESETS[0],
         description=f"{', '.join(PRESETS)}, or path of a YAML file of overrides.",
     )
+    calibration: NameOrPath | None = Field(
+        default=None,
+        description="Path of a local calibration, as planner calibrate writes it.",
+    )
     mfu: Share | None = Field(
         default=None,
         description="Share of the peak at which chips compute, under roofline; default 1.",

@@ -19,13 +19,17 @@ from planner.defaults import (
     seq_len_of,
 )
 from planner.job import Job
+from planner.localfile import LocalCalibration, read_local
 from planner.messages import Attempts, Origin
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.torus_axes import torus_axes_problem
 
 # Defaults in the order in which they are shown.
-_SHOWN = ("hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era")
+_SHOWN = (
+    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
+    "calibration",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,11 @@ def _without_effect(request: Request) -> list[str]:
             f"mfu: {request.mfu:g} has no effect under the fitted efficiencies of "
             f"{preset_of(request.assumptions)}; use the assumptions roofline or leave it out"
         )
+    if request.calibration is not None and known and preset_of(request.assumptions) == "roofline":
+        lines.append(
+            "calibration: has no effect under roofline, which has no fitted constants; use the "
+            "assumptions calibrated or leave it out"
+        )
     return lines
 
 
@@ -86,13 +95,17 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     tried.add(_without_effect(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
-    if model is None or cluster is None:
+    given = request.calibration
+    local = None if given is None else tried.attempt(read_local, given)
+    if model is None or cluster is None or (given is not None and local is None):
         raise tried.error()
+    if local is not None:
+        cluster = local.on_cluster(cluster)
     chip, defaults = cluster.chip, Defaults()
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
-    job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips, local)
     if job is None or assumptions is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
@@ -119,6 +132,7 @@ def _job_of(
     chip: Chip,
     defaults: Defaults,
     chips: int | None,
+    local: LocalCalibration | None,
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
@@ -126,8 +140,10 @@ def _job_of(
     seq_len = seq_len_of(request.seq_len, model, defaults)
     precision = precision_of(request.precision, chip, defaults)
     era = era_of(request.era, framework, chip, defaults)
+    if local is not None:
+        defaults.append(("calibration", *local.use(chip, era)))
     assumptions = tried.attempt(
-        assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0
+        assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0, local
     )
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
     batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)

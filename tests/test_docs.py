@@ -20,6 +20,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from calibration.synthetic import write_measurements
 from cli.command import planner
 
 ROOT = Path(__file__).parent.parent
@@ -86,6 +87,7 @@ def test_the_commands_of_a_page(
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
+    write_measurements(tmp_path)
     examples = []
     for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -125,7 +127,7 @@ def test_links_inside_the_repository(page: Path) -> None:
 def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = set()
-    for command in (("solve",), ("evaluate",), ("feasible",), ("models", "show"),
+    for command in (("solve",), ("evaluate",), ("feasible",), ("calibrate",), ("models", "show"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
     named = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from calibration.synthetic import write_measurements
 from cli.command import planner
 
 PAGE = Path(__file__).parent.parent / "docs" / "json.md"
@@ -29,12 +30,17 @@ def keys_of(value: Any) -> set[str]:
         "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
         "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
         "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
+        "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",
     ],
 )
-def test_every_key_is_documented(line: str) -> None:
+def test_every_key_is_documented(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_measurements(tmp_path)
     outcome = planner(*line.split())
     named = set(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
     named |= {

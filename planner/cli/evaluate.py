@@ -38,6 +38,9 @@ def evaluate(
     assumptions: Annotated[
         str | None, typer.Option(help="Preset, or YAML file of overrides.")
     ] = None,
+    calibration: Annotated[
+        str | None, typer.Option(help="Local calibration, as planner calibrate writes it.")
+    ] = None,
     max_memory: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +78,7 @@ def evaluate(
         "framework": framework,
         "era": era,
         "assumptions": assumptions,
+        "calibration": calibration,
         "max_memory": max_memory,
         "train_tokens": train_tokens,
         "price_per_chip_hour": number(price_per_chip_hour),

@@ -11,6 +11,7 @@ from planner.cli.options import (
     OUTPUT,
     AsJson,
     AssumptionsName,
+    Calibration,
     Era,
     Framework,
     MaxMemory,
@@ -71,6 +72,7 @@ def feasible(
         str | None, option("Tokens of the whole run, e.g. 2e12.", _QUESTION)
     ] = None,
     assumptions: AssumptionsName = None,
+    calibration: Calibration = None,
     mfu: Mfu = None,
     torus_axes: TorusAxes = None,
     seq_len: SeqLen = None,
@@ -111,6 +113,7 @@ def feasible(
         "deadline": deadline,
         "train_tokens": train_tokens,
         "assumptions": assumptions,
+        "calibration": calibration,
         "mfu": number(mfu),
         "torus_axes": torus_axes,
         "seq_len": seq_len,

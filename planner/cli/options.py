@@ -41,6 +41,14 @@ AssumptionsName = Annotated[
         JOB,
     ),
 ]
+Calibration = Annotated[
+    str | None,
+    option(
+        "Local calibration of your own measurements, as planner calibrate writes it "
+        "(default: none, the shipped constants).",
+        JOB,
+    ),
+]
 Mfu = Annotated[
     str | None, option("Under roofline: share of the peak, e.g. 0.4 (default: 1).", JOB)
 ]

@@ -13,6 +13,7 @@ from planner.cli.options import (
     OUTPUT,
     AsJson,
     AssumptionsName,
+    Calibration,
     Era,
     Framework,
     MaxMemory,
@@ -62,6 +63,7 @@ def solve(
     framework: Framework = None,
     era: Era = None,
     assumptions: AssumptionsName = None,
+    calibration: Calibration = None,
     mfu: Mfu = None,
     torus_axes: TorusAxes = None,
     objective: Annotated[
@@ -179,6 +181,7 @@ def solve(
         "framework": framework,
         "era": era,
         "assumptions": assumptions,
+        "calibration": calibration,
         "mfu": number(mfu),
         "torus_axes": torus_axes,
         "objective": objective,

@@ -26,7 +26,8 @@ from planner.units import parse_count, parse_seconds
 
 Progress = Callable[[str, int, int], None]
 FIELDS = (
-    "seq_len", "precision", "framework", "era", "assumptions", "mfu", "torus_axes", "max_memory",
+    "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
+    "max_memory",
 )  # fmt: skip
 """Fields of `planner.request.Request` that a question may have beside its own."""
 MOST_CHIPS = 65536

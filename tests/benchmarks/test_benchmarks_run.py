@@ -120,6 +120,14 @@ def test_a_benchmark_runs(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_calibrating_with_some_runs_predicts_the_others() -> None:
+    outcome = ran("calibration.py", "--sets", "simumax", "--counts", "3", "--draws", "2")
+    assert outcome.returncode == 0, outcome.stderr
+    *_, shipped, after = outcome.stdout.splitlines()[-1].strip("| ").split(" | ")
+    assert float(after.removesuffix(" %")) < float(shipped.removesuffix(" %"))
+
+
+@pytest.mark.slow
 def test_fronts_with_and_without_bounds_are_compared() -> None:
     outcome = ran("gpt3_space.py", "--quick", "--exhaustive", "--json")
     checked(outcome)

@@ -12,6 +12,7 @@ from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner.request import Request
 
+LOCAL = str(Path(__file__).parent / "local.yaml")
 # Every field with a value other than its default, and the flags that say the same.
 FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "model": ("gpt3-350m", ("--model", "gpt3-350m")),
@@ -25,6 +26,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "framework": ("torchtitan", ("--framework", "torchtitan")),
     "era": ("nanotron", ("--era", "nanotron")),
     "assumptions": ("roofline", ("--assumptions", "roofline")),
+    "calibration": (LOCAL, ("--calibration", LOCAL)),
     "mfu": (0.4, ("--mfu", "40%", "--assumptions", "roofline")),
     "torus_axes": (
         {"fsdp": 2, "tp": 1},

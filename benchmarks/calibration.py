@@ -1,0 +1,89 @@
+"""What a few runs of an installation bring: error of its other runs after calibrating with some.
+
+Draws runs of one published source at random, calibrates with them as `planner calibrate --runs`
+does, and predicts the others. The shipped constants were fitted to some of these runs as well, so
+the column without calibration is better than a new installation would see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from hardware_db import Calibration, load_calibration
+from planner.calibration.runs import RunSet, fit_runs, with_values
+from planner.errors import InputError
+from planner.localfile import SITE_FACTOR
+from planner.validation.rows import Run, run_of
+
+_DATA = Path(__file__).parent.parent / "planner" / "validation" / "data"
+SETS = ("bloomtune", "simumax", "vtrain-multi", "mpt", "titan", "kempner", "tpurec")
+COUNTS = (1, 3, 5)
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """The rows of one of the published tables."""
+    with gzip.open(_DATA / f"{name}.csv.gz", "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def runs_by_set() -> dict[str, list[Run]]:
+    """The usable runs of every set."""
+    rows = {row["id"]: row for row in read("runs")}
+    found: dict[str, list[Run]] = defaultdict(list)
+    for entry in read("sets"):
+        row = rows[entry["id"]]
+        if not row["step_time_s"]:
+            continue
+        try:
+            found[entry["set"]].append(run_of(row))
+        except InputError:
+            continue
+    return found
+
+
+def error_of_others(runs: list[Run], chosen: np.ndarray, base: Calibration, what: str) -> float:
+    """Mean absolute error of the runs that were not chosen."""
+    mine = [runs[index] for index in chosen]
+    others = RunSet.of([run for index, run in enumerate(runs) if index not in set(chosen)])
+    fit = fit_runs(RunSet.of(mine), base, {}, what)
+    values = {p.path: float(v) for p, v in zip(fit.priors, fit.values, strict=True)}
+    seconds = others.predicted_s(with_values(base, values)) * values[SITE_FACTOR]
+    return float(np.abs(seconds / others.measured_s - 1).mean())
+
+
+def main() -> None:
+    """Prints a table, one line per set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", default=",".join(SETS), help="names of sets, with commas")
+    parser.add_argument("--counts", default=",".join(map(str, COUNTS)), help="runs to draw")
+    parser.add_argument("--draws", type=int, default=20, help="draws per set and count")
+    asked = parser.parse_args()
+    counts = [int(text) for text in asked.counts.split(",")]
+    base, every = load_calibration(), runs_by_set()
+    rng = np.random.default_rng(0)
+    print("| source | runs | shipped | " + " | ".join(f"after {n}" for n in counts) + " |")
+    print("|---|---|---|" + "---|" * len(counts))
+    for name in asked.sets.split(","):
+        runs = every.get(name, [])
+        if len(runs) <= max(counts):
+            parser.error(f"--sets: {name!r} has {len(runs)} runs; known: {', '.join(every)}")
+        together = RunSet.of(runs)
+        shipped = np.abs(together.predicted_s(base) / together.measured_s - 1).mean()
+        cells = [f"{100 * shipped:.1f} %"]
+        for count in counts:
+            draws = [
+                error_of_others(runs, rng.permutation(len(runs))[:count], base, "auto")
+                for _ in range(asked.draws)
+            ]
+            cells.append(f"{100 * np.mean(draws):.1f} %")
+        print(f"| {name} | {len(runs)} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From a user's own measurements to a local calibration with shrinkage to the shipped one."""

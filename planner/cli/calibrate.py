@@ -1,0 +1,175 @@
+"""`planner calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from planner.cli.options import JOB, OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.calibration.asking import Question
+    from planner.calibration.measure import Measured
+
+_MEASURED = "Measurements"
+_DEFAULT = Path("local.yaml")
+
+
+def calibrate(
+    *,
+    runs: Annotated[
+        list[Path] | None,
+        option("CSV of your training runs, the columns of docs/calibration.md.", _MEASURED),
+    ] = None,
+    nccl: Annotated[
+        list[Path] | None, option("Output of nccl-tests or rccl-tests (repeatable).", _MEASURED)
+    ] = None,
+    gemm: Annotated[
+        list[Path] | None,
+        option(
+            "Matrix multiplications: CSV (m,n,k,dtype,seconds), hipblaslt-bench, mamf-finder "
+            "(repeatable).",
+            _MEASURED,
+        ),
+    ] = None,
+    measure: Annotated[
+        bool, option("Measure the GPU of this machine; needs PyTorch.", _MEASURED, "--measure")
+    ] = False,
+    quick: Annotated[
+        bool, option("Fewer shapes and shorter readings of --measure.", _MEASURED, "--quick")
+    ] = False,
+    gpus: Annotated[
+        int | None, option("Ranks of a log of --nccl that does not list them.", _MEASURED)
+    ] = None,
+    nodes: Annotated[
+        int | None, option("Hosts of a log of --nccl that does not list them.", _MEASURED)
+    ] = None,
+    hardware: Annotated[
+        str | None,
+        option("Cluster or chip that was measured (default: as logs and runs say).", JOB),
+    ] = None,
+    model: Annotated[
+        str | None,
+        option("Model whose shapes are measured, and of the reference plans.", JOB),
+    ] = None,
+    era: Annotated[
+        str | None, option("Software era of the reference plans (default: by chip).", JOB)
+    ] = None,
+    fit: Annotated[
+        str,
+        option(
+            "What is fitted to the runs: auto (what predicts best the runs left out), "
+            "site-factor or constants.",
+            _MEASURED,
+        ),
+    ] = "auto",
+    output: Annotated[
+        Path | None,
+        option(f"File to write (default: {_DEFAULT}).", OUTPUT, "-o", "--output"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A local calibration from a few measurements of your own, and what it changed.
+
+    Constants start from the shipped ones and move as far as measurements outweigh them.
+
+    Use the file with --calibration in solve, evaluate and feasible.
+
+    With a GPU and PyTorch, --measure takes about two minutes.
+
+    Under torchrun it also measures collectives.
+
+    Examples:
+      planner calibrate --runs runs.csv -o local.yaml
+
+      planner calibrate --nccl all_reduce_perf.txt --gemm gemms.csv --hardware h100-sxm5-80
+
+      planner calibrate --runs runs.csv --nccl all_reduce_perf.txt --json
+
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
+        --calibration local.yaml
+    """
+    from planner.calibration.asking import Question  # noqa: PLC0415  (numpy; not for --help)
+
+    target = output or _DEFAULT
+    _check_target(target, given=output is not None)
+    if quick and not measure:
+        raise InputError("quick: has no effect without --measure; leave it out")
+    question = Question(
+        runs=tuple(runs or ()),
+        nccl=tuple(nccl or ()),
+        gemm=tuple(gemm or ()),
+        hardware=hardware,
+        ranks=gpus,
+        nodes=nodes,
+        model=model,
+        era=era,
+        fit=fit,
+    )
+    measured, leads = _measured(model, quick=quick, as_json=as_json) if measure else (None, True)
+    if leads:
+        _answer(question, measured, target, as_json=as_json)
+
+
+def _check_target(path: Path, *, given: bool) -> None:
+    """Finds out before measuring that the file could not be written.
+
+    Raises:
+        InputError: It cannot, or the default name is another kind of file.
+    """
+    from planner.files import check_writable  # noqa: PLC0415
+    from planner.localfile import read_local  # noqa: PLC0415
+
+    if not str(path).strip() or str(path) == ".":
+        raise InputError("output: the name of the file is empty")
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise InputError(f"output: {path}: must end in .yaml or .yml")
+    if not given and path.exists():
+        try:
+            read_local(str(path))
+        except InputError as error:
+            raise InputError(
+                f"output: {path} is there and is no local calibration; name a file with -o"
+            ) from error
+    check_writable(path)
+
+
+def _measured(model: str | None, *, quick: bool, as_json: bool) -> tuple[Measured, bool]:
+    """What the device of this process gives, and whether this process is the one that answers."""
+    from planner.calibration.measure import measure  # noqa: PLC0415
+    from planner.calibration.torch_device import open_device  # noqa: PLC0415
+    from planner.records import model_named  # noqa: PLC0415
+
+    shapes = None if model is None else model_named(model)
+    device = open_device()
+    try:
+        leads = device.rank == 0
+        with progress_bar(wanted=leads and not as_json, verb="measuring") as on_progress:
+            found = measure(device, shapes, quick=quick, on_progress=on_progress)
+    finally:
+        device.close()
+    return found, leads
+
+
+def _answer(question: Question, measured: Measured | None, target: Path, *, as_json: bool) -> None:
+    """Fits, writes, prints."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from planner.calibration.asking import calibrate as ask  # noqa: PLC0415
+    from planner.calibration.asking import changed_findings  # noqa: PLC0415
+    from planner.calibration.writing import local_text  # noqa: PLC0415
+    from planner.files import write_atomically  # noqa: PLC0415
+
+    result = ask(replace(question, measured=measured))
+    if changed_findings(result):
+        write_atomically(target, local_text(result))
+        result = replace(result, file=str(target))
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from planner.report.calibration_view import calibration_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    print_view(calibration_view(result))
