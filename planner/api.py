@@ -346,6 +346,7 @@ def _training_run(request: Request, result: PlanResult) -> TrainingRun | None:
         steps=steps,
         days=seconds / _DAY_S,
         energy_mwh=mwh,
+        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
         cost=None if price is None else price * result.chips * seconds / 3600.0,
         co2_t=None if carbon is None else carbon * mwh * 1e-3,
     )

@@ -43,7 +43,7 @@ from planner.version import SCHEMA_VERSION
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
-_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
+_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory", "power_cap", "cooling")}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
     "assumptions",
@@ -51,13 +51,9 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
-    "mfu",
-    "torus_axes",
-    "max_memory",
-    "train_tokens",
-    "price_per_chip_hour",
-    "carbon_intensity",
-)
+    "mfu", "torus_axes", "max_memory", "power_cap", "cooling", "pue", "train_tokens",
+    "price_per_chip_hour", "carbon_intensity",
+)  # fmt: skip
 _LARGEST = 10**15  # longer numbers are cut short
 
 
