@@ -11,6 +11,7 @@ from planner.cost.clock import check_cap, clock_under_cap
 from planner.cost.facility import Facility
 from planner.defaults import Defaults
 from planner.errors import InputError
+from planner.plan import Plan
 
 
 def cooled_as(cluster: Cluster, cooling: str | None, defaults: Defaults) -> Cluster:
@@ -66,6 +67,17 @@ def clock_limit_of(cap_w: float | None, chip: Chip, defaults: Defaults) -> float
         words = f"no effect: a busy chip draws {chip.busy_w:g} W at its full clock"
         defaults.append(("power-cap", "clock at most 1", words))
     return limit
+
+
+def under_limit(plan: Plan, limit: float) -> Plan:
+    """A plan whose clocks, those of its stages too, are at most `limit`."""
+    if limit >= 1:
+        return plan
+    stages = plan.stages and tuple(
+        stage if stage.clock is None else replace(stage, clock=min(stage.clock, limit))
+        for stage in plan.stages
+    )
+    return replace(plan, clock=min(plan.clock, limit), stages=stages)
 
 
 def facility_of(pue: float | None, defaults: Defaults) -> Facility:

@@ -201,7 +201,7 @@ class Request(BaseModel):
     )
     power_cap: Watts | None = Field(
         default=None,
-        description="Power limit of each chip, in watts: lowers its clock; default its rated power.",
+        description="Power limit of each chip, in watts: lowers its clock; default none.",
     )
     cooling: Annotated[str, choice(COOLINGS)] | None = Field(
         default=None,

@@ -64,7 +64,7 @@ PowerCap = Annotated[
 ]
 Cooling = Annotated[
     str | None,
-    option("Nodes cooled by air or liquid, where the chip's record knows both (default: air).", POWER),
+    option("Of the nodes: air or liquid, where the chip's record has both (default: air).", POWER),
 ]
 Pue = Annotated[
     str | None,

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.cost.clock import extra_w
+from hardware_db import Chip
 from planner.cost.context import CostModel
+from planner.cost.facility import Facility
 from planner.cost.traffic import Traffic
 from planner.plan import FloatArray
 
@@ -116,13 +117,14 @@ def split_energy(
             "node_and_fabric": total,
             "facility": model.facility.pue * total,
         },
-        sigma=_sigma_j(model, chips, time, busy, fabric, total),
+        sigma=sigma_j(model.chip, model.facility, chips, time, busy, fabric, total),
         parts=_parts(model, chips, network_w, time, total, moved),
     )
 
 
-def _sigma_j(
-    model: CostModel,
+def sigma_j(
+    chip: Chip,
+    facility: Facility,
     chips: FloatArray,
     time: FloatArray,
     busy: FloatArray,
@@ -134,8 +136,12 @@ def _sigma_j(
     Each power is off by the same watts on every chip; different powers are independent:
     chip: chips sqrt((busy s_busy)^2 + ((T - busy) s_wait)^2); the host adds T s_host, the fabric
     its share, the facility the spread of its PUE.
+
+    Args:
+        chip, facility: Whose standard deviations hold.
+        chips, time, busy: (n,) chips; seconds of the step; mean seconds at busy power.
+        fabric, total: (n,) joules of the fabric; of node and fabric.
     """
-    chip, facility = model.chip, model.facility
     waiting = np.maximum(time - busy, 0.0)
     inside = chips * np.hypot(busy * chip.busy_sigma_w, waiting * chip.wait_sigma_w)
     node = np.hypot(inside, chips * time * chip.host_sigma_w)
