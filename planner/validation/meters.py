@@ -78,8 +78,17 @@ def _relative(share: float, cooling: str = "liquid") -> Meter:
 
 
 _RULES = (
+    Rule(pattern=r"Perseus", because="savings or totals, without a mean power"),
     Rule(
-        pattern=r"BLOOM|NOT measured|circular|by construction|energy not measured|StarCoder|PaLM",
+        pattern=r"PaLM",
+        because="one figure for a whole run with its breaks; the chip's host share rests on it",
+    ),
+    Rule(
+        pattern=r"extrapolated",
+        because="energy of one node extrapolated to all; no mean power printed",
+    ),
+    Rule(
+        pattern=r"BLOOM|NOT measured|circular|by construction|energy not measured|StarCoder",
         because="chip-hours times a rated or typical power: not measured",
     ),
     Rule(
