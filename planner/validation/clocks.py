@@ -158,7 +158,7 @@ def _fit_errors(chip: Chip, sweeps: Sequence[_Sweep]) -> ErrorSummary:
 
 
 def _left_out(chip: Chip, sweep: _Sweep) -> FloatArray:
-    """(3, n) predicted over measured power, time and energy of each clock, from the other clocks."""
+    """(3, n) predicted over measured power, time, energy of each clock, from the other clocks."""
     from scipy.optimize import nnls  # noqa: PLC0415  (slow to import)
 
     ratios = []
