@@ -386,5 +386,6 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
+    given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None}
     return portable(fields, folder)

@@ -33,7 +33,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "era": job.era,
         "assumptions": resolved.cost.assumptions.name,
         "power_cap_w": resolved.request.power_cap,
-        "cooling": resolved.request.cooling,
+        "cooling": resolved.cooling,
         "host_w_per_chip": cluster.chip.host_w,
         "pue": resolved.cost.facility.pue,
     }

@@ -50,6 +50,12 @@ class Resolved:
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
 
+    @property
+    def cooling(self) -> str | None:
+        """Of the nodes: as asked, else air; None where the chip's record does not tell."""
+        known = self.cost.chip.host_liquid_w is not None
+        return self.request.cooling or ("air" if known else None)
+
 
 def _without_effect(request: Request) -> list[str]:
     """Fields that were given but mean nothing without another one, one line per field."""

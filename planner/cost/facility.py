@@ -33,9 +33,12 @@ class Facility:
 
     @staticmethod
     def of(pue: float | None) -> Facility:
-        """The facility with a PUE as given, or the assumed one with its uncertainty."""
+        """The facility with a PUE as given, or the assumed one with its uncertainty.
+
+        The assumed value keeps its uncertainty where it is written out.
+        """
         usual = default_facility()
-        if pue is None:
+        if pue is None or pue == usual.pue:
             return usual
         return Facility(pue=pue, pue_sigma=0.0, fabric_sigma_share=usual.fabric_sigma_share)
 
