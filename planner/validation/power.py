@@ -10,7 +10,7 @@ baseline is rated power with host. Figures that are no measurement are listed wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,16 @@ class PowerTable:
     def coverage(self) -> float:
         """Share of the measurements inside their 80 % intervals."""
         return sum(row.covered for row in self.rows) / len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON-ready data."""
+        return {
+            "rows": [{**asdict(r), "error": r.error, "covered": r.covered} for r in self.rows],
+            "refused": [asdict(refused) for refused in self.refused],
+            "summary": asdict(self.summary()),
+            "baseline": asdict(self.baseline()),
+            "coverage": self.coverage,
+        }
 
     def _some(self, chip: str | None, basis: str | None) -> list[PowerRow]:
         rows = [r for r in self.rows if chip in (None, r.chip) and basis in (None, r.basis)]

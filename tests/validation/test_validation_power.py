@@ -1,5 +1,6 @@
 """The phase model and the clock laws against published meters; which figures are refused."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -93,3 +94,12 @@ def test_the_law_of_caps_follows_four_gpus() -> None:
     assert len({row.gpu for row in caps.rows}) == 4
     assert caps.time.mean <= 0.022
     assert caps.energy.mean <= 0.04
+
+
+def test_the_table_as_json() -> None:
+    """Everything is plain data, and every row says its error."""
+    fields = json.loads(json.dumps(TABLE.to_dict()))
+    assert len(fields["rows"]) == len(TABLE.rows)
+    first = fields["rows"][0]
+    assert first["error"] == pytest.approx(first["predicted_w"] / first["measured_w"] - 1)
+    assert fields["summary"]["n"] == len(TABLE.rows)
