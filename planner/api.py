@@ -19,6 +19,7 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.machines import under_limit
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.planfile import check_chips, job_of, read_plan_file
@@ -86,6 +87,7 @@ def evaluate_plan(
         InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
     """
     model = resolved.cost
+    plan = under_limit(plan, model.clock_limit)
     table = PlanTable.from_plans([plan])
     if broken := violations(model, table, arithmetic_only=True):
         raise InputError("\n".join(f"plan: {line}" for line in broken))
@@ -346,6 +348,7 @@ def _training_run(request: Request, result: PlanResult) -> TrainingRun | None:
         steps=steps,
         days=seconds / _DAY_S,
         energy_mwh=mwh,
+        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
         cost=None if price is None else price * result.chips * seconds / 3600.0,
         co2_t=None if carbon is None else carbon * mwh * 1e-3,
     )

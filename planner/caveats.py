@@ -48,7 +48,7 @@ def _clock_warnings(model: CostModel, plan: Plan) -> list[str]:
     return [
         f"clock: {clock:g} is none of the levels that the search tries on {model.chip.name}: "
         f"{', '.join(f'{level:g}' for level in sorted(levels, reverse=True))}"
-        for clock in sorted(clocks - set(levels))
+        for clock in sorted(clocks - {*levels, model.clock_limit})
         if model.chip.clock_settable
     ]
 

@@ -105,7 +105,7 @@ def neighbors(
         results = plan_results(model, table, evaluate_table(model, table))
     judged = []
     for (what, _), result in zip(runnable, results, strict=True):
-        refusal = broken_limit(model, result, limits) or _not_asked(result.plan, options)
+        refusal = broken_limit(model, result, limits) or _not_asked(model, result.plan, options)
         verdict = refusal or _verdict(best, result, objective)
         order = (refusal is not None, value_of(result, objective))
         judged.append((order, Neighbor(change=what, result=result, verdict=verdict)))
@@ -132,9 +132,9 @@ def broken_limit(model: CostModel, result: PlanResult, limits: Limits) -> str | 
     return None
 
 
-def _not_asked(plan: Plan, options: SpaceOptions) -> str | None:
+def _not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> str | None:
     """The flag that rules a plan out, or None."""
-    if plan.clock != 1.0 and not options.clocks:
+    if plan.clock < model.clock_limit and not options.clocks:
         return "not asked for (--no-clocks)"
     table = PlanTable.from_plans([plan])
     for name in (*MESH_AXES, *CHOICES):

@@ -135,6 +135,12 @@ Share = Annotated[
 Amount = Annotated[
     float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(_number)
 ]
+Pue = Annotated[
+    float,
+    Field(ge=1, le=3, allow_inf_nan=False),
+    BeforeValidator(_number),
+    WithJsonSchema({"type": "number", "minimum": 1, "maximum": 3, "examples": [1.1]}),
+]
 NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
 
 

@@ -43,7 +43,7 @@ from planner.version import SCHEMA_VERSION
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
-_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory",)}
+_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory", "power_cap", "cooling")}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
     "assumptions",
@@ -55,6 +55,9 @@ _KEPT = (
     "mfu",
     "torus_axes",
     "max_memory",
+    "power_cap",
+    "cooling",
+    "pue",
     "train_tokens",
     "price_per_chip_hour",
     "carbon_intensity",
@@ -391,5 +394,6 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
+    given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None}
     return portable(fields, folder)

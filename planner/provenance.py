@@ -32,6 +32,10 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "framework": job.framework.name,
         "era": job.era,
         "assumptions": resolved.cost.assumptions.name,
+        "power_cap_w": resolved.request.power_cap,
+        "cooling": resolved.cooling,
+        "host_w_per_chip": cluster.chip.host_w,
+        "pue": resolved.cost.facility.pue,
     }
 
 

@@ -27,6 +27,7 @@ from planner.fields import (
     Bytes,
     Count,
     NameOrPath,
+    Pue,
     Seconds,
     Share,
     Watts,
@@ -48,6 +49,7 @@ DEFAULT_HARDWARE = "tpu-v5p"
 OBJECTIVES = ("time", "energy", "edp", "memory")
 FRONT_OBJECTIVES = ("time", "energy", "memory")
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
+COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
 
 
@@ -200,6 +202,18 @@ class Request(BaseModel):
     max_memory: Bytes | None = Field(
         default=None,
         description="Bytes per chip that a plan may fill; default the framework's share.",
+    )
+    power_cap: Watts | None = Field(
+        default=None,
+        description="Power limit of each chip, in watts: lowers its clock; default none.",
+    )
+    cooling: Annotated[str, choice(COOLINGS)] | None = Field(
+        default=None,
+        description="Of the nodes, where the chip's record tells them apart; default air.",
+    )
+    pue: Pue | None = Field(
+        default=None,
+        description="Power of the facility over that of its machines, 1 to 3; default 1.1.",
     )
     max_power: Watts | None = Field(
         default=None, description="Mean power of the whole job, in watts."

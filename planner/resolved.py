@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hardware_db import Chip, Cluster
 from models_db import Model
@@ -20,6 +20,7 @@ from planner.defaults import (
 )
 from planner.job import Job
 from planner.localfile import LocalCalibration, read_local
+from planner.machines import clock_limit_of, cooled_as, facility_of
 from planner.messages import Attempts, Origin
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
@@ -29,6 +30,7 @@ from planner.torus_axes import torus_axes_problem
 _SHOWN = (
     "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
     "calibration",
+    "power-cap", "cooling", "pue",
 )  # fmt: skip
 
 
@@ -49,6 +51,12 @@ class Resolved:
     batch_tokens: float
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
+
+    @property
+    def cooling(self) -> str | None:
+        """Of the nodes: as asked, else air; None where the chip's record does not tell."""
+        known = self.cost.chip.host_liquid_w is not None
+        return self.request.cooling or ("air" if known else None)
 
 
 def _without_effect(request: Request) -> list[str]:
@@ -102,16 +110,22 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if local is not None:
         cluster = local.on_cluster(cluster)
     chip, defaults = cluster.chip, Defaults()
+    cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
+    limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
     job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips, local)
-    if job is None or assumptions is None or tried.problems:
+    if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
     if tried.problems:
         raise tried.error()
-    cost = CostModel.build(job, cluster, assumptions, request.torus_axes)
+    cost = replace(
+        CostModel.build(job, cooled, assumptions, request.torus_axes),
+        facility=facility_of(request.pue, defaults),
+        clock_limit=limit,
+    )
     tried.add(problems_of(cost, request.fix, request.max_memory))
     tried.add(placement_problems(cost, request.placement))
     if tried.problems:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.boundaries import Boundary, boundaries_of, boundary_fields
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.traffic import MFU_CONVENTION
@@ -49,8 +50,9 @@ class PlanResult(Shown):
         torus: Which mesh axes each physical axis of a torus serves, in words; empty elsewhere.
         step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
         tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
-            network, IT side (PUE 1); memory is the fullest stage without the reserve.
-        energy_low_j, energy_high_j: One standard deviation of chip and host power.
+            fabric, IT side (PUE 1); memory is the fullest stage without the reserve.
+        energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles.
+        boundaries: Energy and power of chips, nodes, nodes with fabric, and facility.
         reserve_bytes: Memory that the framework holds outside its allocator.
         host_memory_bytes: Offloaded bytes per chip.
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
@@ -79,6 +81,7 @@ class PlanResult(Shown):
     energy_j: Mapping[str, float] = field(repr=False)
     memory_bytes: Mapping[str, float] = field(repr=False)
     communication_s: Mapping[str, float] = field(repr=False)
+    boundaries: tuple[Boundary, ...] = field(repr=False)
     torus: str = ""
 
     def __post_init__(self) -> None:
@@ -107,6 +110,7 @@ class PlanResult(Shown):
             "energy_per_step_low_j": self.energy_low_j,
             "energy_per_step_high_j": self.energy_high_j,
             "power_per_chip_w": self.power_per_chip_w,
+            **boundary_fields(self.boundaries),
             "memory_per_chip_bytes": self.memory_per_chip_bytes,
             "host_memory_per_chip_bytes": self.host_memory_bytes,
             "mfu": self.mfu,
@@ -148,6 +152,9 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             energy_j=_row(costs.energy.parts, row),
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
             communication_s=_row(costs.communication_s, row),
+            boundaries=boundaries_of(
+                costs.energy, row, float(plans.chips[row] * costs.step_time_s[row])
+            ),
         )
         for row in range(len(plans))
     ]
@@ -163,7 +170,8 @@ class TrainingRun:
 
     Attributes:
         tokens, steps, days: Size and duration.
-        energy_mwh: Node and network, IT side.
+        energy_mwh: Node and fabric, IT side (PUE 1).
+        facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.
         co2_t: Tonnes at the carbon intensity given, or None.
     """
@@ -172,6 +180,7 @@ class TrainingRun:
     steps: float
     days: float
     energy_mwh: float
+    facility_energy_mwh: float
     cost: float | None
     co2_t: float | None
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
 from planner.errors import InputError
 from planner.messages import shown, too_long
@@ -48,6 +49,9 @@ def evaluate(
             "framework's share of the chip)."
         ),
     ] = None,
+    power_cap: PowerCap = None,
+    cooling: Cooling = None,
+    pue: Pue = None,
     train_tokens: Annotated[
         str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
     ] = None,
@@ -67,6 +71,8 @@ def evaluate(
       planner evaluate plan.yaml --hardware h200-sxm5-141 --json
 
       planner evaluate front.json --row 2
+
+      planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
     """
     from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
@@ -80,6 +86,9 @@ def evaluate(
         "assumptions": assumptions,
         "calibration": calibration,
         "max_memory": max_memory,
+        "power_cap": power_cap,
+        "cooling": cooling,
+        "pue": number(pue),
         "train_tokens": train_tokens,
         "price_per_chip_hour": number(price_per_chip_hour),
         "carbon_intensity": number(carbon_intensity),

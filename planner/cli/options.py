@@ -9,6 +9,7 @@ import typer
 JOB = "Job"
 LIMITS = "Limits"
 OUTPUT = "Output"
+POWER = "Power"
 
 
 def option(help_text: str, panel: str, *names: str, metavar: str | None = None) -> Any:
@@ -64,5 +65,17 @@ TorusAxes = Annotated[
 MaxMemory = Annotated[
     str | None,
     option("Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", LIMITS),
+]
+PowerCap = Annotated[
+    str | None,
+    option("Power limit of each chip, e.g. 500W: lowers its clock (default: rated power).", POWER),
+]
+Cooling = Annotated[
+    str | None,
+    option("Of the nodes: air or liquid, where the chip's record has both (default: air).", POWER),
+]
+Pue = Annotated[
+    str | None,
+    option("Power of the facility over that of its machines, 1 to 3 (default: 1.1).", POWER),
 ]
 AsJson = Annotated[bool, option("Print one JSON object.", OUTPUT, "--json")]

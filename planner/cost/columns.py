@@ -27,7 +27,8 @@ class Columns:
         nets: Costs of the groups, (n, 1) each.
         batch: (n,) sequences per step.
         m: (n, 1) micro-batches per step.
-        recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages.
+        recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages; no clock
+            is above the model's limit.
     """
 
     plans: PlanTable
@@ -79,6 +80,7 @@ def columns_of(model: CostModel, plans: PlanTable, batches: IntArray | None = No
         batches = np.full(len(plans), model.job.global_batch)
     stages = stage_classes(plans, model.job.model)
     recompute, sharding, clock = stage_choices(plans, stages)
+    clock = np.minimum(clock, model.clock_limit)
     local = parameters_on_chip(model, plans)
     return Columns(
         plans=plans,

@@ -10,6 +10,7 @@ import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
 from planner.assumptions import Assumptions
+from planner.cost.facility import Facility, default_facility
 from planner.cost.parameters import LocalParameters, block_parameters, local_parameters
 from planner.cost.shapes import Shapes, mlp_blocks, shapes_of
 from planner.distinct import distinct
@@ -21,7 +22,7 @@ from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, build_fabric
 from planner.network.placement import EXPERT_GROUPS, Mesh, segments
-from planner.plan import AXES, IntArray, PlanTable
+from planner.plan import AXES, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,8 @@ class CostModel:
         vocab_multiple: The vocabulary is padded to this times tp.
         torus_axes: Mesh axis to the number of torus axes that serve it, where that is given;
             else it follows from the placement.
+        facility: What lies around the machines.
+        clock_limit: Highest relative clock, which a power cap may lower.
     """
 
     job: Job
@@ -42,6 +45,8 @@ class CostModel:
     shapes: Shapes
     vocab_multiple: int
     torus_axes: FrozenMap[float] = field(default_factory=FrozenMap)
+    facility: Facility = field(default_factory=default_facility)
+    clock_limit: float = 1.0
     _fabrics: dict[int, Fabric] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # by chips; many plans ask for the same
@@ -69,6 +74,11 @@ class CostModel:
     def chip(self) -> Chip:
         """The chip of the cluster."""
         return self.cluster.chip
+
+    def clocks(self, *, wanted: bool) -> FloatArray:
+        """(k,) relative clocks to choose from, highest first; only the highest unless `wanted`."""
+        levels = self.chip.clock_levels if wanted and self.chip.clock_settable else (1.0,)
+        return np.unique(np.minimum(levels, self.clock_limit))[::-1].copy()
 
     @property
     def framework(self) -> Framework:

@@ -1,11 +1,20 @@
-"""Joules of a step: phases for the total, components for its split.
+"""Joules of a step: phases for the total, boundaries around it, components for its split.
 
-The total is measured physics (`calibrated`): kernels draw P_busy, everything else P_wait, host
-and network draw constant power. The split into compute, memory and network levels cannot be
-measured from outside; it scales a component model (energy per FLOP and byte) to the dynamic part
-of that total, and is marked as assumed wherever it is shown.
+Kernels draw P_busy, everything else P_wait; host and network draw constant power:
 
-    P_busy(f) = P_idle + (P_busy - P_idle) f max(v_min, 1 + k (f - 1))^2       f relative clock
+    chip             E_1 = chips [ busy (P_busy(clock) - P_wait) + T P_wait ]
+    node             E_2 = E_1 + chips T P_host
+    node and fabric  E_3 = E_2 + chips T P_net          what is minimized and printed first
+    facility         E_4 = PUE E_3
+
+Busy are also the exposed collectives of tensor parallelism: they lie microseconds apart between
+kernels, too short for a chip to leave its working power. The totals are calibrated. The split
+into compute, memory and network levels cannot be measured from outside; it scales a component
+model (energy per FLOP and byte) to the dynamic part of the total, and is marked as assumed
+wherever it is shown.
+
+Intervals cover 80 %: from the 10 % to the 90 % quantile of a normal distribution.
+Source of the phase powers: the records of the chips, and docs/model/energy.md.
 """
 
 from __future__ import annotations
@@ -16,25 +25,14 @@ import numpy as np
 
 from hardware_db import Chip
 from planner.cost.context import CostModel
+from planner.cost.facility import Facility
 from planner.cost.traffic import Traffic
 from planner.plan import FloatArray
 
-
-def voltage(chip: Chip, clock: FloatArray) -> FloatArray:
-    """Relative voltage at a relative clock: max(floor, 1 + slope (f - 1))."""
-    relative: FloatArray = np.maximum(chip.voltage_floor, 1 + chip.voltage_slope * (clock - 1))
-    return relative
-
-
-def busy_w(chip: Chip, clock: FloatArray) -> FloatArray:
-    """Watts of a chip whose kernels run at a relative clock; see the module."""
-    dynamic = (chip.busy_w - chip.idle_w) * clock * voltage(chip, clock) ** 2
-    return chip.idle_w + dynamic
-
-
-def extra_w(chip: Chip, clock: FloatArray) -> FloatArray:
-    """Watts that running kernels add to a waiting chip, at least 0."""
-    return np.maximum(busy_w(chip, clock) - chip.wait_w, 0.0)
+BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
+"""What is inside the meter, from the smallest to the largest."""
+Z_80 = 1.2815515655446004
+"""The 90 % quantile of the standard normal distribution: 80 % lie within plus and minus it."""
 
 
 def standing_w(model: CostModel, chips: int) -> float:
@@ -47,16 +45,48 @@ class Energy:
     """Joules of one step, all chips, (n,).
 
     Attributes:
-        total: Node and network, IT side (PUE 1).
-        low, high: One standard deviation of the chip's and the host's power.
+        total: Node and fabric, IT side (PUE 1).
+        boundaries: Joules by `BOUNDARIES`.
+        sigma: One standard deviation of each, of the powers alone: the step time is taken as it is.
         parts: compute, memory, one `network: LEVEL` per level, static (chip and switches), host;
             they add up to `total`.
     """
 
     total: FloatArray
-    low: FloatArray
-    high: FloatArray
+    boundaries: dict[str, FloatArray]
+    sigma: dict[str, FloatArray]
     parts: dict[str, FloatArray]
+
+    def interval(
+        self,
+        boundary: str = "node_and_fabric",
+        time_low: FloatArray | float = 1.0,
+        time_high: FloatArray | float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The 80 % interval of the joules inside a boundary, never below 0.
+
+        Energy is power times time; their relative errors are taken as independent:
+        low = E (1 - sqrt(p^2 + (1 - time_low)^2)), high alike, with p = Z_80 sigma / E.
+
+        Args:
+            boundary: One of `BOUNDARIES`.
+            time_low, time_high: The 10 % and 90 % quantiles of the step time, over the step time.
+        """
+        joules = self.boundaries[boundary]
+        power = Z_80 * self.sigma[boundary]
+        low = joules - np.hypot(power, (1 - np.minimum(time_low, 1.0)) * joules)
+        high = joules + np.hypot(power, (np.maximum(time_high, 1.0) - 1) * joules)
+        return np.maximum(low, 0.0), high
+
+    @property
+    def low(self) -> FloatArray:
+        """10 % quantile of node and fabric, of the powers alone."""
+        return self.interval()[0]
+
+    @property
+    def high(self) -> FloatArray:
+        """90 % quantile of node and fabric, of the powers alone."""
+        return self.interval()[1]
 
 
 def split_energy(
@@ -68,16 +98,67 @@ def split_energy(
     total: FloatArray,
     moved: Traffic,
 ) -> Energy:
-    """Divides the total of the phase model among its causes.
+    """Draws the boundaries around the total of the phase model and divides it among its causes.
 
     Args:
-        model: Job, chip and network.
+        model: Job, chip, network and facility.
         chips: Chips used.
         network_w: Static watts of the network per chip.
-        time, busy: Seconds of the step; mean seconds in which kernels run.
-        total: Joules of the step.
+        time, busy: Seconds of the step; mean seconds of a chip at busy power.
+        total: Joules of the step, node and fabric.
         moved: FLOP and bytes of the step.
     """
+    host, fabric = chips * model.chip.host_w * time, chips * network_w * time
+    return Energy(
+        total=total,
+        boundaries={
+            "chip": total - host - fabric,
+            "node": total - fabric,
+            "node_and_fabric": total,
+            "facility": model.facility.pue * total,
+        },
+        sigma=sigma_j(model.chip, model.facility, chips, time, busy, fabric, total),
+        parts=_parts(model, chips, network_w, time, total, moved),
+    )
+
+
+def sigma_j(
+    chip: Chip,
+    facility: Facility,
+    chips: FloatArray,
+    time: FloatArray,
+    busy: FloatArray,
+    fabric: FloatArray,
+    total: FloatArray,
+) -> dict[str, FloatArray]:
+    """One standard deviation of the joules inside each boundary.
+
+    Each power is off by the same watts on every chip; different powers are independent:
+    chip: chips sqrt((busy s_busy)^2 + ((T - busy) s_wait)^2); the host adds T s_host, the fabric
+    its share, the facility the spread of its PUE.
+
+    Args:
+        chip, facility: Whose standard deviations hold.
+        chips, time, busy: (n,) chips; seconds of the step; mean seconds at busy power.
+        fabric, total: (n,) joules of the fabric; of node and fabric.
+    """
+    waiting = np.maximum(time - busy, 0.0)
+    inside = chips * np.hypot(busy * chip.busy_sigma_w, waiting * chip.wait_sigma_w)
+    node = np.hypot(inside, chips * time * chip.host_sigma_w)
+    both = np.hypot(node, facility.fabric_sigma_share * fabric)
+    around = np.hypot(facility.pue * both, facility.pue_sigma * total)
+    return {"chip": inside, "node": node, "node_and_fabric": both, "facility": around}
+
+
+def _parts(
+    model: CostModel,
+    chips: FloatArray,
+    network_w: FloatArray,
+    time: FloatArray,
+    total: FloatArray,
+    moved: Traffic,
+) -> dict[str, FloatArray]:
+    """The joules of node and fabric by cause."""
     chip = model.chip
     host = chips * chip.host_w * time
     static = chips * (chip.idle_w + network_w) * time
@@ -95,12 +176,7 @@ def split_energy(
     parts = {name: part * scale for name, part in raw.items()}
     parts["static"] = total - host - dynamic
     parts["host"] = host
-    sigma = chips * np.sqrt(
-        (busy * chip.busy_sigma_w) ** 2
-        + ((time - busy) * chip.wait_sigma_w) ** 2
-        + (time * chip.host_sigma_w) ** 2
-    )
-    return Energy(total=total, low=total - sigma, high=total + sigma, parts=parts)
+    return parts
 
 
 def _flop_j(model: CostModel) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown
+from planner.cost.clock import extra_w
 from planner.cost.columns import (
     Columns,
     columns_of,
@@ -15,7 +16,7 @@ from planner.cost.columns import (
     stage_choices,
 )
 from planner.cost.context import CostModel
-from planner.cost.energy import extra_w, standing_w
+from planner.cost.energy import standing_w
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import (
     Memory,

@@ -94,7 +94,8 @@ class LayerTimes:
     Attributes:
         forward, backward: With everything exposed.
         weight_grad: The part of backward that waits for nobody (weight gradients).
-        kernels: Seconds in which kernels run, both passes with recomputation.
+        kernels: Seconds at busy power, both passes with recomputation: kernels and, between
+            them, the exposed collectives of tp.
         parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
         sent: Seconds of the communication of one forward pass over one block, hidden or not, by
             axis: tp, cp, ep.
@@ -336,7 +337,7 @@ def _with_host(
         forward=t_forward,
         backward=t_backward,
         weight_grad=weight_grad + np.zeros_like(t_backward),
-        kernels=both.kernels,
+        kernels=both.kernels + both.tp,
         parts=parts,
         sent=sent,
     )

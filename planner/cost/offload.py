@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.cost.clock import extra_w
 from planner.cost.context import CostModel
-from planner.cost.energy import extra_w
 from planner.cost.terms import host_rates
 
 

@@ -47,7 +47,7 @@ class LayerCost:
         backward: The backward pass, without them.
         hides: The part of it behind which the reduction of the last micro-batch hides.
         weight_grad: The part of it that waits for nobody.
-        kernels: Seconds in which kernels run.
+        kernels: Seconds at busy power (`planner.cost.layer`).
     """
 
     total: FloatArray

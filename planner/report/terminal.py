@@ -9,6 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from planner.boundaries import WORDS
 from planner.report.front_view import front_view
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
 from planner.report.words import BOUNDARY, OBJECTIVES, job_words, plan_rows
@@ -69,8 +70,27 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
         Panel(ByWidth(draw), title=Text(title), title_align="left"),
         Text(BOUNDARY),
         Text(),
+        boundary_view(result),
+        Text(),
         _breakdowns(result),
     )
+
+
+def boundary_view(result: PlanResult) -> RenderableType:
+    """Energy and power inside each boundary, with their 80 % intervals."""
+    rows = [
+        (
+            WORDS[b.name],
+            show_joules(b.energy_j),
+            show_watts(b.power_w),
+            f"{show_watts(b.power_low_w)} to {show_watts(b.power_high_w)}",
+            show_watts(b.power_w * result.chips),
+        )
+        for b in result.boundaries
+    ]
+    header = ("boundary", "energy per step", "power per chip", "80 % interval", "power in all")
+    view = table(header, rows, right=header[1:], whole=("boundary",))
+    return section("Energy and power by boundary", view)
 
 
 def _breakdowns(result: PlanResult) -> RenderableType:
@@ -107,6 +127,7 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
         ("steps", show_steps(run.steps)),
         ("time", days),
         ("energy", show_watt_hours(run.energy_mwh * 1e6)),
+        ("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)),
     ]
     if run.cost is not None:
         rows.append(("price", plain(run.cost, 4)))

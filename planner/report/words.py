@@ -16,8 +16,8 @@ OBJECTIVES = {
     "memory": "memory per chip",
 }
 BOUNDARY = (
-    "Energy and power: node and network, IT side (PUE 1); ± is one standard deviation of the "
-    "power of chip and host."
+    "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named; ± and "
+    "intervals hold 80 % (10 % to 90 % quantile) of the uncertainty of the powers."
 )
 
 

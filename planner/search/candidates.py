@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.cost.clock import extra_w
 from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
-from planner.cost.energy import extra_w, standing_w
+from planner.cost.energy import standing_w
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost

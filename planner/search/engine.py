@@ -112,8 +112,7 @@ class Search:
     @property
     def clocks(self) -> FloatArray:
         """(k,) relative clocks to try."""
-        settable = self.model.chip.clock_settable and self.options.clocks
-        return np.array(self.model.chip.clock_levels if settable else (1.0,))
+        return self.model.clocks(wanted=self.options.clocks)
 
     def run(self, counts: tuple[int, ...]) -> Found:
         """Extends the front by every plan on the given chip counts.

@@ -115,8 +115,8 @@ def mesh_problem(
     orders = options.orders(model.framework)
     layouts = layouts_within(options, limits or Limits())
     placements = build_placements(model, space.meshes.columns, orders, layouts)
-    clocks = model.chip.clock_levels if options.clocks and model.chip.clock_settable else (1.0,)
-    candidates = Candidates.build(model, space, placements, np.array(clocks))
+    clocks = model.clocks(wanted=options.clocks)
+    candidates = Candidates.build(model, space, placements, clocks)
     return _Builder(candidates, limits or Limits()).build()
 
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.cost.clock import extra_w
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once
-from planner.cost.energy import extra_w, standing_w
+from planner.cost.energy import standing_w
 from planner.cost.evaluate import layer_columns
 from planner.cost.parameters import trained_share
 from planner.cost.step import step_factor

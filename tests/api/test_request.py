@@ -27,7 +27,7 @@ def test_the_defaults_of_the_shortest_question() -> None:
     )  # fmt: skip
     assert resolved.cost.assumptions.name == "calibrated"
     assert set(defaults_of(model="llama2-13b")) == {
-        "hardware", "framework", "seq-len", "batch-tokens", "precision", "era",
+        "hardware", "framework", "seq-len", "batch-tokens", "precision", "era", "pue",
     }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def test_every_cluster_resolves(name: str) -> None:
 def test_what_is_asked_for_is_not_a_default() -> None:
     fields = {
         "model": "llama2-13b", "hardware": "tpu-v5p", "framework": "jax", "seq_len": 2048,
-        "batch_tokens": 2**20, "precision": "bf16", "era": "jax",
+        "batch_tokens": 2**20, "precision": "bf16", "era": "jax", "pue": 1.2,
     }  # fmt: skip
     assert defaults_of(**fields) == {}
 

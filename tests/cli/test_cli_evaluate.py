@@ -45,7 +45,7 @@ def test_the_written_job_holds_every_default(written: Path) -> None:
     assert job == {
         "model": "gpt3-125m", "hardware": "h100-sxm5-80", "batch_tokens": 4_194_304,
         "seq_len": 2048, "precision": "bf16", "job": "pretrain", "framework": "megatron",
-        "era": "megatron-core", "assumptions": "calibrated",
+        "era": "megatron-core", "assumptions": "calibrated", "cooling": "air", "pue": 1.1,
     }  # fmt: skip
     assert evaluate(written)["defaults"] == []
 
@@ -155,7 +155,7 @@ def test_a_minimal_file(tmp_path: Path) -> None:
     assumed = {row["name"]: row["value"] for row in answer["defaults"]}
     plan = {name: value for name, value in assumed.items() if name.startswith("plan.")}
     assert assumed.keys() - plan.keys() == {
-        "framework", "seq-len", "batch-tokens", "precision", "era",
+        "framework", "seq-len", "batch-tokens", "precision", "era", "cooling", "pue",
     }  # fmt: skip
     assert plan == {
         "plan.schedule": "1f1b", "plan.interleave": "1", "plan.sharding": "zero1",

@@ -127,7 +127,7 @@ def test_the_job_says_what_was_assumed(name: str) -> None:
 
 
 def test_a_front_of_one_point_says_that_this_is_proved_and_why() -> None:
-    answer = answer_to("all placements")
+    answer = answer_to("mixture of experts, latent attention, TPU")
     assert len(answer["front"]) == 1
     assert "single plan, proved" in answer["front_note"]
     assert "because" in answer["front_note"]

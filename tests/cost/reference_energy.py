@@ -1,6 +1,7 @@
 """Energy and utilization, by hand: part of the reference of `cost.reference`."""
 
 import math
+from statistics import NormalDist
 
 from cost.reference_layer import mean_context
 from cost.reference_memory import (
@@ -15,13 +16,17 @@ from planner.plan import Plan
 def busy_w(chip: Chip, clock: float) -> float:
     """Power while kernels run: idle + dynamic x f x V^2."""
     volts = max(chip.voltage_floor, 1 + chip.voltage_slope * (clock - 1))
-    return chip.idle_w + (chip.busy_w - chip.idle_w) * clock * volts * volts
+    return min(chip.idle_w + (chip.busy_w - chip.idle_w) * clock * volts * volts, chip.tdp_w)
 
 
 def joules(
     cluster: Cluster, plan: Plan, specs: list[StageSpec], time: float, busy: list[float]
 ) -> tuple[float, float, float, float, float]:
-    """Total, low, high, static and host joules: every stage has chips / pp chips."""
+    """Total, low, high, static and host joules: every stage has chips / pp chips.
+
+    Low and high are the 10 % and 90 % quantiles of the normal distribution whose variance is that
+    of busy, waiting and host power, and of the fabric, which is known to 30 %.
+    """
     chip = cluster.chip
     per_stage = plan.chips / plan.pp
     network = sum(lv.switch_power_w_per_chip for lv in cluster.scale(plan.chips).levels)
@@ -34,10 +39,12 @@ def joules(
         (mean * chip.busy_sigma_w) ** 2
         + ((time - mean) * chip.wait_sigma_w) ** 2
         + (time * chip.host_sigma_w) ** 2
+        + (time * 0.3 * network) ** 2
     )
+    spread = NormalDist().inv_cdf(0.9) * sigma
     host = plan.chips * chip.host_w * time
     static = plan.chips * (chip.idle_w + network) * time
-    return total, total - sigma, total + sigma, static, host
+    return total, max(total - spread, 0.0), total + spread, static, host
 
 
 def forward_flop_per_token(job: Job) -> tuple[float, float]:

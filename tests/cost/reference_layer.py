@@ -309,7 +309,7 @@ def _hosted(
     backward = p_norm(device[1] + (1 - share) * fixed, (1 - share + again) * host, 4)
     parts = {cause: ahead[cause] + back[cause] for cause in CAUSES}
     parts["host"] = forward + backward - sum(device)
-    kernels = parts["compute"] + parts["memory"]
+    kernels = parts["compute"] + parts["memory"] + parts["tp"]  # all at busy power
     return Layer(forward, backward, weight_grad, kernels, parts)
 
 

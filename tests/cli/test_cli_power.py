@@ -1,0 +1,104 @@
+"""Boundaries, PUE, cooling and power caps on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.command import planner
+
+SOLVE = "solve --model llama3-8b --hardware dgx-h100-ndr --chips 16 --chips-exact --axes tp,dp"
+
+
+@pytest.fixture(scope="module")
+def plan_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("power") / "plan.yaml"
+    assert planner(*SOLVE.split(), "--no-clocks", "-o", str(path)).code == 0
+    return path
+
+
+def evaluated(path: Path, *flags: str) -> dict[str, object]:
+    outcome = planner("evaluate", str(path), "--json", *flags)
+    assert outcome.code == 0, outcome.err
+    answer: dict[str, object] = json.loads(outcome.out)
+    return answer
+
+
+def test_boundaries_grow_and_the_middle_one_is_the_headline(plan_file: Path) -> None:
+    answer = evaluated(plan_file, "--pue", "1.25")
+    power, energy = answer["power_by_boundary_w"], answer["energy_by_boundary_j"]
+    names = ["chip", "node", "node_and_fabric", "facility"]
+    assert isinstance(power, dict)
+    assert isinstance(energy, dict)
+    assert list(power) == list(energy) == names
+    assert list(power.values()) == sorted(power.values())
+    assert power["node_and_fabric"] == pytest.approx(answer["power_per_chip_w"])
+    assert energy["node_and_fabric"] == answer["energy_per_step_j"]
+    assert energy["facility"] == pytest.approx(1.25 * energy["node_and_fabric"])
+    intervals = answer["power_interval_by_boundary_w"]
+    assert isinstance(intervals, dict)
+    assert all(intervals[name]["low"] < power[name] < intervals[name]["high"] for name in names)
+
+
+def test_liquid_cooling_takes_a_hundred_watts_from_the_host(plan_file: Path) -> None:
+    air = evaluated(plan_file)["power_by_boundary_w"]
+    liquid = evaluated(plan_file, "--cooling", "liquid")["power_by_boundary_w"]
+    assert isinstance(air, dict)
+    assert isinstance(liquid, dict)
+    assert air["chip"] == pytest.approx(liquid["chip"])
+    assert air["node"] - liquid["node"] == pytest.approx(100)
+
+
+def test_a_cap_slows_the_plan_and_bounds_its_chips(plan_file: Path) -> None:
+    free = evaluated(plan_file)
+    capped = evaluated(plan_file, "--power-cap", "450W")
+    power = capped["power_by_boundary_w"]
+    assert isinstance(power, dict)
+    assert power["chip"] <= 450
+    assert capped["step_time_s"] > free["step_time_s"]  # type: ignore[operator]
+    assert capped["clock"] == pytest.approx(0.791, abs=1e-3)
+    assert capped["warnings"] == free["warnings"]
+    defaults = capped["defaults"]
+    assert isinstance(defaults, list)
+    assert "power-cap" in [taken["name"] for taken in defaults]
+
+
+def test_a_capped_search_gives_what_its_plan_costs_again(tmp_path: Path) -> None:
+    path = tmp_path / "capped.yaml"
+    flags = "--power-cap 450W --pue 1.3 --cooling liquid --json -o"
+    solved = planner(*SOLVE.split(), *flags.split(), str(path))
+    best = json.loads(solved.out)["best"]
+    assert best["clock"] <= 0.793
+    again = evaluated(path)
+    for name in ("step_time_s", "energy_per_step_j", "power_by_boundary_w", "clock"):
+        assert again[name] == best[name]
+    assert again["warnings"] == []
+
+
+def test_no_clocks_means_the_clock_of_the_cap() -> None:
+    outcome = planner(*SOLVE.split(), *["--power-cap", "450W", "--no-clocks", "--json"])
+    answer = json.loads(outcome.out)
+    assert {round(point["clock"], 3) for point in answer["front"]} == {0.791}
+    assert not any("--no-clocks" in near["verdict"] and "clock" not in near["change"]
+                   for near in answer["neighbors"])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--pue 0.9", "must be at least 1"),
+        ("--pue 4", "must be at most 3"),
+        ("--pue high", "must be a number"),
+        ("--power-cap 200W", "350 W to 700 W"),
+        ("--power-cap 1kW", "nearest: 700 W"),
+        ("--cooling water", "not one of air, liquid"),
+        ("--hardware tpu-v5p --power-cap 200W", "cannot be set"),
+        ("--hardware tpu-v5p --cooling liquid", "leave it out"),
+    ],
+)
+def test_bad_values_are_refused_in_one_line(plan_file: Path, flags: str, words: str) -> None:
+    outcome = planner("evaluate", str(plan_file), *flags.split())
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert len(outcome.err.strip().splitlines()) == 1
+    assert words in outcome.err
