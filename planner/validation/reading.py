@@ -196,7 +196,7 @@ def _measured(
 
 def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
     model = run.job.model
-    job = (cells["set"] or cells["source"], cells["group"], run.cluster.name)
+    job = (cells["group"] or cells["source"], run.cluster.name)
     sizes = (run.plan.chips, run.job.global_batch, run.job.seq_len, model.layers, model.hidden)
     return MeasuredRun(
         line=line.number,
