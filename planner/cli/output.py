@@ -31,8 +31,8 @@ def print_json(fields: Any) -> None:
 
 
 @contextmanager
-def progress_bar(*, wanted: bool) -> Iterator[Progress | None]:
-    """A bar on standard error that appears when the search takes longer than a moment."""
+def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress | None]:
+    """A bar on standard error that appears when the work takes longer than a moment."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -49,7 +49,7 @@ def progress_bar(*, wanted: bool) -> Iterator[Progress | None]:
         if not tasks:
             bar.start()
         if what not in tasks:
-            tasks[what] = bar.add_task(f"searching {what}", total=of)
+            tasks[what] = bar.add_task(f"{verb} {what}", total=of)
         bar.update(tasks[what], completed=done, total=of)
 
     try:

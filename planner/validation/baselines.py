@@ -7,6 +7,7 @@ without the bubble of a 1F1B pipeline.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,10 +138,11 @@ def _rounded(seconds: FloatArray) -> FloatArray:
     return np.asarray([float(f"{second:.9g}") for second in seconds])
 
 
-def peers_of(p: Predictions, names: list[str]) -> list[Peer]:
-    """All rules and cited tools for some sources, source by source."""
+def peers_of(p: Predictions, names: Sequence[str], *, cited: bool) -> list[Peer]:
+    """The rules for some sources, source by source, and the tools cited for them."""
+    tools = CITED if cited else ()
     return [
         peer
         for name in names
-        for peer in (*computed_peers(p, name), *(row for row in CITED if row.source == name))
+        for peer in (*computed_peers(p, name), *(row for row in tools if row.source == name))
     ]

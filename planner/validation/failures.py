@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardware_db import Calibration, load_calibration
-from planner.errors import InputError
 from planner.plan import FloatArray
 from planner.validation.checking import COLUMNS
 from planner.validation.csvfile import Line, shipped
@@ -33,7 +32,9 @@ class Flagged:
         model: Size of the model, or "all".
         margin: Share of (capacity - reserve) that a plan may fill.
         is_rule: It is the framework's own.
-        failed, failed_flagged: Configurations that failed; how many of them are refused.
+        failed, failed_flagged: Configurations that failed; how many of them are refused for
+            their memory.
+        failed_unplaced: How many have more stages than layers: no plan, whatever the memory.
         ran, ran_flagged: Configurations that ran; how many of them are refused.
     """
 
@@ -42,6 +43,7 @@ class Flagged:
     is_rule: bool
     failed: int
     failed_flagged: int
+    failed_unplaced: int
     ran: int
     ran_flagged: int
 
@@ -52,13 +54,11 @@ class Failed:
 
     Attributes:
         runs: n of them.
-        memory_bytes: (n,) predicted per chip; infinite where the model cannot place the layers.
-        unplaced: How many of those there are.
+        memory_bytes: (n,) predicted per chip; NaN where the layers cannot be placed on the stages.
     """
 
     runs: tuple[Run, ...]
     memory_bytes: FloatArray
-    unplaced: int
 
 
 def predict_failed(constants: Calibration | None = None) -> Failed:
@@ -67,23 +67,13 @@ def predict_failed(constants: Calibration | None = None) -> Failed:
     constants = constants or load_calibration()
     groups: dict[object, list[int]] = defaultdict(list)
     for row, run in enumerate(runs):
-        groups[replace(run.job, global_batch=1), run.cluster].append(row)
-    memory = np.full(len(runs), np.inf)
+        if run.plan.pp <= run.job.model.layers:
+            groups[replace(run.job, global_batch=1), run.cluster].append(row)
+    memory = np.full(len(runs), np.nan)
     for rows in groups.values():
-        try:
-            _, costs = costs_of([runs[row] for row in rows], constants)
-            memory[rows] = costs.memory_per_chip_bytes
-        except InputError:  # one of them cannot be placed: each on its own
-            for row in rows:
-                memory[row] = _memory_of(runs[row], constants)
-    return Failed(runs=runs, memory_bytes=memory, unplaced=int(np.isinf(memory).sum()))
-
-
-def _memory_of(run: Run, constants: Calibration) -> float:
-    try:
-        return float(costs_of([run], constants)[1].memory_per_chip_bytes[0])
-    except InputError:
-        return float("inf")
+        _, costs = costs_of([runs[row] for row in rows], constants)
+        memory[rows] = costs.memory_per_chip_bytes
+    return Failed(runs=runs, memory_bytes=memory)
 
 
 def _rows() -> list[dict[str, str]]:
@@ -134,6 +124,7 @@ def flagged(failed: Failed, ran: Predictions) -> list[Flagged]:
             is_rule=margin == own,
             failed=int(bad.sum()),
             failed_flagged=int((failed_share[bad] > margin).sum()),
+            failed_unplaced=int(np.isnan(failed_share[bad]).sum()),
             ran=int(good.sum()),
             ran_flagged=int((ran_share[good] > margin).sum()),
         )

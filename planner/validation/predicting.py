@@ -22,7 +22,7 @@ from planner.errors import InputError
 from planner.intervals import memory_interval, power_interval, step_time_interval
 from planner.plan import FloatArray, PlanTable
 from planner.validation.checking import unit_faults
-from planner.validation.reading import MeasuredRun, Reading, Skipped
+from planner.validation.reading import MeasuredRun, Reading, Skipped, reasons
 from planner.validation.rows import Run
 
 Progress = Callable[[str, int, int], None]
@@ -102,7 +102,7 @@ def predict(
     skipped: list[Skipped] = []
     for done, rows in enumerate(tables := _tables(reading.runs)):
         if on_progress is not None:
-            on_progress("tables of runs predicted", done, len(tables))
+            on_progress("tables", done, len(tables))
         try:
             table[:, rows] = _predicted([reading.runs[row].run for row in rows], constants)
         except (InputError, HardwareError):  # one of them is at fault: each on its own
@@ -114,7 +114,7 @@ def predict(
         usable[row] = not wrong
         skipped += [_skipped(measured, text) for text in wrong]
     if not usable.any():
-        lines = [f"{reading.name} line {row.line} ({row.key!r}): {row.reason}" for row in skipped]
+        lines = reasons(reading.name, [*reading.skipped, *skipped])
         raise InputError("\n".join([f"{reading.name}: no row is left", *lines]))
     return _collected(reading.runs, table, np.flatnonzero(usable)), tuple(skipped)
 
@@ -168,7 +168,13 @@ def _one_by_one(
 
 
 def _skipped(measured: MeasuredRun, reason: str) -> Skipped:
-    return Skipped(line=measured.line, key=measured.run.key, reason=reason, is_fault=True)
+    return Skipped(
+        line=measured.line,
+        key=measured.run.key,
+        source=measured.set_name,
+        reason=reason,
+        is_fault=True,
+    )
 
 
 def _collected(

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from hardware_db import HardwareError
 from models_db import Model, ModelError, list_models, load_model
 from planner.errors import InputError
-from planner.messages import nearest, one_line, shown
+from planner.messages import nearest, not_one_of, one_line, shown
 from planner.validation.checking import (
     COLUMNS,
     DIMENSIONS,
@@ -63,12 +64,14 @@ class Skipped:
     Attributes:
         line: Of the file.
         key: Its id.
+        source: Its set, else where it was published.
         reason: Why.
         is_fault: Something is wrong with it; False: it is only incomplete.
     """
 
     line: int
     key: str
+    source: str
     reason: str
     is_fault: bool
 
@@ -108,15 +111,48 @@ def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> 
         raise InputError(f"{name}: has no rows below its header")
     reading = reading_of(name, found, on_progress)
     if not reading.runs:
-        raise InputError("\n".join([f"{name}: no row is left", *reasons(reading)]))
+        raise InputError("\n".join([f"{name}: no row is left", *reasons(name, reading.skipped)]))
     return replace(reading, notes=tuple(_unused(columns)))
 
 
-def reasons(reading: Reading) -> list[str]:
-    """One line per skipped row: where it is, its id, and why."""
+def reasons(name: str, skipped: Iterable[Skipped]) -> list[str]:
+    """One line per fault of a file's rows: where it is, the row's id, and what is wrong."""
+    return [f"{name} line {row.line} ({shown(row.key)}): {row.reason}" for row in skipped]
+
+
+def of_sources(reading: Reading, patterns: Sequence[str]) -> Reading:
+    """The part of a file that some sources make.
+
+    Args:
+        reading: The file.
+        patterns: Names of sources, or patterns such as `nemo*`.
+
+    Raises:
+        InputError: A pattern fits no source; one line each.
+    """
+    names = sorted({row.set_name for row in reading.runs})
+    wanted: set[str] = set()
+    problems = []
+    for pattern in patterns:
+        found = matching(names, [pattern])
+        wanted.update(found)
+        if not found:
+            problems.append(f"source: {not_one_of(pattern, names)}")
+    if problems:
+        raise InputError("\n".join(problems))
+    return replace(
+        reading,
+        runs=tuple(row for row in reading.runs if row.set_name in wanted),
+        skipped=tuple(row for row in reading.skipped if row.source in wanted),
+    )
+
+
+def matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """The names that are, or fit, one of some patterns such as `nemo*`."""
     return [
-        f"{reading.name} line {row.line} ({shown(row.key)}): {row.reason}"
-        for row in reading.skipped
+        name
+        for name in names
+        if any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
     ]
 
 
@@ -156,7 +192,7 @@ def reading_of(
     seen: dict[str, int] = {}
     for at, line in enumerate(lines):
         if on_progress is not None and at % _EVERY == 0:
-            on_progress("rows read", at, len(lines))
+            on_progress("rows", at, len(lines))
         cells = {**dict.fromkeys(COLUMNS, ""), **line.cells}
         found = _measured(line, cells, seen)
         seen.setdefault(cells["id"], line.number)
@@ -174,7 +210,13 @@ def _measured(
 
     def skip(reasons: Iterable[str], *, is_fault: bool = True) -> list[Skipped]:
         return [
-            Skipped(line=line.number, key=cells["id"], reason=reason, is_fault=is_fault)
+            Skipped(
+                line=line.number,
+                key=cells["id"],
+                source=cells["set"] or cells["source"],
+                reason=reason,
+                is_fault=is_fault,
+            )
             for reason in reasons
         ]
 

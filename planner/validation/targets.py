@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 
 from planner.plan import BoolArray
 from planner.validation.predicting import Predictions
+from planner.validation.reading import matching
 from planner.validation.scores import (
     Score,
     is_gold,
@@ -161,14 +161,19 @@ TARGETS = (
 )  # fmt: skip
 
 
-def matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """The names that are, or fit, one of some patterns such as `nemo*`."""
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+def reached(
+    p: Predictions, known: Sequence[str], targets: Sequence[Target] = TARGETS
+) -> list[Reached]:
+    """What is reached of each target whose runs are all among the predictions.
 
-
-def reached(p: Predictions, targets: Sequence[Target] = TARGETS) -> list[Reached]:
-    """What is reached of each target whose runs are among the predictions."""
-    found = (_reached(p, target) for target in targets)
+    Args:
+        p: Predictions.
+        known: Names of all sources that there are, predicted or not.
+        targets: Which.
+    """
+    here = set(names_of(p))
+    whole = (target for target in targets if here >= set(matching(known, target.sources)))
+    found = (_reached(p, target) for target in whole)
     return [row for row in found if row is not None]
 
 
