@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.messages import shown
-from planner.report.tables import indented, section, table
+from planner.report.tables import Widest, indented, section, table
 from planner.units import plural, show_bytes, show_seconds
 from planner.validation.answer import Runs, Validation
 from planner.validation.baselines import Peer
@@ -22,12 +22,15 @@ from planner.validation.targets import Reached
 Table = tuple[str, tuple[str, ...], list[list[str]]]
 """Title, header and cells; the first column is text, the others are numbers unless named."""
 
+_LESS = ("where from", "test median", "gold", "p90", "in interval", "in 20 %", "test rows",
+         "site factors", "largest %", "median %", "test mean", "median", "figure")  # fmt: skip
 _NONE = "-"
 _LISTED = 40
 _NAMED = 6
-_TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
+# Columns of text; all others hold numbers and are flush right.
+TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
-         "rule")  # fmt: skip
+         "rule", "era", "framework", "site")  # fmt: skip
 
 
 def validation_view(answer: Validation) -> RenderableType:
@@ -42,15 +45,26 @@ def validation_view(answer: Validation) -> RenderableType:
         tables.append(microbench_table(answer))
     if answer.failures is not None:
         tables.append(failure_table(answer.failures))
-    for title, header, rows in tables:
-        right = [name for name in header if name not in _TEXT]
-        parts += [section(title, table(header, rows, right=right)), Text()]
+    for found in tables:
+        parts += [section(found[0], fitting(found)), Text()]
     if answer.left_out:
         words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
         parts += [section("Systems that are not in the database", indented([words])), Text()]
     if answer.runs is not None:
         parts += [*_skipped(answer.runs), *_notes(answer.runs)]
     return Group(*parts)
+
+
+def fitting(found: Table) -> Widest:
+    """A table that loses its less important columns, one after the other, on narrow screens."""
+    _, header, rows = found
+    views = []
+    for dropped in range(len(_LESS) + 1):
+        kept = [at for at, name in enumerate(header) if name not in _LESS[:dropped]]
+        names = [header[at] for at in kept]
+        right = [name for name in names if name not in TEXT]
+        views.append(table(names, [[row[at] for at in kept] for row in rows], right=right))
+    return Widest(views)
 
 
 def run_tables(runs: Runs) -> list[Table]:
@@ -60,16 +74,30 @@ def run_tables(runs: Runs) -> list[Table]:
     if any(row.site_factors != (1.0, 1.0) for row in scores):
         tables.append(time_table(scores, site=True))
     tables += [choice_table(scores), memory_table(scores), power_table(scores)]
-    tables += [target_table(runs.targets), peer_table(runs.peers)]
+    tables += [target_table(runs.targets), peer_table(runs.sources, runs.peers)]
     if len(runs.predictions) <= _LISTED:
         tables.append(row_table(runs))
-    tables.append(filled_table(runs))
+    tables += [interval_table(scores), rule_table(runs), filled_table(runs)]
     return [found for found in tables if found[2]]
 
 
 def percent(share: float | None) -> str:
     """A share as a percentage with one decimal, without the sign."""
     return _NONE if share is None else f"{100 * share:.1f}"
+
+
+def summary_table(scores: Sequence[Score]) -> Table:
+    """Errors of step times over several sources at once."""
+    header = ("source", "rows", "mean", "median", "in 10 %", "in 20 %", "site mean", "site median",
+              "test mean", "test site mean")  # fmt: skip
+    rows = []
+    for row in scores:
+        parts = (row.time.mean, row.time.median, row.time.within_10, row.time.within_20,
+                 row.site_time.mean, row.site_time.median,
+                 row.time_test.mean if row.time_test else None,
+                 row.site_time_test.mean if row.site_time_test else None)  # fmt: skip
+        rows.append([row.name, f"{row.rows:,}", *map(percent, parts)])
+    return "Step time over several sources, error in %", header, rows
 
 
 _ERROR_COLUMNS = ("mean", "median", "p90", "bias", "in 10 %", "in 20 %", "in interval")
@@ -91,7 +119,7 @@ def time_table(scores: Sequence[Score], *, site: bool) -> Table:
             continue
         errors, test = (row.site_time, row.site_time_test) if site else (row.time, row.time_test)
         cells = [row.name, f"{row.rows:,}", f"{row.gold:,}", *_error_cells(errors)]
-        cells += [f"{row.test:,}", *(percent(test and value) for value in _middle(test))]
+        cells += [f"{row.test:,}", *(percent(value) for value in _middle(test))]
         rows.append([*cells, _factors(row)] if site else cells)
     title = "Step time with site factors" if site else "Step time without site factors"
     return f"{title}, error in %", (*header, "factor") if site else header, rows
@@ -151,7 +179,9 @@ def target_table(targets: Sequence[Reached]) -> Table:
             row.measure,
             "with" if row.site_factors else "without",
             f"{row.rows:,}",
-            percent(row.limit) if row.least is None else f"{percent(row.least)}..{percent(row.limit)}",
+            percent(row.limit)
+            if row.least is None
+            else f"{percent(row.least)}..{percent(row.limit)}",
             percent(row.reached),
             "yes" if row.met else "no",
             percent(row.test),
@@ -162,22 +192,29 @@ def target_table(targets: Sequence[Reached]) -> Table:
     return "Targets (the test split may be a fifth worse)", header, rows
 
 
-def peer_table(peers: Sequence[Peer]) -> Table:
-    """How others score on the same runs."""
-    header = ("source", "predictor", "mean %", "median %", "Spearman", "mean regret %", "where from")
-    rows = [
-        [
-            row.source,
-            row.predictor,
-            percent(row.mean),
-            percent(row.median),
-            _NONE if row.spearman is None else f"{row.spearman:.2f}",
-            percent(row.regret_1),
-            row.origin,
-        ]
-        for row in peers
-    ]
+def peer_table(scores: Sequence[Score], peers: Sequence[Peer]) -> Table:
+    """How others score on the same runs, below what is reached here."""
+    header = ("source", "predictor", "mean %", "median %", "Spearman", "mean regret %",
+              "where from")  # fmt: skip
+    rows = []
+    for score in scores:
+        others = [peer for peer in peers if peer.source == score.name]
+        choice = score.choice
+        ours = (score.time.mean, score.time.median, choice.spearman if choice else None,
+                choice.regret_1 if choice else None)  # fmt: skip
+        if others:
+            rows.append([score.name, "planner, no site factors", *_peer_cells(*ours), ""])
+        for peer in others:
+            figures = (peer.mean, peer.median, peer.spearman, peer.regret_1)
+            rows.append(["", peer.predictor, *_peer_cells(*figures), peer.origin])
     return "Others on the same runs, error of the step time", header, rows
+
+
+def _peer_cells(
+    mean: float, median: float | None, rank: float | None, regret: float | None
+) -> list[str]:
+    middle = _NONE if rank is None else f"{rank:.2f}"
+    return [percent(mean), percent(median), middle, percent(regret)]
 
 
 def row_table(runs: Runs) -> Table:
@@ -196,6 +233,42 @@ def row_table(runs: Runs) -> Table:
     ]
     header = ("id", "measured", "predicted", "error %", "80 % interval", "memory")
     return "Runs", header, rows
+
+
+def interval_table(scores: Sequence[Score]) -> Table:
+    """How often measurements lie in the 80 % interval of their prediction."""
+    header = ("source", "rows", "time %", "time, with site factors %", "test rows", "time, test %",
+              "time, test, with site factors %", "memory %", "power %")  # fmt: skip
+    rows = [
+        [
+            row.name,
+            f"{row.rows:,}",
+            _coverage(row.time),
+            _coverage(row.site_time),
+            f"{row.test:,}",
+            _coverage(row.time_test),
+            _coverage(row.site_time_test),
+            _coverage(row.memory),
+            _coverage(row.power),
+        ]
+        for row in scores
+    ]
+    return "Measurements inside the 80 % interval of their prediction", header, rows
+
+
+def _coverage(errors: Errors | None) -> str:
+    return percent(errors.coverage if errors else None)
+
+
+def rule_table(runs: Runs) -> Table:
+    """Which software was taken for which runs, and why."""
+    found = Counter(
+        (profile.rule, profile.era, profile.framework, profile.site or _NONE)
+        for profile in (measured.run.profile for measured in runs.predictions.runs)
+    )
+    header = ("rule", "era", "framework", "site", "rows")
+    rows = [[*key, f"{count:,}"] for key, count in found.most_common()]
+    return "Software, by the first rule that fits a row", header, rows
 
 
 def filled_table(runs: Runs) -> Table:
@@ -218,8 +291,10 @@ def collective_table(answer: Validation) -> Table:
         cells = [row.system, row.collective, f"{row.chips:,}", f"{row.time.rows:,}"]
         cells += [percent(row.time.mean), percent(row.time.median), percent(row.time.bias)]
         large = row.large
-        cells += [f"{large.rows:,}", percent(large.median), percent(large.bias)] if large else (
-            ["0", _NONE, _NONE]
+        cells += (
+            [f"{large.rows:,}", percent(large.median), percent(large.bias)]
+            if large
+            else (["0", _NONE, _NONE])
         )
         rows.append(cells)
     return f"Collectives (large: from {show_bytes(LARGE_BYTES)})", header, rows
@@ -283,6 +358,12 @@ def _incomplete(skipped: Sequence[Skipped]) -> Iterator[str]:
         yield f"{plural(count, 'row')} {reason}: {', '.join(listed)}{more}"
 
 
+_LEGEND = (
+    "Error: predicted over measured minus one; bias: its mean; the other columns: its size.",
+    "gold: rows without known faults. test: rows that no constant was fitted to.",
+    "in interval: share of the measurements inside the 80 % interval of their prediction.",
+)
+
+
 def _notes(runs: Runs) -> Iterator[RenderableType]:
-    if runs.notes:
-        yield section("Notes", indented(runs.notes))
+    yield section("Notes", indented([*_LEGEND, *runs.notes]))

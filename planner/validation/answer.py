@@ -1,4 +1,4 @@
-"""What `planner validate` answers: predictions of measured runs, their scores, and what was skipped."""
+"""What `planner validate` answers: predictions of measured runs, scores, what was skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How others score on the same runs: simple rules that are computed, published tools that are cited.
+"""How others score on the same runs: simple rules, computed, and published tools, cited.
 
 The rules are what a table of peak rates allows: every step takes model FLOP over peak FLOP times
 one constant, fitted to the fit split of a source (all rows where it has no split), with or
@@ -14,7 +14,14 @@ import numpy as np
 
 from planner.plan import BoolArray, FloatArray
 from planner.validation.predicting import Predictions
-from planner.validation.scores import Choice, choice_groups, choice_of, errors_of, is_fit, of_sources
+from planner.validation.scores import (
+    Choice,
+    choice_groups,
+    choice_of,
+    errors_of,
+    is_fit,
+    of_sources,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +45,9 @@ class Peer:
     origin: str
 
 
-_COMPUTED = "computed here; constant fitted to the fit split of the same source"
-_CAMPAIGN = "all rows of the same measurements, of which these are a part"
+LEAST_ROWS = 10  # a constant fitted to fewer runs says little
+_COMPUTED = "fitted to the fit split of the source"
+_CAMPAIGN = "whole campaign, of which these rows are a part"
 # vTrain: Bang et al., MICRO 2024. calculon: Isaev et al., SC 2023, commit caa4b11, run with its
 # own A100 file on the same measurements; nobody fitted it to them.
 CITED = (
@@ -50,7 +58,7 @@ CITED = (
         median=0.097,
         spearman=(0.97 + 0.67 + 0.43 + 0.86) / 4,
         regret_1=(0.0 + 0.045 + 0.0 + 0.006) / 4,
-        origin=f"calculon at commit caa4b11 with its own A100 file; {_CAMPAIGN}",
+        origin=f"its commit caa4b11 and A100 file; {_CAMPAIGN}",
     ),
     Peer(
         source="vtrain-multi",
@@ -68,7 +76,7 @@ CITED = (
         median=None,
         spearman=None,
         regret_1=None,
-        origin=f"calculon at commit caa4b11 with its own A100 file; {_CAMPAIGN}",
+        origin=f"its commit caa4b11 and A100 file; {_CAMPAIGN}",
     ),
     Peer(
         source="vtrain-single",
@@ -87,8 +95,7 @@ def constant_mfu_s(p: Predictions, among: BoolArray, *, bubble: bool) -> FloatAr
 
         t = model FLOP / (chips x peak x c) x (1 + (pp - 1) / (v m))
 
-    with the c that has the least mean absolute error on the fit split: the
-    median, weighted by themselves, of the ratios of the rest of the formula to the measured time. The bubble is that of
+    with the c that has the least mean absolute error on the fit split. The bubble is that of
     Narayanan et al., SC 2021, section 2.2.1.
 
     Args:
@@ -103,7 +110,7 @@ def constant_mfu_s(p: Predictions, among: BoolArray, *, bubble: bool) -> FloatAr
 
 
 def _best_constant(ratio: FloatArray) -> float:
-    """The c with the least sum of |x / c - 1| over (n,) ratios x."""
+    """The c with the least sum of |x / c - 1| over (n,) ratios x: their median, weighted by x."""
     order = np.argsort(ratio)
     weight = np.cumsum(ratio[order])
     return float(ratio[order][np.searchsorted(weight, weight[-1] / 2)])
@@ -125,8 +132,8 @@ def computed_peers(p: Predictions, name: str) -> list[Peer]:
                     predictor=predictor,
                     mean=errors.mean,
                     median=errors.median,
-                    spearman=choice and choice.spearman,
-                    regret_1=choice and choice.regret_1,
+                    spearman=choice.spearman if choice else None,
+                    regret_1=choice.regret_1 if choice else None,
                     origin=_COMPUTED,
                 )
             )
@@ -139,10 +146,11 @@ def _rounded(seconds: FloatArray) -> FloatArray:
 
 
 def peers_of(p: Predictions, names: Sequence[str], *, cited: bool) -> list[Peer]:
-    """The rules for some sources, source by source, and the tools cited for them."""
+    """The rules for sources of ten runs or more, and the tools cited for them."""
     tools = CITED if cited else ()
     return [
         peer
         for name in names
+        if int(of_sources(p, [name]).sum()) >= LEAST_ROWS
         for peer in (*computed_peers(p, name), *(row for row in tools if row.source == name))
     ]

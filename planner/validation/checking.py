@@ -80,9 +80,13 @@ def _number_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {shown(text)} is not a finite number"
         elif name in _AMOUNTS and number <= 0:
             yield f"{name}: {text} is not positive"
-        elif name in _COUNTS and (number < 1 or number != int(number) or number > _LARGEST):
-            if not (name.startswith("moe") and number == 0):
-                yield f"{name}: {text} is not a positive whole number"
+        elif name in _COUNTS and not _is_count(name, number):
+            yield f"{name}: {text} is not a positive whole number"
+
+
+def _is_count(name: str, number: float) -> bool:
+    least = 0 if name.startswith("moe") else 1
+    return least <= number <= _LARGEST and number == int(number)
 
 
 def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
@@ -134,11 +138,9 @@ def _size_faults(cells: Mapping[str, str]) -> Iterator[str]:
     chips, inside = whole("n_chips"), whole("tp") * whole("pp") * whole("cp")
     if chips % inside:
         near = f"{chips // inside * inside or inside} or {(chips // inside + 1) * inside}"
-        yield (
-            f"n_chips: {chips} is not a multiple of tp x pp x cp = {inside}; nearest: {near}"
-        )
+        yield (f"n_chips: {chips} is not a multiple of tp x pp x cp = {inside}; nearest: {near}")
     data = max(chips // inside, 1)
-    if not cells["model_name"] in list_models() or cells["n_layers"]:
+    if cells["model_name"] not in list_models() or cells["n_layers"]:
         if whole("d_model") < whole("n_heads"):
             yield f"n_heads: {cells['n_heads']} exceeds d_model {cells['d_model']}"
         experts = whole("moe_experts", 0)
@@ -146,8 +148,9 @@ def _size_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield "moe_experts: needs moe_topk and moe_d_ff beside it"
         if whole("ep") > 1 and experts % whole("ep"):
             yield f"ep: {cells['ep']} does not divide the {experts} experts"
-    if (data * whole("cp") * whole("tp")) % whole("ep"):
-        yield f"ep: {cells['ep']} does not divide the {data * whole('cp') * whole('tp')} ranks of a stage"
+    ranks = data * whole("cp") * whole("tp")
+    if ranks % whole("ep"):
+        yield f"ep: {cells['ep']} does not divide the {ranks} ranks of a stage"
     if cells["micro_batch_seqs"] and whole("micro_batch_seqs") * data > whole("global_batch_seqs"):
         yield (
             f"global_batch_seqs: {cells['global_batch_seqs']} is less than micro_batch_seqs x data "
@@ -200,7 +203,8 @@ def _other_units(run: Run) -> Iterator[str]:
     if power is not None and power > limit:
         yield (
             f"power_w_per_chip: {power:g} W is more than three times the {chip.tdp_w:g} W of "
-            f"{chip.name}" + _scaled_hint(power, limit, {"milliwatts": 1e3})
+            f"{chip.name}"
+            + _scaled_hint(power, limit, {"milliwatts": 1e3})
             + f"; a node has {run.cluster.node_chips} chips"
         )
 

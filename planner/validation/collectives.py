@@ -199,24 +199,21 @@ def predicted_s(
 
 def collective_scores(calls: list[Measured]) -> list[CollectiveScore]:
     """Errors per system and collective; the last row is over all of them."""
-    every = [
-        CollectiveScore(
-            system=row.system, collective=row.collective, chips=row.chips, **_errors([row])
-        )
-        for row in calls
-    ]
-    chips = max(row.chips for row in calls)
-    return [
-        *every,
-        CollectiveScore(system="all", collective="all", chips=chips, **_errors(calls)),
-    ]
+    every = [_score(row.system, row.collective, [row]) for row in calls]
+    return [*every, _score("all", "all", calls)]
 
 
-def _errors(calls: list[Measured]) -> dict[str, Errors | None]:
+def _score(system: str, collective: str, calls: list[Measured]) -> CollectiveScore:
     predicted = np.concatenate([row.predicted_s for row in calls])
     measured = np.concatenate([row.measured_s for row in calls])
     large = np.concatenate([row.size_bytes for row in calls]) >= LARGE_BYTES
-    return {
-        "time": errors_of(predicted, measured),
-        "large": errors_of(predicted[large], measured[large]),
-    }
+    time = errors_of(predicted, measured)
+    if time is None:
+        raise ValueError(f"{system}: no calls")
+    return CollectiveScore(
+        system=system,
+        collective=collective,
+        chips=max(row.chips for row in calls),
+        time=time,
+        large=errors_of(predicted[large], measured[large]),
+    )

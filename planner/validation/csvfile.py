@@ -102,9 +102,7 @@ def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
     if len(cells) != len(columns):
         problem = f"has {len(cells)} cells; the header has {len(columns)}"
     pairs = zip(columns, cells, strict=False)
-    return Line(
-        number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem
-    )
+    return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
 
 
 def missing_columns(name: str, columns: Sequence[str], needed: Sequence[str]) -> list[str]:

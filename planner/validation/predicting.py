@@ -107,6 +107,8 @@ def predict(
             table[:, rows] = _predicted([reading.runs[row].run for row in rows], constants)
         except (InputError, HardwareError):  # one of them is at fault: each on its own
             skipped += _one_by_one(reading.runs, rows, table, constants)
+    if on_progress is not None:
+        on_progress("tables", len(tables), len(tables))
     usable = np.isfinite(table[0])
     for row in np.flatnonzero(usable):
         measured, seconds, mfu = reading.runs[row], table[0, row], table[3, row]

@@ -177,9 +177,7 @@ def _unused(columns: Iterable[str]) -> list[str]:
     return notes
 
 
-def reading_of(
-    name: str, lines: Sequence[Line], on_progress: Progress | None = None
-) -> Reading:
+def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = None) -> Reading:
     """The runs of the rows of a file.
 
     Args:
@@ -200,6 +198,8 @@ def reading_of(
             runs.append(found)
         else:
             skipped += found
+    if on_progress is not None:
+        on_progress("rows", len(lines), len(lines))
     return Reading(name=name, runs=tuple(runs), skipped=tuple(skipped))
 
 
@@ -220,13 +220,8 @@ def _measured(
             for reason in reasons
         ]
 
-    if line.problem:
-        return skip([line.problem])
-    if cells["id"] and cells["id"] in seen:
-        return skip([f"id: {shown(cells['id'])} is also that of line {seen[cells['id']]}"])
-    if cells["complete"] == "0":
-        return skip([is_incomplete(cells)], is_fault=False)
-    if wrong := faults(cells):
+    marked = cells["complete"] == "0"
+    if wrong := [] if marked else _faults(line, cells, seen):
         return skip(wrong)
     if lacking := is_incomplete(cells):
         return skip([lacking], is_fault=False)
@@ -234,6 +229,15 @@ def _measured(
         return _labelled(line, cells, _run(cells))
     except (InputError, HardwareError, ModelError) as error:
         return skip(str(error).split("\n"))
+
+
+def _faults(line: Line, cells: Mapping[str, str], seen: Mapping[str, int]) -> list[str]:
+    """What is wrong with a row before it is read; the first kind of fault that it has."""
+    if line.problem:
+        return [line.problem]
+    if cells["id"] and cells["id"] in seen:
+        return [f"id: {shown(cells['id'])} is also that of line {seen[cells['id']]}"]
+    return faults(cells)
 
 
 def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:

@@ -227,6 +227,9 @@ def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
         name: What to call them.
         predictions: n runs, predicted without site factors.
         among: (n,) which of them; at least one.
+
+    Raises:
+        ValueError: None of them.
     """
     p, site = predictions, predictions.with_site_factors()
     test = among & is_test(p)
@@ -238,7 +241,8 @@ def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
         )
 
     all_rows, site_rows = time(p, among), time(site, among)
-    assert all_rows is not None and site_rows is not None, f"{name}: no rows"
+    if all_rows is None or site_rows is None:
+        raise ValueError(f"{name}: no rows")
     factors = p.site_factor[among]
     return Score(
         name=name,

@@ -206,7 +206,12 @@ def _reached(p: Predictions, target: Target) -> Reached | None:
 
 def _counted(of_all: Score, target: Target) -> int:
     """Runs that a figure rests on."""
-    part = {_HELD: of_all.memory, _FIRST: of_all.choice, _MOST: of_all.choice, _THREE: of_all.choice}
+    part = {
+        _HELD: of_all.memory,
+        _FIRST: of_all.choice,
+        _MOST: of_all.choice,
+        _THREE: of_all.choice,
+    }
     counted = part.get(target.measure, of_all)
     return counted.rows if counted else of_all.rows
 
