@@ -8,7 +8,6 @@ Without --write the tables are printed as Markdown.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,10 +75,11 @@ def rewritten(page: str, found: dict[str, str]) -> str:
     """
     for name, text in found.items():
         begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        if len(pattern.findall(page)) != 1:
+        before, opening, rest = page.partition(begin)
+        _, closing, after = rest.partition(end)
+        if not opening or not closing or begin in after:
             raise InputError(f"the page needs {begin} and {end}, once each")
-        page = pattern.sub(lambda _, text=text: f"{begin}\n{text}\n{end}", page)  # type: ignore[misc]
+        page = f"{before}{begin}\n{text}\n{end}{after}"
     return page
 
 

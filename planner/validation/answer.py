@@ -12,6 +12,7 @@ from typing import Any
 from hardware_db import Calibration
 from planner.errors import InputError
 from planner.messages import not_one_of
+from planner.provenance import versions
 from planner.validation.baselines import Peer, peers_of
 from planner.validation.collectives import (
     CollectiveScore,
@@ -98,7 +99,7 @@ class Validation:
             ]
         if self.failures is not None:
             document["failures"] = [asdict(row) for row in self.failures]
-        return {**document, "seconds": self.seconds}
+        return {**document, "seconds": self.seconds, "versions": versions()}
 
 
 def validate(
