@@ -54,7 +54,7 @@ class MeasuredRun:
     set_name: str
     gold: bool
     split: str
-    job_key: tuple[str, ...]
+    job_key: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,16 +241,13 @@ def _faults(line: Line, cells: Mapping[str, str], seen: Mapping[str, int]) -> li
 
 
 def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
-    model = run.job.model
-    job = (cells["group"] or cells["source"], run.cluster.name)
-    sizes = (run.plan.chips, run.job.global_batch, run.job.seq_len, model.layers, model.hidden)
     return MeasuredRun(
         line=line.number,
         run=run,
         set_name=cells["set"] or cells["source"] or "given",
         gold=cells["gold"] == "1",
         split=cells["split"],
-        job_key=(*job, model.title, run.job.precision, *map(str, sizes)),
+        job_key=(cells["group"] or cells["source"], run.job, run.cluster, run.plan.chips),
     )
 
 

@@ -159,7 +159,7 @@ def choice_groups(predictions: Predictions, among: BoolArray) -> list[np.ndarray
         predictions: n runs.
         among: (n,) which of them count.
     """
-    jobs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for row in np.flatnonzero(among):
         jobs[predictions.runs[row].job_key].append(int(row))
     return [
