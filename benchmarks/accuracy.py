@@ -14,7 +14,7 @@ from pathlib import Path
 
 from planner.errors import InputError
 from planner.files import write_atomically
-from planner.report import validation_view as view
+from planner.report import validation_tables as view
 from planner.report.validation_picture import draw_errors, draw_scatter
 from planner.validation.answer import Runs, Validation, validate
 
@@ -27,7 +27,7 @@ def regions(answer: Validation) -> dict[str, str]:
     assert runs is not None
     scores = [*runs.sources, *runs.aggregates]
     tables = {
-        "summary": view.summary_table(runs.aggregates),
+        "summary": view.summary_table(runs),
         "time": view.time_table(scores, site=False),
         "site": view.time_table(scores, site=True),
         "choice": view.choice_table(scores),

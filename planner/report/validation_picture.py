@@ -164,11 +164,19 @@ def _scatter(panel: Any, drawn: Drawn) -> None:
         title=f"{len(families):,} runs{_with(drawn)}; bands: 10 and 20 %",
     )  # fmt: skip
     for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_locator(_log_locator(ends[1] / ends[0]))
         axis.set_major_formatter(lambda value, _: show_seconds(value))
     panel.tick_params(axis="both", which="minor", length=0, labelleft=False, labelbottom=False)
     legend = panel.legend(loc="upper left", fontsize=8.5, framealpha=0.9, markerscale=1.4)
     for handle in legend.legend_handles:
         handle.set_alpha(1.0)
+
+
+def _log_locator(span: float) -> Any:
+    """Ticks that leave at least two labels on a logarithmic axis from x to x times `span`."""
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415  (an extra, and only for pictures)
+
+    return LogLocator(10, (1.0,) if span > 100 else (1.0, 2.0, 5.0) if span > 10 else range(1, 10))
 
 
 def _with(drawn: Drawn) -> str:

@@ -26,7 +26,7 @@ from planner.validation.predicting import Predictions, predict
 from planner.validation.reading import Reading, Skipped, of_sources, read_runs
 from planner.validation.scores import Score, names_of, score
 from planner.validation.scores import of_sources as rows_of
-from planner.validation.targets import Reached, aggregates, reached
+from planner.validation.targets import Reached, SourceMean, aggregates, mean_of_sources, reached
 
 KINDS = ("runs", "collectives", "microbench", "failures")
 EVERYTHING = "all"
@@ -46,6 +46,7 @@ class Runs:
         site_factors: Whether times are to be shown with site factors.
         sources: Scores by source.
         aggregates: Scores over several sources.
+        gold_sources: Errors of the gold rows with every source counting once; None: no such rows.
         peers: How others score on the same runs.
         targets: What was to be reached; empty for a user's file.
         skipped: Rows that are not predicted, and why.
@@ -57,6 +58,7 @@ class Runs:
     site_factors: bool
     sources: tuple[Score, ...]
     aggregates: tuple[Score, ...]
+    gold_sources: SourceMean | None
     peers: tuple[Peer, ...]
     targets: tuple[Reached, ...]
     skipped: tuple[Skipped, ...]
@@ -169,6 +171,7 @@ def _runs(
         site_factors=site_factors,
         sources=tuple(score(name, predictions, rows_of(predictions, [name])) for name in names),
         aggregates=tuple(aggregates(predictions)) if len(names) > 1 else (),
+        gold_sources=mean_of_sources(predictions),
         peers=tuple(peers_of(predictions, names, cited=shipped)),
         targets=tuple(reached(predictions, known)) if shipped else (),
         skipped=tuple(sorted((*reading.skipped, *refused), key=lambda row: row.line)),
@@ -186,6 +189,7 @@ def runs_document(runs: Runs) -> dict[str, Any]:
         "summary": {
             "sources": [_plain(asdict(row)) for row in runs.sources],
             "aggregates": [_plain(asdict(row)) for row in runs.aggregates],
+            "gold_sources": asdict(runs.gold_sources) if runs.gold_sources else None,
             "others": [_plain(asdict(row)) for row in runs.peers],
         },
         "targets": [asdict(row) for row in runs.targets],

@@ -11,6 +11,7 @@ from models_db import list_models
 from planner.assumptions import PRECISIONS
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.messages import nearest, not_one_of, shown
+from planner.records import names_a_file
 from planner.units import show_percent
 from planner.validation.rows import Run
 
@@ -45,7 +46,8 @@ _CHOICES = {
 _NEAR = 3.0  # a prediction is nearer than this factor to all but a few runs
 _MOST_POWER = 3.0  # times the chip's limit: more than node and network add to it
 _WHOLE_MEMORY = 1.05  # some publications round or count GB
-_LARGEST = 1e15
+_LARGEST = 2**24
+_SMALLER = dict.fromkeys(("n_layers", "n_heads", "n_kv_heads", "chips_per_node"), 2**14)
 
 
 def is_incomplete(cells: Mapping[str, str]) -> str:
@@ -81,12 +83,16 @@ def _number_faults(cells: Mapping[str, str]) -> Iterator[str]:
         elif name in _AMOUNTS and number <= 0:
             yield f"{name}: {text} is not positive"
         elif name in _COUNTS and not _is_count(name, number):
-            yield f"{name}: {text} is not a positive whole number"
+            yield f"{name}: {text} is not a positive whole number of at most {_most(name):,}"
 
 
 def _is_count(name: str, number: float) -> bool:
     least = 0 if name.startswith("moe") else 1
-    return least <= number <= _LARGEST and number == int(number)
+    return least <= number <= _most(name) and number == int(number)
+
+
+def _most(name: str) -> int:
+    return _SMALLER.get(name, _LARGEST)
 
 
 def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
@@ -100,8 +106,8 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
         yield "id: is empty"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
-    elif not _known_hardware(cells["hardware"]):
-        yield f"hardware: {_unknown_hardware(cells['hardware'])}"
+    elif problem := _hardware_problem(cells["hardware"]):
+        yield from problem.split("\n")
 
 
 def as_number(text: str) -> float | None:
@@ -113,12 +119,13 @@ def as_number(text: str) -> float | None:
 
 
 @cache
-def _known_hardware(name: str) -> bool:
+def _hardware_problem(name: str) -> str:
+    """What is wrong with a name of a chip or cluster, or with the file that it is; else nothing."""
     try:
         load_cluster(name)
-    except HardwareError:
-        return False
-    return True
+    except HardwareError as error:
+        return str(error) if names_a_file(name) else f"hardware: {_unknown_hardware(name)}"
+    return ""
 
 
 def _unknown_hardware(name: str) -> str:

@@ -260,6 +260,8 @@ def _run(cells: dict[str, str]) -> Run:
     run = run_of(cells)
     filled = {name: value for name, value in _PLAIN.items() if not cells[name]}
     run = replace(run, filled={**filled, **run.filled})
+    if min(level.bandwidth_bytes_per_s for level in run.cluster.levels) <= 0:
+        raise InputError(f"inter_node_net: {shown(cells['inter_node_net'])} gives no bandwidth")
     return run if model is None else replace(run, job=replace(run.job, model=model))
 
 

@@ -216,6 +216,38 @@ def _counted(of_all: Score, target: Target) -> int:
     return counted.rows if counted else of_all.rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceMean:
+    """Errors of the gold rows where every source counts once, however many rows it has.
+
+    Attributes:
+        sources: How many have gold rows.
+        mean, median: Mean over sources of the mean and of the median absolute error.
+        site_mean, site_median: The same with site factors.
+    """
+
+    sources: int
+    mean: float
+    median: float
+    site_mean: float
+    site_median: float
+
+
+def mean_of_sources(p: Predictions) -> SourceMean | None:
+    """The gold rows with every source counting once; None without gold rows."""
+    rows = [of_sources(p, [name]) & is_gold(p) for name in names_of(p)]
+    found = [score("gold", p, among) for among in rows if among.any()]
+    if not found:
+        return None
+    return SourceMean(
+        sources=len(found),
+        mean=float(np.mean([row.time.mean for row in found])),
+        median=float(np.mean([row.time.median for row in found])),
+        site_mean=float(np.mean([row.site_time.mean for row in found])),
+        site_median=float(np.mean([row.site_time.median for row in found])),
+    )
+
+
 def aggregates(p: Predictions) -> list[Score]:
     """Scores over several sources: those without known faults, mixtures of experts, all."""
     names = names_of(p)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli.command import planner, refused
 
-from planner.report import validation_view as view
+from planner.report import validation_tables as view
 from planner.report.validation_picture import drawn_of, family_of
 from planner.validation.answer import validate
 
@@ -53,6 +53,16 @@ def test_the_summary_follows_from_the_rows(document: Any) -> None:
         assert source["time"]["bias"] == pytest.approx(np.mean(error))
         site = [r["predicted_with_site_factor_s"] / r["measured_step_time_s"] - 1 for r in rows]
         assert source["site_time"]["mean"] == pytest.approx(np.mean(np.abs(site)))
+
+
+def test_every_source_counts_once(document: Any) -> None:
+    found = document["summary"]["gold_sources"]
+    sources = document["summary"]["sources"]  # all of their rows are gold
+    assert found["sources"] == len(sources) == 3
+    assert found["mean"] == pytest.approx(np.mean([row["time"]["mean"] for row in sources]))
+    assert found["site_median"] == pytest.approx(
+        np.mean([row["site_time"]["median"] for row in sources])
+    )
 
 
 def test_the_flag_changes_the_times_that_are_shown(document: Any) -> None:

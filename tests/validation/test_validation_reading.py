@@ -1,4 +1,4 @@
-"""Faults of a user's file of runs: each is named with its line, and nothing is predicted from it."""
+"""Faults of a user's file of runs: each is named with its line and its id."""
 
 import csv
 import gzip
@@ -52,8 +52,8 @@ FAULTS = [
     ({"step_time_s": "nan"}, "step_time_s: 'nan' is not a finite number"),
     ({"step_time_s": "inf"}, "step_time_s: 'inf' is not a finite number"),
     ({"step_time_s": "3,5"}, "step_time_s: '3,5' is not a number"),
-    ({"n_layers": "30.5"}, "n_layers: 30.5 is not a positive whole number"),
-    ({"tp": "0"}, "tp: 0 is not a positive whole number"),
+    ({"n_layers": "30.5"}, "n_layers: 30.5 is not a positive whole number of at most"),
+    ({"tp": "0"}, "tp: 0 is not a positive whole number of at most"),
     ({"hardware": "a100-sxm4-81"}, "did you mean 'a100-sxm4-80'?"),
     ({"hardware": "A100"}, "a100-sxm4-80"),
     ({"hardware": ""}, "hardware: is empty"),
@@ -66,6 +66,8 @@ FAULTS = [
     ({"micro_batch_seqs": "16"}, "global_batch_seqs: 512 is less than"),
     ({"n_heads": "4096"}, "n_heads: 4096 exceeds d_model 3072"),
     ({"pp": "64"}, "pp 64"),
+    ({"inter_node_net": "InfiniBand (0 Gb/s per node)"}, "gives no bandwidth"),
+    ({"chips_per_node": "1e15"}, "of at most 16,384"),
 ]  # fmt: skip
 
 
