@@ -24,8 +24,8 @@ from planner.report.validation_tables import (
     peer_table,
     power_table,
     row_table,
-    summary_table,
     rule_table,
+    summary_table,
     target_table,
     time_table,
 )

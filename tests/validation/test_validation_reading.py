@@ -27,9 +27,10 @@ def write(tmp_path: Path) -> Write:
     def rows(*changes: dict[str, str], drop: tuple[str, ...] = ()) -> Path:
         path = tmp_path / "my.csv"
         found = [{**GOOD, "id": f"row{at}", **change} for at, change in enumerate(changes)]
-        columns = [name for name in {**GOOD, **found[0]} if name not in drop]
+        every = dict.fromkeys(name for row in found for name in row)
+        columns = [name for name in every if name not in drop]
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore")
+            writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore")
             writer.writeheader()
             writer.writerows(found)
         return path
