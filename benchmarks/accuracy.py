@@ -1,213 +1,111 @@
-"""Predicted against published step times and peak memory, per set of runs: shipped or your own.
+"""Writes the tables and pictures of docs/accuracy.md, from what `planner validate` answers.
 
---runs names a CSV file (.gz for a compressed one) with one published run per row. Columns (empty
-cells are filled by the rules of `planner.validation.rows`, which also lists what each may hold):
-
-  id, group, model_name           text; rows of one group are plans of one job
-  n_layers, d_model, n_heads, n_kv_heads, d_ff, gated_mlp (0/1), vocab, seq_len
-  moe_experts, moe_topk, moe_d_ff
-  hardware                        a chip or cluster of planner's database
-  n_chips, chips_per_node, inter_node_net
-  tp, sp (0/1), pp, interleave_v, cp, ep, sharding, micro_batch_seqs, recompute
-  global_batch_seqs, precision
-  step_time_s                     measured; rows without it are left out
-  peak_mem_gib_per_chip           measured, or empty
-
---sets names a CSV file with the columns id, set (which rules fill gaps), and, if it has them,
-gold (1: the row counts) and split (fit: constants were fitted to it; test: they were not).
-Rows that are in only one of the files are left out and counted.
+A page holds regions between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is
+replaced, the others are left alone. The pictures go into the folder `pictures` beside the page.
+Without --write the tables are printed as Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import statistics
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import measuring
-from measuring import Report, Table
-
-from planner.assumptions import calibrated
-from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
-from planner.plan import PlanTable
-from planner.validation.rows import Run, run_of
+from planner.files import write_atomically
+from planner.report import validation_tables as view
+from planner.report.validation_picture import draw_errors, draw_scatter
+from planner.validation.answer import Runs, Validation, validate
 
-_BEGIN, _END = "<!-- begin: tables -->", "<!-- end: tables -->"
-_DATA = Path(__file__).parent.parent / "planner" / "validation" / "data"
-_NEEDED = {
-    "--runs": ("id", "hardware", "n_chips", "step_time_s", "model_name"),
-    "--sets": ("id", "set"),
-}
+PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One run, predicted.
-
-    Attributes:
-        set_name, split: As in the sets file ("" without a split).
-        error: Predicted over measured step time, minus one.
-        memory_error: The same of peak bytes per chip; None where none were published.
-    """
-
-    set_name: str
-    split: str
-    error: float
-    memory_error: float | None
-
-
-def predicted(run: Run) -> tuple[float, float]:
-    """Step time (s) and bytes per chip of a published run with the shipped constants.
-
-    Raises:
-        InputError: The plan or the cluster cannot be used.
-    """
-    assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
-    model = CostModel.build(run.job, run.cluster, assumptions)
-    costs = evaluate_table(model, PlanTable.from_plans([run.plan]))
-    return float(costs.step_time_s[0]), float(costs.memory_per_chip_bytes[0])
-
-
-def outcome(row: dict[str, str], entry: dict[str, str]) -> Outcome:
-    """One row of the files, predicted and compared.
-
-    Raises:
-        InputError: The row cannot be used.
-    """
-    run = run_of(row)
-    seconds, held = predicted(run)
-    gib = float(row.get("peak_mem_gib_per_chip") or 0)
-    return Outcome(
-        set_name=entry["set"],
-        split=entry.get("split", ""),
-        error=seconds / run.measured_step_time_s - 1,
-        memory_error=held / (gib * 2**30) - 1 if gib > 0 else None,
-    )
-
-
-def outcomes(
-    runs: dict[str, dict[str, str]], sets: Iterable[dict[str, str]], *, all_rows: bool
-) -> tuple[list[Outcome], dict[str, int]]:
-    """Predictions of all usable rows, and how many were left out why."""
-    found: list[Outcome] = []
-    left_out: dict[str, int] = defaultdict(int)
-    for entry in sets:
-        row = runs.get(entry["id"])
-        if row is None:
-            left_out["in no runs file"] += 1
-        elif not row["step_time_s"]:
-            left_out["no step time"] += 1
-        elif not all_rows and entry.get("gold", "1") != "1":
-            left_out["not gold"] += 1
-        else:
-            try:
-                found.append(outcome(row, entry))
-            except InputError:
-                left_out["not usable"] += 1
-    return found, dict(left_out)
-
-
-def summary(name: str, errors: Sequence[float]) -> dict[str, Any]:
-    """One row of a table."""
-    sizes = [abs(error) for error in errors]
-    return {
-        "set": name,
-        "rows": len(errors),
-        "mean abs error %": 100 * statistics.mean(sizes),
-        "median abs error %": 100 * statistics.median(sizes),
-        "largest error %": 100 * max(errors, key=abs),
-        "bias %": 100 * statistics.mean(errors),
-        "within 10 %": 100 * sum(size <= 0.1 for size in sizes) / len(sizes),
-        "within 20 %": 100 * sum(size <= 0.2 for size in sizes) / len(sizes),
+def regions(answer: Validation) -> dict[str, str]:
+    """The tables of the page as Markdown, by the name of their region."""
+    runs = answer.runs
+    assert runs is not None
+    scores = [*runs.sources, *runs.aggregates]
+    tables = {
+        "summary": view.summary_table(runs),
+        "time": view.time_table(scores, site=False),
+        "site": view.time_table(scores, site=True),
+        "choice": view.choice_table(scores),
+        "memory": view.memory_table(scores),
+        "power": view.power_table(scores),
+        "targets": view.target_table(runs.targets),
+        "others": view.peer_table(runs.sources, runs.peers),
+        "intervals": view.interval_table(scores),
+        "rules": view.rule_table(runs),
+        "filled": view.filled_table(runs),
+        "collectives": view.collective_table(answer),
+        "microbench": view.microbench_table(answer),
+        "failures": view.failure_table(answer.failures or ()),
     }
+    found = {name: as_markdown(table) for name, table in tables.items()}
+    return {**found, "skipped": skipped(runs)}
 
 
-def read(path: Path, flag: str, parser: argparse.ArgumentParser) -> list[dict[str, str]]:
-    """The rows of a CSV file; ends the program with one line when it cannot be used."""
-    try:
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        parser.error(f"{flag} {path}: {error}")
-    missing = [name for name in _NEEDED[flag] if not rows or name not in rows[0]]
-    if missing:
-        parser.error(f"{flag} {path}: no column {missing[0]!r}; see --help")
-    return rows
+def as_markdown(table: view.Table) -> str:
+    """A table of a page, its title above it."""
+    title, header, rows = table
+    right = [name not in view.TEXT for name in header]
+    lines = [f"{title}:", "", _row(header)]
+    lines.append("|" + "|".join(" --: " if flush else " --- " for flush in right) + "|")
+    return "\n".join([*lines, *map(_row, rows)])
 
 
-def tables(found: list[Outcome]) -> list[Table]:
-    """Step time per set and by split; peak memory per set."""
-    times: dict[str, list[float]] = defaultdict(list)
-    splits: dict[str, list[float]] = defaultdict(list)
-    memory: dict[str, list[float]] = defaultdict(list)
-    for row in found:
-        times[row.set_name].append(row.error)
-        splits[row.split or "no split"].append(row.error)
-        splits["all"].append(row.error)
-        if row.memory_error is not None:
-            memory[row.set_name].append(row.memory_error)
-
-    def table(title: str, groups: dict[str, list[float]]) -> Table:
-        rows = [
-            summary(name, groups[name]) for name in sorted(groups, key=lambda n: (n == "all", n))
-        ]
-        return Table(title=title, rows=rows)
-
-    result = [
-        table("Step time, predicted over measured, by set", times),
-        table("Step time, all sets, by split", splits),
-    ]
-    return (
-        [*result, table("Peak memory, predicted over measured, by set", memory)]
-        if memory
-        else result
-    )
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def write(page: Path, tables_text: str) -> None:
-    """Replaces what stands between the marks of a page.
+def skipped(runs: Runs) -> str:
+    """Which rows of the data are not predicted."""
+    faults = [row for row in runs.skipped if row.is_fault]
+    incomplete = {row.line for row in runs.skipped if not row.is_fault}
+    lines = [f"* {len(incomplete):,} rows are marked as not complete in the data."]
+    return "\n".join([*lines, *(f"* `{row.key}`: {row.reason}." for row in faults)])
+
+
+def rewritten(page: str, found: dict[str, str]) -> str:
+    """A page with its known regions replaced.
 
     Raises:
-        SystemExit: The page has no marks.
+        InputError: A region is missing or has no end.
     """
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise SystemExit(f"error: {page} has no lines {_BEGIN} and {_END}")
-    page.write_text(f"{before}{begin}\n{tables_text}\n\n{end}{after}", encoding="utf-8")
+    for name, text in found.items():
+        begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
+        before, opening, rest = page.partition(begin)
+        _, closing, after = rest.partition(end)
+        if not opening or not closing or begin in after:
+            raise InputError(f"the page needs {begin} and {end}, once each")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
 
 
 def main() -> int:
-    """Predicts, prints, and returns the exit status."""
-    parser = measuring.parser(__doc__ or "")
-    parser.add_argument("--runs", type=Path, default=_DATA / "runs.csv.gz", metavar="RUNS.csv")
-    parser.add_argument("--sets", type=Path, default=_DATA / "sets.csv.gz", metavar="SETS.csv")
-    parser.add_argument("--all-rows", action="store_true", help="also rows that are not gold")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
+    """Predicts everything, then prints or writes."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="page to rewrite")
     options = parser.parse_args()
-    runs = {row["id"]: row for row in read(options.runs, "--runs", parser)}
-    sets = read(options.sets, "--sets", parser)
-    found, left_out = outcomes(runs, sets, all_rows=options.all_rows)
-    if not found:
-        parser.error("no row can be predicted; see --help for the columns")
-    report = Report(name="accuracy", tables=tables(found), facts={"left out": left_out})
-    listed = ", ".join(f"{name} {count}" for name, count in sorted(left_out.items()))
-    report.notes.append(f"Left out: {listed or 'nothing'}.")
-    if options.write is not None:
-        write(options.write, measuring.as_markdown(report))
-    else:
-        measuring.show(report, options)
+    try:
+        page = options.write.read_text(encoding="utf-8") if options.write else ""
+        answer = validate(what="all")
+        found = regions(answer)
+        if options.write is None:
+            print("\n\n".join(found.values()))
+            return 0
+        text = rewritten(page, found)
+        runs = answer.runs
+        assert runs is not None
+        folder = options.write.parent / "pictures"
+        for draw, name in zip((draw_scatter, draw_errors), PICTURES, strict=True):
+            draw(runs, folder / name)
+        write_atomically(options.write, text)
+    except (InputError, OSError) as error:
+        parser.error(str(error))
     return 0
 
 

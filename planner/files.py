@@ -214,6 +214,21 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: The file is missing, too large or not text.
     """
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{_name(path)}: not a text file (byte {error.start} is not UTF-8)"
+        ) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, a pipe or standard input.
+
+    Raises:
+        InputError: The file is missing or too large.
+    """
     name = _name(path)
     try:
         with path.open("rb") as file:
@@ -225,10 +240,7 @@ def read_text(path: Path) -> str:
         ) from error
     if too_large or len(content) > LARGEST_FILE_BYTES:
         raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
+    return content
 
 
 def is_file(path: Path) -> bool:

@@ -10,7 +10,8 @@ from calibration.synthetic import write_measurements
 from cli.command import planner
 
 PAGE = Path(__file__).parent.parent / "docs" / "json.md"
-FREE = ("versions", "sources", "counts", "front_counts", "checks")  # their keys are data
+FREE = ("versions", "sources", "counts", "front_counts", "checks", "filled",
+        "collectives_left_out")  # fmt: skip  # their keys are data
 
 
 def keys_of(value: Any) -> set[str]:
@@ -30,6 +31,10 @@ def keys_of(value: Any) -> set[str]:
         "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
         "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
         "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
+        "validate --source simumax --source vtrain-multi --json",
+        "validate --what failures --json",
+        "validate --what collectives --json",
+        "validate --what microbench --json",
         "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
         "doctor --json",
         "models show llama2-7b --json",

@@ -1,0 +1,80 @@
+"""`planner validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+
+_QUESTION = "Question"
+
+
+def validate(
+    *,
+    data: Annotated[
+        Path | None,
+        option(
+            "CSV file of runs, .gz or not (default: the published runs that come with planner). "
+            "Needed columns: id, hardware, n_chips, seq_len, global_batch_seqs, step_time_s, and "
+            "either model_name (of planner models list) or n_layers, d_model, n_heads, d_ff, "
+            "vocab. The others, such as tp, pp, sharding or recompute, are filled by rules.",
+            _QUESTION,
+            metavar="RUNS.csv",
+        ),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        option("Only these sources (repeatable; a pattern such as nemo* too).", _QUESTION),
+    ] = None,
+    what: Annotated[
+        str,
+        option("runs, collectives, microbench, failures or all.", _QUESTION),
+    ] = "runs",
+    site_factors: Annotated[
+        bool,
+        typer.Option(
+            "--site-factors",
+            help="Predicted times include the factor of each run's installation.",
+            rich_help_panel=_QUESTION,
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        option("Write predicted against measured, and the error per source: .svg or .png.", OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How far predictions are from thousands of published runs, or from your own.
+
+    Examples:
+      planner validate --source vtrain-multi
+
+      planner validate --source mpt --source 'nemo*' --json
+
+      planner validate --what collectives
+    """
+    from planner.report.validation_picture import check_plot, draw  # noqa: PLC0415
+    from planner.validation.answer import validate as ask  # noqa: PLC0415  (numpy; not for --help)
+
+    check_plot(plot, what)
+    with progress_bar(wanted=not as_json, verb="predicting") as on_progress:
+        answer = ask(
+            data=data,
+            sources=tuple(source or ()),
+            what=what,
+            site_factors=site_factors,
+            on_progress=on_progress,
+        )
+    if plot is not None and answer.runs is not None:
+        draw(answer.runs, plot)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.validation_view import validation_view  # noqa: PLC0415
+
+    print_view(validation_view(answer), whole_lines=True)

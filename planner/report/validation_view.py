@@ -1,0 +1,120 @@
+"""The answer of `planner validate` as Rich tables for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.messages import shown
+from planner.report.tables import Widest, indented, section, table
+from planner.report.validation_tables import (
+    LISTED,
+    TEXT,
+    Table,
+    choice_table,
+    collective_table,
+    failure_table,
+    filled_table,
+    interval_table,
+    memory_table,
+    microbench_table,
+    peer_table,
+    power_table,
+    row_table,
+    rule_table,
+    summary_table,
+    target_table,
+    time_table,
+)
+from planner.units import plural
+from planner.validation.answer import Runs, Validation
+from planner.validation.reading import Skipped
+
+_LESS = ("where from", "test median", "gold", "p90", "in interval", "in 20 %", "test rows",
+         "site factors", "largest %", "median %", "test mean", "median", "figure")  # fmt: skip
+_NAMED = 6
+
+
+def validation_view(answer: Validation) -> RenderableType:
+    """Everything that `planner validate` prints."""
+    parts: list[RenderableType] = []
+    tables: list[Table] = []
+    if answer.runs is not None:
+        tables += run_tables(answer.runs)
+    if answer.collectives is not None:
+        tables.append(collective_table(answer))
+    if answer.microbench is not None:
+        tables.append(microbench_table(answer))
+    if answer.failures is not None:
+        tables.append(failure_table(answer.failures))
+    for found in tables:
+        parts += [section(found[0], fitting(found)), Text()]
+    if answer.left_out:
+        words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
+        parts += [section("Systems that are not in the database", indented([words])), Text()]
+    if answer.runs is not None:
+        parts += [*_skipped(answer.runs), *_notes(answer.runs)]
+    return Group(*parts)
+
+
+def fitting(found: Table) -> Widest:
+    """A table that loses its less important columns, one after the other, on narrow screens."""
+    _, header, rows = found
+    views = []
+    for dropped in range(len(_LESS) + 1):
+        kept = [at for at, name in enumerate(header) if name not in _LESS[:dropped]]
+        names = [header[at] for at in kept]
+        right = [name for name in names if name not in TEXT]
+        views.append(table(names, [[row[at] for at in kept] for row in rows], right=right))
+    return Widest(views)
+
+
+def run_tables(runs: Runs) -> list[Table]:
+    """All tables about training runs that have rows."""
+    scores = [*runs.sources, *runs.aggregates]
+    tables = [time_table(scores, site=False)]
+    if len(runs.sources) > 1:
+        tables.insert(0, summary_table(runs))
+    if any(row.site_factors != (1.0, 1.0) for row in scores):
+        tables.append(time_table(scores, site=True))
+    tables += [choice_table(scores), memory_table(scores), power_table(scores)]
+    tables += [target_table(runs.targets), peer_table(runs.sources, runs.peers)]
+    if len(runs.predictions) <= LISTED:
+        tables.append(row_table(runs))
+    tables += [interval_table(scores), rule_table(runs), filled_table(runs)]
+    return [found for found in tables if found[2]]
+
+
+def _skipped(runs: Runs) -> Iterator[RenderableType]:
+    """Rows that are left out: faults one by one, incomplete ones by reason."""
+    if not runs.skipped:
+        return
+    count = len({row.line for row in runs.skipped})
+    lines = [
+        f"line {row.line} ({shown(row.key)}): {row.reason}" for row in runs.skipped if row.is_fault
+    ]
+    lines += _incomplete([row for row in runs.skipped if not row.is_fault])
+    yield section(f"Skipped: {plural(count, 'row')} of {runs.data}", indented(lines))
+    yield Text()
+
+
+def _incomplete(skipped: Sequence[Skipped]) -> Iterator[str]:
+    for reason, count in Counter(row.reason for row in skipped).most_common():
+        named = [f"{shown(row.key)} (line {row.line})" for row in skipped if row.reason == reason]
+        more = f" and {count - _NAMED:,} more (--json lists all)" if count > _NAMED + 1 else ""
+        listed = named[:_NAMED] if more else named
+        yield f"{plural(count, 'row')} {reason}: {', '.join(listed)}{more}"
+
+
+_LEGEND = (
+    "Error: predicted over measured minus one; bias: its mean; the other columns: its size.",
+    "gold: rows without known faults. test: rows that no constant was fitted to.",
+    "in interval: share of the measurements inside the 80 % interval of their prediction.",
+)
+
+
+def _notes(runs: Runs) -> Iterator[RenderableType]:
+    yield section("Notes", indented([*_LEGEND, *runs.notes]))

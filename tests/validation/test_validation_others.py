@@ -1,0 +1,101 @@
+"""Collectives, microbenchmarks and failed configurations against their definitions."""
+
+import numpy as np
+import pytest
+
+from hardware_db import load_chip
+from planner.assumptions import calibrated
+from planner.validation.collectives import (
+    cluster_of,
+    collective_scores,
+    measured_collectives,
+    predicted_s,
+    seconds_of,
+    system_of,
+)
+from planner.validation.csvfile import shipped
+from planner.validation.failures import flagged, predict_failed
+from planner.validation.microbench import benchmarks, matmul_flop_per_s
+from planner.validation.predicting import predict
+from planner.validation.reading import of_sources, read_runs
+
+
+def test_a_time_follows_from_the_printed_bandwidth() -> None:
+    """Calls that print both agree with the definitions of nccl-tests."""
+    checked = 0
+    for line in shipped("collectives"):
+        cells = line.cells
+        if cells["time_us"] and cells["bytes"] and float(cells["busbw"] or 0) > 1:
+            size = float(cells["bytes"])
+            from_bandwidth = seconds_of({**cells, "time_us": ""}, size)
+            assert from_bandwidth == pytest.approx(seconds_of(cells, size), rel=0.02), cells
+            checked += 1
+    assert checked > 80
+
+
+def test_every_call_is_predicted_or_named() -> None:
+    calls, left_out = measured_collectives()
+    assert sum(len(row.size_bytes) for row in calls) + sum(left_out.values()) == 234
+    assert all(system_of(name) is None for name in left_out)
+    for row in calls:
+        assert np.all(np.diff(row.predicted_s) >= 0), row.system
+        assert np.all(row.predicted_s > 0)
+    scores = collective_scores(calls)
+    assert scores[-1].time.rows == sum(row.time.rows for row in scores[:-1])
+
+
+def test_a_system_has_its_printed_network() -> None:
+    aws = "AWS p4de.24xlarge A100-80GB (EFA 400 Gb/s/node)"
+    assert {level.bandwidth_bytes_per_s for level in cluster_of(aws).levels[1:]} == {6.25e9}
+    faster = aws.replace("400", "800")
+    size = np.array([2.0**33])
+    slow, fast = (predicted_s(name, "all_reduce", 16, size) for name in (aws, faster))
+    assert 1.4 < slow[0] / fast[0] < 2  # a part of the time is inside the nodes
+    assert cluster_of("2x HGX A100, 4x ConnectX-6 HDR200").levels[1].bandwidth_bytes_per_s == 12.5e9
+    racks = "OCI BM.GPU.GB200-v3.4, 32 nodes across 2 NVL72 racks"
+    assert cluster_of(racks).levels[0].domain_chips == 64
+
+
+def test_an_all_reduce_of_large_messages_takes_twice_an_all_gather() -> None:
+    size = np.array([2.0**34])
+    aws = "AWS p5.48xlarge H100 (EFA 3200 Gb/s/node)"
+    times = {name: predicted_s(aws, name, 16, size)[0] for name in ("all_reduce", "all_gather")}
+    assert times["all_reduce"] / times["all_gather"] == pytest.approx(2, rel=0.02)
+
+
+def test_microbenchmarks_are_those_of_the_cost_model() -> None:
+    found = benchmarks()
+    assert len(found) == 41
+    a100 = calibrated(load_chip("a100-sxm4-80"), "megatron-core", "fp16")
+    large = next(row for row in found if row.shape == (16384,) * 3 and row.chip == "a100-sxm4-80")
+    assert large.predicted == matmul_flop_per_s(a100, 16384, 16384, 16384)
+    assert large.error == large.predicted / large.measured - 1
+    assert large.measured == 256.5e12
+    streams = [row for row in found if row.unit == "B/s"]
+    assert {row.predicted for row in streams if row.chip == "a100-sxm4-80"} == {
+        a100.memory_bytes_per_s
+    }
+
+
+def test_failed_configurations_are_flagged_by_their_memory_only() -> None:
+    failed = predict_failed()
+    assert len(failed.runs) == 1529
+    ran, _ = predict(of_sources(read_runs(), ["nanotron*"]))
+    found = flagged(failed, ran)
+    every = [row for row in found if row.model == "all"]
+    assert [row.margin for row in every] == sorted((r.margin for r in every), reverse=True)
+    assert np.all(np.diff([row.failed_flagged for row in every]) >= 0)
+    assert np.all(np.diff([row.ran_flagged for row in every]) >= 0)
+    (rule,) = (row for row in every if row.is_rule)
+    chip, framework = failed.runs[0].cluster.chip, failed.runs[0].job.framework
+    room = framework.usable_share * (chip.memory_bytes - framework.reserve_bytes)
+    assert rule.failed_flagged == int((failed.memory_bytes > room).sum())
+    assert rule.ran_flagged == int((ran.memory_bytes > room).sum())
+    unplaced = [run.plan.pp > run.job.model.layers for run in failed.runs]
+    assert rule.failed_unplaced == sum(unplaced)
+    parts = [row for row in found if row.model != "all"]
+    assert sum(row.failed_flagged for row in parts) == rule.failed_flagged
+    assert sum(row.ran for row in parts) == rule.ran
+    # most that failed do not fit, few that ran are refused
+    assert rule.failed_flagged > 0.7 * rule.failed
+    assert rule.ran_flagged < 0.03 * rule.ran
