@@ -1,0 +1,222 @@
+"""How far a measurement may lie from its prediction: 80 % intervals, and what is too close to call.
+
+The interval of a step time is data: measured over predicted time of the published runs, its 10 %
+and 90 % quantiles for each class of situation (`planner.validation.interval_fit` makes them and
+says how). A rule with three questions chooses the class; its words are part of every answer:
+
+    local calibration from 3 runs or more?  -> `local`: what is left within one installation
+    adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
+    chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
+
+Plans above the share `headroom.share` of a chip's memory have a longer upper end. Presets that
+state a bound, such as `roofline`, have no interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardware_db import Calibration, Chip, Cluster, load_calibration
+from planner.assumptions import Assumptions
+from planner.frameworks import Framework
+from planner.job import Job
+from planner.plan import BoolArray, FloatArray, PlanTable
+
+LEVEL = 0.8
+"""Share of measurements that an interval is made to contain."""
+
+Z = 1.2815515655446004
+"""Standard deviations from the mean to the 10 % and 90 % quantiles of a normal distribution."""
+
+RUNS_FOR_SITE = 3
+"""Runs from which a local calibration counts: one or two may make a prediction worse."""
+
+LOCAL_RUNS = "local.runs"
+"""Path in a local calibration of the number of runs that its site factor rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The class of a prediction and its interval.
+
+    Attributes:
+        name: Its path below `intervals.time`, such as `dense.megatron-core`.
+        words: The rule that chose it, for the answer.
+        low, high: Quantile factors: 10 % and 90 % of measured over predicted step time.
+        rows, sources: Published runs and their sources that they rest on.
+        headroom_share: Share of a chip's memory above which plans have slowed down.
+        headroom_factor: What `high` is multiplied by there.
+    """
+
+    name: str
+    words: str
+    low: float
+    high: float
+    rows: int
+    sources: int
+    headroom_share: float
+    headroom_factor: float
+
+    def bounds(
+        self, step_time_s: FloatArray, memory_share: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) low and high ends in seconds.
+
+        Args:
+            step_time_s: (n,) predictions.
+            memory_share: (n,) predicted bytes over the chip's capacity; None: not tight.
+        """
+        time = np.asarray(step_time_s, dtype=np.float64)
+        high = time * self.high
+        if memory_share is not None:
+            tight = np.asarray(memory_share) > self.headroom_share
+            high = np.where(tight, high * self.headroom_factor, high)
+        return time * self.low, high
+
+
+def is_prediction(assumptions: Assumptions) -> bool:
+    """Whether times are predictions; those of a textbook's simplifications are bounds."""
+    return not (assumptions.token_granularity or assumptions.perfect_overlap)
+
+
+def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
+    """Whether runs on a chip, or on others of its kind, are in the fit of the constants."""
+    constants = calibration or load_calibration()
+    found = constants.quantities.get(f"gemm_efficiency.{chip.calibration_gemm}")
+    return found is not None and found.kind != "assumed"
+
+
+def situation(job: Job, cluster: Cluster, calibration: Calibration | None = None) -> Situation:
+    """The class of all plans of a job on a cluster; see the module for the rule.
+
+    Args:
+        job: The job.
+        cluster: The cluster.
+        calibration: The constants in use; default the shipped ones. The shipped intervals stand
+            in for a calibration without its own.
+    """
+    given = calibration or load_calibration()
+    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
+    entries = known.group("intervals.time")
+    kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
+    fitted = has_fitted_chip(cluster.chip, known)
+    local = given.values.get(LOCAL_RUNS, 0.0) >= RUNS_FOR_SITE
+    name = kind
+    if local:
+        name = "local.experts" if kind == "experts" else "local.dense"
+    elif kind == "dense":
+        name = f"dense.{job.era}" if f"dense.{job.era}.low" in entries else _ANY
+    low, high = entries[f"{name}.low"], entries[f"{name}.high"]
+    rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
+    if not fitted and not local:
+        low = min(low, entries["unfitted_chip.low"])
+        high = max(high, entries["unfitted_chip.high"])
+        rows, sources = entries["unfitted_chip.rows"], entries["unfitted_chip.sources"]
+    return Situation(
+        name=name if fitted or local else f"{name}, unfitted_chip",
+        words=_words(job, cluster, kind, fitted=fitted, local=local),
+        low=low,
+        high=high,
+        rows=int(rows),
+        sources=int(sources),
+        headroom_share=entries["headroom.share"],
+        headroom_factor=entries["headroom.factor"],
+    )
+
+
+_ANY = "dense.any"
+_KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
+
+
+def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, local: bool) -> str:
+    """The answers to the three questions of the rule."""
+    chip = "in the fit" if fitted else "without runs in the fit"
+    site = "local calibration" if local else "no local calibration"
+    return f"{_KINDS[kind]}, {job.era} software, {cluster.chip.name} {chip}, {site}"
+
+
+def step_time_interval(
+    job: Job,
+    cluster: Cluster,
+    plans: PlanTable,
+    step_time_s: FloatArray,
+    calibration: Calibration | None = None,
+    *,
+    memory_bytes: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) low and high ends of the 80 % intervals of step times, in seconds.
+
+    Args:
+        job: The job of all plans.
+        cluster: Where they run.
+        plans: n plans.
+        step_time_s: (n,) their predicted step times.
+        calibration: The constants in use; default the shipped ones.
+        memory_bytes: (n,) predicted bytes per chip; None: no plan counts as tight.
+
+    Raises:
+        ValueError: There is not one time per plan.
+    """
+    times = np.asarray(step_time_s, dtype=np.float64)
+    if times.shape != (len(plans),):
+        raise ValueError(f"one step time per plan is required: {times.shape} for {len(plans)}")
+    share = None if memory_bytes is None else memory_bytes / cluster.chip.memory_bytes
+    return situation(job, cluster, calibration).bounds(times, share)
+
+
+def memory_interval(
+    framework: Framework, memory_bytes: FloatArray, calibration: Calibration | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) low and high ends of the 80 % intervals of bytes per chip.
+
+    Args:
+        framework: Its measured rows decide; one without any has the factors of all together.
+        memory_bytes: (n,) predicted bytes per chip.
+        calibration: As in `situation`.
+    """
+    given = calibration or load_calibration()
+    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
+    entries = known.group("intervals.memory")
+    name = framework.name if f"{framework.name}.low" in entries else "any"
+    held = np.asarray(memory_bytes, dtype=np.float64)
+    return held * entries[f"{name}.low"], held * entries[f"{name}.high"]
+
+
+def power_interval(chip: Chip, power_w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n,) low and high ends of the 80 % intervals of mean watts per chip, node included.
+
+    The larger of the two chip sigmas (busy, waiting) counts for the whole step, because it is not
+    known how a mean divides between both; the host's is independent of it.
+
+    Args:
+        chip: The chip; its record states the standard deviations.
+        power_w: (n,) predicted watts per chip.
+    """
+    sigma = float(np.hypot(max(chip.busy_sigma_w, chip.wait_sigma_w), chip.host_sigma_w))
+    watts = np.asarray(power_w, dtype=np.float64)
+    return np.maximum(watts - Z * sigma, 0.0), watts + Z * sigma
+
+
+def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
+    """Natural logarithm of the ratio of two step times of one job within which they cannot be
+    told apart: 80 % of the ratios of published pairs came out no further from the prediction.
+
+    Two plans of one job share most of their error, so this is far less than the interval of one.
+    """
+    given = calibration or load_calibration()
+    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
+    name = "experts" if job.model.moe else "dense"
+    return float(np.log(known.value(f"intervals.tie.{name}.factor")))
+
+
+def ties(step_time_s: FloatArray, other_s: FloatArray | float, noise: float) -> BoolArray:
+    """Which step times cannot be told apart from others; the same either way round.
+
+    Args:
+        step_time_s: (n,) seconds.
+        other_s: (n,) or one, seconds.
+        noise: Of `tie_noise`.
+    """
+    return np.asarray(np.abs(np.log(np.asarray(step_time_s) / other_s)) <= noise)
