@@ -200,10 +200,10 @@ def power_interval(chip: Chip, power_w: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
-    """Natural logarithm of the ratio of two step times of one job within which they cannot be
-    told apart: 80 % of the ratios of published pairs came out no further from the prediction.
+    """Natural logarithm of the ratio below which two step times of a job cannot be told apart.
 
-    Two plans of one job share most of their error, so this is far less than the interval of one.
+    80 % of the ratios of published pairs came out no further from the prediction. Two plans of
+    one job share most of their error, so this is less than the interval of one.
     """
     given = calibration or load_calibration()
     known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
@@ -211,12 +211,13 @@ def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
     return float(np.log(known.value(f"intervals.tie.{name}.factor")))
 
 
-def ties(step_time_s: FloatArray, other_s: FloatArray | float, noise: float) -> BoolArray:
+def ties(
+    step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float
+) -> BoolArray:
     """Which step times cannot be told apart from others; the same either way round.
 
     Args:
-        step_time_s: (n,) seconds.
-        other_s: (n,) or one, seconds.
+        step_time_s, other_s: (n,) or one, seconds.
         noise: Of `tie_noise`.
     """
-    return np.asarray(np.abs(np.log(np.asarray(step_time_s) / other_s)) <= noise)
+    return np.asarray(np.abs(np.log(np.divide(step_time_s, other_s))) <= noise)

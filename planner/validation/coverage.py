@@ -1,9 +1,9 @@
 """Intervals fitted to the published runs, and how often they contain what was measured.
 
-    python -m planner.validation.coverage                 prints how often, per class and source
-    python -m planner.validation.coverage --write         replaces the section `intervals` of the
-                                                          shipped constants; the same data and
-                                                          constants give the same bytes
+python -m planner.validation.coverage                 prints how often, per class and source
+python -m planner.validation.coverage --write         replaces the section `intervals` of the
+shipped constants; the same data and
+constants give the same bytes
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _lines(tree: dict[str, object], indent: int) -> Iterator[str]:
             yield f"{pad}{name}:\n"
             yield from _lines(node, indent + 2)
         elif isinstance(node, Entry):
-            fields = f"unit: '1', kind: derived, source: fit"
+            fields = "unit: '1', kind: derived, source: fit"
             note = f"\n{pad}  note: {node.note}" if node.note else ""
             value = f"{node.value:.4g}"
             if note:
@@ -276,8 +276,9 @@ def _local_line(found: Sequence[Outcome]) -> str:
         inside = (errors >= low) & (errors <= high)
         by_source = np.average(inside, weights=weights(rows))
         parts.append(
-            f"local.{name}: {np.exp(low):.3f} {np.exp(high):.3f}, test {100 * inside[test].mean():.0f} % "
-            f"({test.sum()} rows), by source {100 * by_source:.0f} %"
+            f"local.{name}: {np.exp(low):.3f} {np.exp(high):.3f}, "
+            f"test {100 * inside[test].mean():.0f} % ({test.sum()} rows), "
+            f"by source {100 * by_source:.0f} %"
         )
     return "\n".join(parts)
 

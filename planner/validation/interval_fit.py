@@ -107,7 +107,7 @@ def is_sound(outcome: Outcome) -> bool:
 
 
 def weights(outcomes: Sequence[Outcome]) -> FloatArray:
-    """(n,) weights: sqrt(cells) per source, divided evenly among its cells, and these among rows."""
+    """(n,) weights: sqrt(cells) of a source, divided evenly among its cells, then their rows."""
     cells: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for outcome in outcomes:
         cells[outcome.source][outcome.cell] += 1
@@ -286,9 +286,13 @@ def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int
     return np.array(errors), np.array(mass), jobs_in_all, len(found)
 
 
-def _counted(path: str, factors: dict[str, float], rows: Sequence[Outcome], why: str) -> list[Entry]:
+def _counted(
+    path: str, factors: dict[str, float], rows: Sequence[Outcome], why: str
+) -> list[Entry]:
     """The factors of a class, and how many rows and sources they rest on."""
-    entries = [Entry(path=f"{path}.{name}", value=value, note=why) for name, value in factors.items()]
+    entries = [
+        Entry(path=f"{path}.{name}", value=value, note=why) for name, value in factors.items()
+    ]
     return [
         *entries,
         Entry(path=f"{path}.rows", value=len(rows)),
