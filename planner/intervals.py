@@ -211,9 +211,7 @@ def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
     return float(np.log(known.value(f"intervals.tie.{name}.factor")))
 
 
-def ties(
-    step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float
-) -> BoolArray:
+def ties(step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float) -> BoolArray:
     """Which step times cannot be told apart from others; the same either way round.
 
     Args:
