@@ -33,9 +33,6 @@ Z = 1.2815515655446004
 RUNS_FOR_SITE = 3
 """Runs from which a local calibration counts: one or two may make a prediction worse."""
 
-LOCAL_RUNS = "local.runs"
-"""Path in a local calibration of the number of runs that its site factor rests on."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
@@ -88,7 +85,9 @@ def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
     return found is not None and found.kind != "assumed"
 
 
-def situation(job: Job, cluster: Cluster, calibration: Calibration | None = None) -> Situation:
+def situation(
+    job: Job, cluster: Cluster, calibration: Calibration | None = None, local_runs: int = 0
+) -> Situation:
     """The class of all plans of a job on a cluster; see the module for the rule.
 
     Args:
@@ -96,13 +95,14 @@ def situation(job: Job, cluster: Cluster, calibration: Calibration | None = None
         cluster: The cluster.
         calibration: The constants in use; default the shipped ones. The shipped intervals stand
             in for a calibration without its own.
+        local_runs: Runs of this installation that the constants rest on
+            (`Assumptions.local_runs`).
     """
-    given = calibration or load_calibration()
-    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
-    entries = known.group("intervals.time")
+    known = _with_intervals(calibration)
+    entries = known.group(_TIME)
     kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
     fitted = has_fitted_chip(cluster.chip, known)
-    local = given.values.get(LOCAL_RUNS, 0.0) >= RUNS_FOR_SITE
+    local = local_runs >= RUNS_FOR_SITE
     name = kind
     if local:
         name = "local.experts" if kind == "experts" else "local.dense"
@@ -126,8 +126,14 @@ def situation(job: Job, cluster: Cluster, calibration: Calibration | None = None
     )
 
 
-_ANY = "dense.any"
+_TIME, _ANY = "intervals.time", "dense.any"
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
+
+
+def _with_intervals(calibration: Calibration | None) -> Calibration:
+    """The calibration if it has intervals, else the shipped one."""
+    has = calibration is not None and f"{_TIME}.{_ANY}.low" in calibration.values
+    return calibration if calibration is not None and has else load_calibration()
 
 
 def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, local: bool) -> str:
@@ -145,6 +151,7 @@ def step_time_interval(
     calibration: Calibration | None = None,
     *,
     memory_bytes: FloatArray | None = None,
+    local_runs: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) low and high ends of the 80 % intervals of step times, in seconds.
 
@@ -155,6 +162,7 @@ def step_time_interval(
         step_time_s: (n,) their predicted step times.
         calibration: The constants in use; default the shipped ones.
         memory_bytes: (n,) predicted bytes per chip; None: no plan counts as tight.
+        local_runs: As in `situation`.
 
     Raises:
         ValueError: There is not one time per plan.
@@ -163,7 +171,7 @@ def step_time_interval(
     if times.shape != (len(plans),):
         raise ValueError(f"one step time per plan is required: {times.shape} for {len(plans)}")
     share = None if memory_bytes is None else memory_bytes / cluster.chip.memory_bytes
-    return situation(job, cluster, calibration).bounds(times, share)
+    return situation(job, cluster, calibration, local_runs).bounds(times, share)
 
 
 def memory_interval(
@@ -176,8 +184,7 @@ def memory_interval(
         memory_bytes: (n,) predicted bytes per chip.
         calibration: As in `situation`.
     """
-    given = calibration or load_calibration()
-    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
+    known = _with_intervals(calibration)
     entries = known.group("intervals.memory")
     name = framework.name if f"{framework.name}.low" in entries else "any"
     held = np.asarray(memory_bytes, dtype=np.float64)
@@ -205,8 +212,7 @@ def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
     80 % of the ratios of published pairs came out no further from the prediction. Two plans of
     one job share most of their error, so this is less than the interval of one.
     """
-    given = calibration or load_calibration()
-    known = given if f"intervals.time.{_ANY}.low" in given.values else load_calibration()
+    known = _with_intervals(calibration)
     name = "experts" if job.model.moe else "dense"
     return float(np.log(known.value(f"intervals.tie.{name}.factor")))
 

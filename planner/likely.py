@@ -20,7 +20,7 @@ def spread_of(model: CostModel) -> Spread | None:
     """What the intervals of a job's plans rest on; None where times are bounds."""
     if not is_prediction(model.assumptions):
         return None
-    found = situation(model.job, model.cluster)
+    found = situation(model.job, model.cluster, local_runs=model.assumptions.local_runs)
     return Spread(
         level=LEVEL,
         situation=found.name,

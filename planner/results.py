@@ -173,7 +173,12 @@ def _ends(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, np.
         return {}
     held = costs.memory_per_chip_bytes
     low, high = step_time_interval(
-        model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held
+        model.job,
+        model.cluster,
+        plans,
+        costs.step_time_s,
+        memory_bytes=held,
+        local_runs=model.assumptions.local_runs,
     )
     least, most = memory_interval(model.framework, held)
     return {
