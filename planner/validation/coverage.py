@@ -1,9 +1,10 @@
 """Intervals fitted to the published runs, and how often they contain what was measured.
 
-python -m planner.validation.coverage                 prints how often, per class and source
-python -m planner.validation.coverage --write         replaces the section `intervals` of the
-shipped constants; the same data and
-constants give the same bytes
+python -m planner.validation.coverage                  prints how often, per class and source
+python -m planner.validation.coverage --write          replaces the section `intervals` of the
+                                                       shipped constants; the same data and
+                                                       constants give the same bytes
+python -m planner.validation.coverage --page FILE.md   replaces the tables of a page
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from planner.assumptions import calibrated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
+from planner.files import read_text, write_atomically
 from planner.intervals import has_fitted_chip
 from planner.plan import PlanTable
 from planner.validation.interval_fit import (
@@ -39,10 +41,14 @@ from planner.validation.interval_fit import (
 )
 from planner.validation.rows import run_of
 
-__all__ = ["Covered", "Outcome", "coverage", "fit_intervals", "outcomes", "with_section"]
+__all__ = [
+    "Covered", "Outcome", "coverage", "fit_intervals", "markdown", "outcomes", "with_section",
+    "with_tables",
+]  # fmt: skip
 
 _FILE = "default.yaml"
 _HEADING = "  intervals:\n"
+_BEGIN, _END = "<!-- begin: coverage -->\n", "<!-- end: coverage -->\n"
 
 
 def _records(name: str) -> Iterator[dict[str, str]]:
@@ -252,35 +258,53 @@ def with_section(text: str, entries: Iterable[Entry]) -> str:
     return text[:start] + section(entries) + text[end:]
 
 
-def _table(records: Sequence[Covered]) -> str:
-    lines = ["class or source          rows sources   low  high    fit   test (rows)  left out"]
-    for one in records:
-        test = "-" if one.test is None else f"{100 * one.test:.0f} %"
-        left = "-" if one.left_out is None else f"{100 * one.left_out:.0f} %"
-        ends = "    -     -" if np.isnan(one.low) else f"{one.low:5.3f} {one.high:5.3f}"
-        lines.append(
-            f"{one.name:24s} {one.rows:4d} {one.sources:7d} {ends} {100 * one.fit:4.0f} % "
-            f"{test:>6s} ({one.test_rows:3d}) {left:>8s}"
-        )
-    return "\n".join(lines)
+_HEADER = ("class or source", "rows", "sources", "low", "high", "fit", "test", "left out")
 
 
-def _local_line(found: Sequence[Outcome]) -> str:
-    """How often the local class contains the test rows of sources with enough cells."""
-    parts = []
+def _cells(one: Covered) -> tuple[str, ...]:
+    """A record as the columns of `_HEADER`."""
+    test = "-" if one.test is None else f"{100 * one.test:.0f} % of {one.test_rows}"
+    left = "-" if one.left_out is None else f"{100 * one.left_out:.0f} %"
+    ends = ("-", "-") if np.isnan(one.low) else (f"{one.low:.3f}", f"{one.high:.3f}")
+    counts = (f"{one.rows:,}", f"{one.sources}")
+    return (one.name, *counts, *ends, f"{100 * one.fit:.0f} %", test, left)
+
+
+def markdown(found: Sequence[Outcome]) -> str:
+    """The coverage of every class and source, and of the local classes, as Markdown tables."""
+    lines = ["| " + " | ".join(_HEADER) + " |", "|---" + "|--:" * (len(_HEADER) - 1) + "|"]
+    lines += ["| " + " | ".join(_cells(one)) + " |" for one in coverage(found)]
+    lines += ["", "| local class | low | high | test | by source |", "|---|--:|--:|--:|--:|"]
+    entries = {entry.path: entry.value for entry in fit_intervals(found)}
     for name, experts in (("dense", False), ("experts", True)):
+        low, high = (entries[f"time.local.{name}.{end}"] for end in ("low", "high"))
         errors, rows = within_site(found, experts=experts)
-        entries = {entry.path: entry.value for entry in fit_intervals(found)}
-        low, high = (np.log(entries[f"time.local.{name}.{end}"]) for end in ("low", "high"))
+        inside = (errors >= np.log(low)) & (errors <= np.log(high))
         test = np.array([o.split == "test" and (o.gold or experts) for o in rows])
-        inside = (errors >= low) & (errors <= high)
-        by_source = np.average(inside, weights=weights(rows))
-        parts.append(
-            f"local.{name}: {np.exp(low):.3f} {np.exp(high):.3f}, "
-            f"test {100 * inside[test].mean():.0f} % ({test.sum()} rows), "
-            f"by source {100 * by_source:.0f} %"
-        )
-    return "\n".join(parts)
+        mean = np.average(inside, weights=weights(rows))
+        share = f"{100 * inside[test].mean():.0f} % of {test.sum()}" if test.any() else "-"
+        lines.append(f"| {name} | {low:.3f} | {high:.3f} | {share} | {100 * mean:.0f} % |")
+    factors = [entries[f"tie.{name}.factor"] for name in ("dense", "experts")]
+    jobs, plans = entries["tie.dense.jobs"], entries["tie.dense.pairs"]
+    lines += [
+        "",
+        f"Two plans of one job: within a factor of {factors[0]:.3f} in 80 % of {plans:,} pairs of "
+        f"{jobs} jobs from {entries['tie.dense.sources']} sources; experts {factors[1]:.3f}. Above "
+        f"88 % of memory the upper end is {entries['time.headroom.factor']:.2f} times as far.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def with_tables(text: str, tables: str) -> str:
+    """The text of a page with its marked region replaced.
+
+    Raises:
+        ValueError: The page has no such region.
+    """
+    start, end = text.find(_BEGIN), text.find(_END)
+    if start < 0 or end < start:
+        raise ValueError(f"no region {_BEGIN.strip()} ... {_END.strip()} in the page")
+    return text[: start + len(_BEGIN)] + "\n" + tables + "\n" + text[end:]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -289,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="replace the section of the file")
+    parser.add_argument("--page", type=Path, help="Markdown page whose tables are replaced")
     asked = parser.parse_args(arguments)
     watched = sys.stderr.isatty()
 
@@ -299,14 +324,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = outcomes(load_calibration(), progress)
     if watched:
         print(file=sys.stderr)
-    print(_table(coverage(found)))
-    print(_local_line(found))
+    tables = markdown(found)
+    print(tables, end="")
+    if asked.page is not None:
+        write_atomically(asked.page, with_tables(read_text(asked.page), tables))
     if asked.write:
         with resources.as_file(resources.files("hardware_db")) as root:
             path = Path(root) / "data" / "calibration" / _FILE
-            text = path.read_text(encoding="utf-8")
-            path.write_text(with_section(text, fit_intervals(found)), encoding="utf-8")
-            print(f"written: {path.name}")
+            write_atomically(path, with_section(read_text(path), fit_intervals(found)))
+            print(f"written: {path.name}", file=sys.stderr)
     return 0
 
 
