@@ -20,6 +20,8 @@ import numpy as np
 
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions import Assumptions
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
 from planner.frameworks import Framework
 from planner.job import Job
 from planner.plan import BoolArray, FloatArray, PlanTable
@@ -204,6 +206,29 @@ def power_interval(chip: Chip, power_w: FloatArray) -> tuple[FloatArray, FloatAr
     sigma = float(np.hypot(max(chip.busy_sigma_w, chip.wait_sigma_w), chip.host_sigma_w))
     watts = np.asarray(power_w, dtype=np.float64)
     return np.maximum(watts - Z * sigma, 0.0), watts + Z * sigma
+
+
+def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, FloatArray]:
+    """(n,) ends of the intervals of time and memory by name; nothing where times are bounds.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plans: n plans.
+        costs: What they cost.
+    """
+    if not is_prediction(model.assumptions):
+        return {}
+    held, runs = costs.memory_per_chip_bytes, model.assumptions.local_runs
+    low, high = step_time_interval(
+        model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held, local_runs=runs
+    )
+    least, most = memory_interval(model.framework, held)
+    return {
+        "step_time_low_s": low,
+        "step_time_high_s": high,
+        "memory_low_bytes": least,
+        "memory_high_bytes": most,
+    }
 
 
 def tie_noise(job: Job, calibration: Calibration | None = None) -> float:

@@ -14,7 +14,7 @@ from planner.cost.context import CostModel, mesh_of
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
-from planner.intervals import is_prediction, memory_interval, step_time_interval
+from planner.intervals import ends_of
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
@@ -138,7 +138,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     mesh = mesh_of(plans)
     fabrics = [model.fabric(int(chips)) for chips in plans.chips]
     reserve = model.framework.reserve_bytes
-    ends = _ends(model, plans, costs)
+    ends = ends_of(model, plans, costs)
     return [
         PlanResult(
             plan=plans.plan(row),
@@ -165,28 +165,6 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
         )
         for row in range(len(plans))
     ]
-
-
-def _ends(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, np.ndarray]:
-    """(n,) ends of the intervals of time and memory; nothing where times are bounds."""
-    if not is_prediction(model.assumptions):
-        return {}
-    held = costs.memory_per_chip_bytes
-    low, high = step_time_interval(
-        model.job,
-        model.cluster,
-        plans,
-        costs.step_time_s,
-        memory_bytes=held,
-        local_runs=model.assumptions.local_runs,
-    )
-    least, most = memory_interval(model.framework, held)
-    return {
-        "step_time_low_s": low,
-        "step_time_high_s": high,
-        "memory_low_bytes": least,
-        "memory_high_bytes": most,
-    }
 
 
 def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
