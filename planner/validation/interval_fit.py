@@ -18,9 +18,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import exp, log, sqrt
+from math import exp, log, pi, sqrt
 
 import numpy as np
+from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from planner.plan import FloatArray
@@ -231,6 +232,18 @@ def within_site(outcomes: Iterable[Outcome], *, experts: bool) -> tuple[FloatArr
     return np.array(errors), rows
 
 
+def _of_median(outcomes: Sequence[Outcome]) -> float:
+    """How far the logarithm of a run lies from the median of others, at 80 %, as cells spread.
+
+        z(0.9) s sqrt(1 + (pi / 2) / n),    n = `_SITE_RUNS`
+
+    s^2 is the variance of cells within a source; that of a median is pi / 2 times that of a mean.
+    For classes of few sources, where the factors that they happen to give say little.
+    """
+    _, within = _two_levels(outcomes)
+    return float(norm.ppf(1 - TAIL)) * sqrt(within * (1 + pi / 2 / _SITE_RUNS))
+
+
 def headroom(outcomes: Iterable[Outcome]) -> tuple[float, list[Outcome]]:
     """Factor on the upper end for plans above `_HEADROOM_SHARE`, at least 1, and its rows.
 
@@ -311,8 +324,9 @@ def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
     for name, experts in (("dense", False), ("experts", True)):
         errors, some = within_site(rows, experts=experts)
         reach = float(weighted_quantiles(np.abs(errors), weights(some), (1 - 2 * TAIL,))[0])
-        low, high = exp(-reach), exp(reach)
         spans[name] = reach
+        reach = _of_median(some) if experts else reach
+        low, high = exp(-reach), exp(reach)
         left = "the same after a site factor from three other runs, as much below as above"
         entries += _counted(f"time.local.{name}", {"low": low, "high": high}, some, left)
     factor, tight = headroom(rows)
