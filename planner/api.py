@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Allocation
+from planner.answers import TrainingRun
 from planner.caveats import caveats
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -19,6 +20,7 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.likely import ranked, spread_of
 from planner.machines import under_limit
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
@@ -30,7 +32,6 @@ from planner.results import (
     EvaluateResult,
     PlanResult,
     SolveResult,
-    TrainingRun,
     plan_results,
 )
 from planner.rules import violations
@@ -109,6 +110,7 @@ def evaluate_plan(
         job={**job_fields(resolved), "chips": plan.chips},
         versions=versions(),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
+        spread=spread_of(model),
     )
 
 
@@ -193,6 +195,7 @@ def _with_plan(
     best = optimum(proof.points, proof.bound, proof.status, request.objective)
     chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
+    top, top_complete = ranked(search, request.objective, chosen, proof.status)
     whole, front_note = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
@@ -223,6 +226,9 @@ def _with_plan(
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         sources=sources_of(model),
         front_counts={} if whole is proof else whole.counts,
+        top=top,
+        top_complete=top_complete,
+        spread=spread_of(model),
     )
 
 

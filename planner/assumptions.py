@@ -158,6 +158,9 @@ class Assumptions:
     token_granularity: Annotated[bool, "Chips share a step's tokens evenly, not sequences."] = False
     jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
+    local_runs: Annotated[
+        Tile, "Runs of one's own that the constants rest on; from 3 on intervals are narrower."
+    ] = 0
     moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
 
     @staticmethod
@@ -287,6 +290,7 @@ def calibrated(
         dp_overlap=constants.value("overlap.data_parallel") * software.hides_reduction,
         hides_gather=software.hides_gather,
         tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
+        local_runs=int(constants.values.get("local.runs", 0)),
         **_byte_counts(software, constants),  # type: ignore[arg-type]
         **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in _SHARED.items()},  # type: ignore[arg-type]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
+from planner.answers import Diagnosis
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
-from planner.results import Diagnosis
 from planner.rules import RULES
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory

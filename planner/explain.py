@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
+from planner.intervals import is_prediction, tie_noise, ties
 from planner.plan import AXES, RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
 from planner.ranks import moved
 from planner.results import Neighbor, PlanResult, plan_results
@@ -108,7 +109,8 @@ def neighbors(
         refusal = broken_limit(model, result, limits) or _not_asked(model, result.plan, options)
         verdict = refusal or _verdict(best, result, objective)
         order = (refusal is not None, value_of(result, objective))
-        judged.append((order, Neighbor(change=what, result=result, verdict=verdict)))
+        tie = None if refusal else is_tie(model, best, result, objective)
+        judged.append((order, Neighbor(change=what, result=result, verdict=verdict, tie=tie)))
     judged.sort(key=lambda pair: pair[0])
     kept = [neighbor for _, neighbor in judged[: max(most - min(len(broken), 2), 1)]]
     return (*kept, *broken[: most - len(kept)])
@@ -143,6 +145,19 @@ def _not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> str | Non
         flag = "--fix" if name in options.fixed else "--axes"
         return f"not asked for ({flag} rules out {name} {getattr(plan, name)})"
     return None
+
+
+def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:
+    """Whether two plans of one job cannot be told apart by an objective.
+
+    Energy carries the error of time once, energy x time twice; memory none of it, so there the
+    time decides. None where times are bounds, not predictions.
+    """
+    if not is_prediction(model.assumptions):
+        return None
+    noise = tie_noise(model.job) * (2 if objective == "edp" else 1)
+    objective = "time" if objective == "memory" else objective
+    return bool(ties(value_of(other, objective), value_of(best, objective), noise))
 
 
 def value_of(result: PlanResult, objective: str) -> float:

@@ -1,16 +1,146 @@
-"""How far a prediction may be from what is measured: 80 % intervals."""
+"""How far a measurement may lie from its prediction: 80 % intervals, and what is too close to call.
+
+The interval of a step time is data: measured over predicted time of the published runs, its 10 %
+and 90 % quantiles for each class of situation (`planner.validation.interval_fit` makes them and
+says how). A rule with three questions chooses the class; its words are part of every answer:
+
+    local calibration from 3 runs or more?  -> `local`: what is left within one installation
+    adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
+    chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
+
+Plans above the share `headroom.share` of a chip's memory have a longer upper end. Presets that
+state a bound, such as `roofline`, have no interval. Intervals of power and energy are those of
+`planner.cost.energy.Energy.interval`, which takes the ends of the step time from here.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from hardware_db import Calibration, Chip, Cluster
+from hardware_db import Calibration, Chip, Cluster, load_calibration
+from planner.assumptions import Assumptions
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
 from planner.frameworks import Framework
 from planner.job import Job
-from planner.plan import FloatArray, PlanTable
+from planner.plan import BoolArray, FloatArray, PlanTable
 
-_DENSE, _ROUTED = 0.12, 0.25
-_HELD = 0.15
+LEVEL = 0.8
+"""Share of measurements that an interval is made to contain."""
+
+RUNS_FOR_SITE = 3
+"""Runs from which a local calibration counts: one or two may make a prediction worse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The class of a prediction and its interval.
+
+    Attributes:
+        name: Its path below `intervals.time`, such as `dense.megatron-core`.
+        words: The rule that chose it, for the answer.
+        low, high: Quantile factors: 10 % and 90 % of measured over predicted step time.
+        rows, sources: Published runs and their sources that they rest on.
+        headroom_share: Share of a chip's memory above which plans have slowed down.
+        headroom_factor: What `high` is multiplied by there.
+    """
+
+    name: str
+    words: str
+    low: float
+    high: float
+    rows: int
+    sources: int
+    headroom_share: float
+    headroom_factor: float
+
+    def bounds(
+        self, step_time_s: FloatArray, memory_share: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) low and high ends in seconds.
+
+        Args:
+            step_time_s: (n,) predictions.
+            memory_share: (n,) predicted bytes over the chip's capacity; None: not tight.
+        """
+        time = np.asarray(step_time_s, dtype=np.float64)
+        high = time * self.high
+        if memory_share is not None:
+            tight = np.asarray(memory_share) > self.headroom_share
+            high = np.where(tight, high * self.headroom_factor, high)
+        return time * self.low, high
+
+
+def is_prediction(assumptions: Assumptions) -> bool:
+    """Whether times are predictions; those of a textbook's simplifications are bounds."""
+    return not (assumptions.token_granularity or assumptions.perfect_overlap)
+
+
+def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
+    """Whether runs on a chip, or on others of its kind, are in the fit of the constants."""
+    constants = calibration or load_calibration()
+    found = constants.quantities.get(f"gemm_efficiency.{chip.calibration_gemm}")
+    return found is not None and found.kind != "assumed"
+
+
+def situation(
+    job: Job, cluster: Cluster, calibration: Calibration | None = None, local_runs: int = 0
+) -> Situation:
+    """The class of all plans of a job on a cluster; see the module for the rule.
+
+    Args:
+        job: The job.
+        cluster: The cluster.
+        calibration: The constants in use; default the shipped ones. The shipped intervals stand
+            in for a calibration without its own.
+        local_runs: Runs of this installation that the constants rest on
+            (`Assumptions.local_runs`).
+    """
+    known = _with_intervals(calibration)
+    entries = known.group(_TIME)
+    kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
+    fitted = has_fitted_chip(cluster.chip, known)
+    local = local_runs >= RUNS_FOR_SITE
+    name = kind
+    if local:
+        name = "local.experts" if kind == "experts" else "local.dense"
+    elif kind == "dense":
+        name = f"dense.{job.era}" if f"dense.{job.era}.low" in entries else _ANY
+    low, high = entries[f"{name}.low"], entries[f"{name}.high"]
+    rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
+    if not fitted and not local:
+        low = min(low, entries["unfitted_chip.low"])
+        high = max(high, entries["unfitted_chip.high"])
+        rows, sources = entries["unfitted_chip.rows"], entries["unfitted_chip.sources"]
+    return Situation(
+        name=name if fitted or local else f"{name}, unfitted_chip",
+        words=_words(job, cluster, kind, fitted=fitted, local=local),
+        low=low,
+        high=high,
+        rows=int(rows),
+        sources=int(sources),
+        headroom_share=entries["headroom.share"],
+        headroom_factor=entries["headroom.factor"],
+    )
+
+
+_TIME, _ANY = "intervals.time", "dense.any"
+_KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
+
+
+def _with_intervals(calibration: Calibration | None) -> Calibration:
+    """The calibration if it has intervals, else the shipped one."""
+    has = calibration is not None and f"{_TIME}.{_ANY}.low" in calibration.values
+    return calibration if calibration is not None and has else load_calibration()
+
+
+def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, local: bool) -> str:
+    """The answers to the three questions of the rule."""
+    chip = "in the fit" if fitted else "without runs in the fit"
+    site = "local calibration" if local else "no local calibration"
+    return f"{_KINDS[kind]}, {job.era} software, {cluster.chip.name} {chip}, {site}"
 
 
 def step_time_interval(
@@ -19,20 +149,87 @@ def step_time_interval(
     plans: PlanTable,
     step_time_s: FloatArray,
     calibration: Calibration | None = None,
+    *,
+    memory_bytes: FloatArray | None = None,
+    local_runs: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Low and high step time (s) of n plans."""
-    share = _ROUTED if job.model.moe else _DENSE
-    return step_time_s / (1 + share), step_time_s * (1 + share)
+    """(n,) low and high ends of the 80 % intervals of step times, in seconds.
+
+    Args:
+        job: The job of all plans.
+        cluster: Where they run.
+        plans: n plans.
+        step_time_s: (n,) their predicted step times.
+        calibration: The constants in use; default the shipped ones.
+        memory_bytes: (n,) predicted bytes per chip; None: no plan counts as tight.
+        local_runs: As in `situation`.
+
+    Raises:
+        ValueError: There is not one time per plan.
+    """
+    times = np.asarray(step_time_s, dtype=np.float64)
+    if times.shape != (len(plans),):
+        raise ValueError(f"one step time per plan is required: {times.shape} for {len(plans)}")
+    share = None if memory_bytes is None else memory_bytes / cluster.chip.memory_bytes
+    return situation(job, cluster, calibration, local_runs).bounds(times, share)
 
 
 def memory_interval(
     framework: Framework, memory_bytes: FloatArray, calibration: Calibration | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Low and high bytes per chip of n plans."""
-    return memory_bytes / (1 + _HELD), memory_bytes * (1 + _HELD)
+    """(n,) low and high ends of the 80 % intervals of bytes per chip.
+
+    Args:
+        framework: Its measured rows decide; one without any has the factors of all together.
+        memory_bytes: (n,) predicted bytes per chip.
+        calibration: As in `situation`.
+    """
+    known = _with_intervals(calibration)
+    entries = known.group("intervals.memory")
+    name = framework.name if f"{framework.name}.low" in entries else "any"
+    held = np.asarray(memory_bytes, dtype=np.float64)
+    return held * entries[f"{name}.low"], held * entries[f"{name}.high"]
 
 
-def power_interval(chip: Chip, power_w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Low and high watts per chip of n plans."""
-    sigma = 1.28 * np.hypot(chip.busy_sigma_w or 0.0, chip.host_sigma_w or 0.0)
-    return np.maximum(power_w - sigma, 0.0), power_w + sigma
+def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, FloatArray]:
+    """(n,) ends of the intervals of time and memory by name; nothing where times are bounds.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plans: n plans.
+        costs: What they cost.
+    """
+    if not is_prediction(model.assumptions):
+        return {}
+    held, runs = costs.memory_per_chip_bytes, model.assumptions.local_runs
+    low, high = step_time_interval(
+        model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held, local_runs=runs
+    )
+    least, most = memory_interval(model.framework, held)
+    return {
+        "step_time_low_s": low,
+        "step_time_high_s": high,
+        "memory_low_bytes": least,
+        "memory_high_bytes": most,
+    }
+
+
+def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
+    """Natural logarithm of the ratio below which two step times of a job cannot be told apart.
+
+    80 % of the ratios of published pairs came out no further from the prediction. Two plans of
+    one job share most of their error, so this is less than the interval of one.
+    """
+    known = _with_intervals(calibration)
+    name = "experts" if job.model.moe else "dense"
+    return float(np.log(known.value(f"intervals.tie.{name}.factor")))
+
+
+def ties(step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float) -> BoolArray:
+    """Which step times cannot be told apart from others; the same either way round.
+
+    Args:
+        step_time_s, other_s: (n,) or one, seconds.
+        noise: Of `tie_noise`.
+    """
+    return np.asarray(np.abs(np.log(np.divide(step_time_s, other_s))) <= noise)

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from planner.answers import Diagnosis, Spread, TrainingRun
 from planner.boundaries import Boundary, boundaries_of, boundary_fields
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
+from planner.cost.energy import BOUNDARIES
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
+from planner.intervals import ends_of
 from planner.network.where import crossed_levels, torus_words
-from planner.plan import Plan, PlanTable
+from planner.plan import FloatArray, Plan, PlanTable
 from planner.planfile import plan_fields
 from planner.version import SCHEMA_VERSION
 
@@ -51,8 +54,11 @@ class PlanResult(Shown):
         step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
         tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
             fabric, IT side (PUE 1); memory is the fullest stage without the reserve.
-        energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles.
+        energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles, from the errors of power
+            and, where times are predictions, of the step time.
         boundaries: Energy and power of chips, nodes, nodes with fabric, and facility.
+        step_time_low_s, step_time_high_s, memory_low_bytes, memory_high_bytes: Ends of the 80 %
+            intervals (`planner.intervals`); None where times are bounds, not predictions.
         reserve_bytes: Memory that the framework holds outside its allocator.
         host_memory_bytes: Offloaded bytes per chip.
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
@@ -83,6 +89,10 @@ class PlanResult(Shown):
     communication_s: Mapping[str, float] = field(repr=False)
     boundaries: tuple[Boundary, ...] = field(repr=False)
     torus: str = ""
+    step_time_low_s: float | None = None
+    step_time_high_s: float | None = None
+    memory_low_bytes: float | None = None
+    memory_high_bytes: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
@@ -106,12 +116,16 @@ class PlanResult(Shown):
             },
             "micro_batches": self.micro_batches,
             "step_time_s": self.step_time_s,
+            "step_time_low_s": self.step_time_low_s,
+            "step_time_high_s": self.step_time_high_s,
             "energy_per_step_j": self.energy_per_step_j,
             "energy_per_step_low_j": self.energy_low_j,
             "energy_per_step_high_j": self.energy_high_j,
             "power_per_chip_w": self.power_per_chip_w,
             **boundary_fields(self.boundaries),
             "memory_per_chip_bytes": self.memory_per_chip_bytes,
+            "memory_low_bytes": self.memory_low_bytes,
+            "memory_high_bytes": self.memory_high_bytes,
             "host_memory_per_chip_bytes": self.host_memory_bytes,
             "mfu": self.mfu,
             "hfu": self.hfu,
@@ -130,6 +144,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     mesh = mesh_of(plans)
     fabrics = [model.fabric(int(chips)) for chips in plans.chips]
     reserve = model.framework.reserve_bytes
+    ends = ends_of(model, plans, costs)
+    inside = [_inside(plans, costs, ends, row) for row in range(len(plans))]
     return [
         PlanResult(
             plan=plans.plan(row),
@@ -137,8 +153,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             torus=torus_words(fabrics[row], plans.plan(row).ranks),
             step_time_s=float(costs.step_time_s[row]),
             energy_per_step_j=float(costs.energy.total[row]),
-            energy_low_j=float(costs.energy.low[row]),
-            energy_high_j=float(costs.energy.high[row]),
+            energy_low_j=inside[row][_PRINTED].energy_low_j,
+            energy_high_j=inside[row][_PRINTED].energy_high_j,
             power_per_chip_w=float(costs.power_per_chip_w[row]),
             memory_per_chip_bytes=float(costs.memory_per_chip_bytes[row]),
             reserve_bytes=reserve,
@@ -152,41 +168,30 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             energy_j=_row(costs.energy.parts, row),
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
             communication_s=_row(costs.communication_s, row),
-            boundaries=boundaries_of(
-                costs.energy, row, float(plans.chips[row] * costs.step_time_s[row])
-            ),
+            boundaries=inside[row],
+            **_row(ends, row),
         )
         for row in range(len(plans))
     ]
 
 
+_PRINTED = BOUNDARIES.index("node_and_fabric")
+
+
+def _inside(
+    plans: PlanTable, costs: Breakdown, ends: Mapping[str, FloatArray], row: int
+) -> tuple[Boundary, ...]:
+    """The boundaries of one plan; the interval of its step time, where it has one, in theirs."""
+    time_s = float(costs.step_time_s[row])
+    low, high = (
+        float(ends[name][row]) / time_s if name in ends else 1.0
+        for name in ("step_time_low_s", "step_time_high_s")
+    )
+    return boundaries_of(costs.energy, row, float(plans.chips[row]) * time_s, low, high)
+
+
 def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
     return {name: float(values[row]) for name, values in parts.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRun:
-    """What a whole training run takes with a plan.
-
-    Attributes:
-        tokens, steps, days: Size and duration.
-        energy_mwh: Node and fabric, IT side (PUE 1).
-        facility_energy_mwh: With what the facility adds.
-        cost: Chips times hours times the price given, or None.
-        co2_t: Tonnes at the carbon intensity given, or None.
-    """
-
-    tokens: float
-    steps: float
-    days: float
-    energy_mwh: float
-    facility_energy_mwh: float
-    cost: float | None
-    co2_t: float | None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """The record as JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,11 +202,14 @@ class Neighbor:
         change: What is different, in words.
         result: Its cost, or None where it breaks a rule.
         verdict: "slower by 3.1 %", "memory: 92.1 of 80.0 GB", or the broken rule.
+        tie: Whether its step time cannot be told apart from that of the best plan; None where it
+            breaks a rule or a limit, or where times are bounds.
     """
 
     change: str
     result: PlanResult | None
     verdict: str
+    tie: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
@@ -211,35 +219,28 @@ class Neighbor:
                 name: getattr(self.result, name)
                 for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
             }
-        return {"change": self.change, "verdict": self.verdict, "costs": costs}
+        words = {"change": self.change, "verdict": self.verdict, "tie": self.tie}
+        return {**words, "costs": costs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """Why no plan fits, and the smallest changes that free it.
+class RankedPlan:
+    """One of the best plans that differ in mesh or micro-batch.
 
     Attributes:
-        constraint: The binding constraint.
-        explanation: One sentence with the figures.
-        needed, available: In the unit of the constraint, where it has one.
-        remedies: Changes that were checked to make a plan possible, smallest first.
+        result: What it costs.
+        difference: Its objective over that of the best plan, minus one.
+        tie: Whether it cannot be told apart from the best plan (true of that plan); None where
+            times are bounds, not predictions.
     """
 
-    constraint: str
-    explanation: str
-    needed: float | None = None
-    available: float | None = None
-    remedies: tuple[str, ...] = ()
+    result: PlanResult
+    difference: float
+    tie: bool | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
-        return {
-            "constraint": self.constraint,
-            "explanation": self.explanation,
-            "needed": self.needed,
-            "available": self.available,
-            "remedies": list(self.remedies),
-        }
+        """The record as JSON-ready data: the keys of the plan, `difference` and `tie`."""
+        return {**self.result.to_dict(), "difference": self.difference, "tie": self.tie}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +256,10 @@ class SolveResult(Shown):
         front_objectives: What they are compared by: time, energy and, if asked, memory.
         front_complete: Whether the front is proved to be all of it; False after a time limit.
         front_note: What the front ranges over and, for a single point, why it is one.
+        top: The best three plans on exactly the chips asked for that differ in mesh or
+            micro-batch, best first; only the best where memory is the objective.
+        top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
+        spread: What the intervals rest on; None where times are bounds, not predictions.
         why: Sentences on what binds the best plan.
         neighbors: Real evaluations of plans one step away.
         run: The whole training run, if its tokens were given.
@@ -293,6 +298,9 @@ class SolveResult(Shown):
     front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
     plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
+    top: tuple[RankedPlan, ...] = field(default=(), repr=False)
+    top_complete: bool = False
+    spread: Spread | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
@@ -326,6 +334,9 @@ class SolveResult(Shown):
             "front_objectives": list(self.front_objectives),
             "front_complete": self.front_complete,
             "front_note": self.front_note,
+            "top": [plan.to_dict() for plan in self.top],
+            "top_complete": self.top_complete,
+            "interval": self.spread.to_dict() if self.spread else None,
             "why": list(self.why),
             "neighbors": [neighbor.to_dict() for neighbor in self.neighbors],
             "training_run": self.run.to_dict() if self.run else None,
@@ -353,7 +364,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, versions, losses: As in `SolveResult`.
+        run, defaults, job, versions, losses, spread: As in `SolveResult`.
     """
 
     result: PlanResult
@@ -366,6 +377,7 @@ class EvaluateResult(Shown):
     job: Mapping[str, Any]
     versions: Mapping[str, str] = field(repr=False)
     mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
+    spread: Spread | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "job", "versions")
@@ -377,6 +389,7 @@ class EvaluateResult(Shown):
             **self.result.to_dict(),
             "fits": self.fits,
             "memory_limit_bytes": self.memory_limit_bytes,
+            "interval": self.spread.to_dict() if self.spread else None,
             "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
             "losses": list(self.losses),

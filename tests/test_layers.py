@@ -38,6 +38,7 @@ LAYERS: dict[str, int] = {
     "planner.request": 7, "planner.planfile": 7, "planner.checks": 7, "planner.defaults": 7,
     "planner.records": 7, "planner.kinds": 3, "planner.frontfile": 7, "planner.torus_axes": 7,
     "planner.resolved": 7, "planner.machines": 7, "planner.boundaries": 5,
+    "planner.answers": 1, "planner.likely": 8,
     "planner.results": 8, "planner.caveats": 8, "planner.explain": 8, "planner.diagnose": 8,
     "planner.feasibility": 8, "planner.report": 8,
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,

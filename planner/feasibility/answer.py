@@ -54,7 +54,8 @@ class Row:
         compute_bound_continuous, margin_continuous: The same by the formula with continuous X and
             Y, where it is used.
         margin: The batch over the smallest from which whole meshes are compute-bound.
-        step_time_s: Of the best mesh at that batch.
+        step_time_s: Of the best mesh at that batch; step_time_low_s, step_time_high_s: ends of its
+            80 % interval, None under `roofline`, whose times are bounds.
         max_chips: Largest count that is compute-bound and fits at the batch, if counts were open.
         max_chips_continuous: The value of the formula, where there is one.
     """
@@ -82,6 +83,8 @@ class Row:
     margin: float | None = None
     margin_continuous: float | None = None
     step_time_s: float | None = None
+    step_time_low_s: float | None = None
+    step_time_high_s: float | None = None
     max_chips: int | None = None
     max_chips_continuous: float | None = None
 
@@ -101,7 +104,7 @@ class DeadlineRow:
         model, hardware: Names of the records.
         chips: The count; None where none does.
         batch_tokens, train_tokens, deadline_s: As asked.
-        step_time_s, days: With the plan.
+        step_time_s, days: With the plan; step_time_low_s, step_time_high_s as in `Row`.
         plan: Its mesh and sharding, JSON-ready.
         counts_tried: Counts looked at before.
         words: One sentence.
@@ -114,6 +117,8 @@ class DeadlineRow:
     train_tokens: float
     deadline_s: float
     step_time_s: float | None = None
+    step_time_low_s: float | None = None
+    step_time_high_s: float | None = None
     days: float | None = None
     plan: Mapping[str, Any] | None = None
     counts_tried: int = 0

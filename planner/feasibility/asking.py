@@ -16,6 +16,7 @@ from planner.feasibility.deadline import Goal, smallest_count
 from planner.feasibility.roofline import largest_tp_of, roofline_row
 from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
 from planner.feasibility.strategies import NAMES, Strategy, strategies_named
+from planner.intervals import is_prediction, situation
 from planner.job import LONGEST_SEQUENCE, sequences_in
 from planner.messages import Origin, one_line
 from planner.provenance import versions
@@ -133,9 +134,11 @@ def feasible(
     deadlines: list[DeadlineRow] = []
     for case in cases:
         if goal:
-            deadlines += _deadlines(case, chosen, goal, on_progress)
+            found = _deadlines(case, chosen, goal, on_progress)
+            deadlines += (replace(row, **_ends(case, row.step_time_s)) for row in found)
         else:
-            rows += _rows(case, chosen, on_progress)
+            for row in _rows(case, chosen, on_progress):
+                rows.append(replace(row, **_ends(case, row.step_time_s)))
     question = _kind(bool(goal), chips is not None or not batches, bool(batches))
     return FeasibleResult(
         assumptions=cases[0].model.assumptions.name,
@@ -154,6 +157,18 @@ def _notes(case: Case, *, goal: bool) -> tuple[str, ...]:
     if not goal:
         return _ROOFLINE_NOTES if case.roofline else _DEFAULT_NOTES
     return (_AT_ONCE,) if case.roofline else ()
+
+
+def _ends(case: Case, step_time_s: float | None) -> dict[str, Any]:
+    """The ends of the 80 % interval of a step time, where it is a prediction."""
+    if step_time_s is None or not is_prediction(case.model.assumptions):
+        return {}
+    runs = case.model.assumptions.local_runs
+    spread = situation(case.model.job, case.model.cluster, local_runs=runs)
+    return {
+        "step_time_low_s": step_time_s * spread.low,
+        "step_time_high_s": step_time_s * spread.high,
+    }
 
 
 def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from planner.feasibility.answer import NOTHING, DeadlineRow, FeasibleResult, Row
 from planner.feasibility.strategies import STRATEGIES
+from planner.report.likely import interval_words
 from planner.report.tables import Widest, indented, section, table
 from planner.units import plain, show_count, show_seconds
 
@@ -82,7 +83,17 @@ def _threshold_table(rows: Sequence[Row]) -> RenderableType:
 
 
 # Columns that a narrow terminal goes without, one after the other.
-_SPARED = ("X_opt", "max tp", "per chip", "whole from", "by the formula", "fits", "step", "margin")
+_SPARED = (
+    "80 %",
+    "X_opt",
+    "max tp",
+    "per chip",
+    "whole from",
+    "by the formula",
+    "fits",
+    "step",
+    "margin",
+)
 
 
 def _differs(row: Row) -> bool:
@@ -106,7 +117,7 @@ def _columns(
 
 def _verdict_table(rows: Sequence[Row]) -> RenderableType:
     header = (
-        "strategy", "verdict", "margin", "batch from", "mesh", "X_opt", "step", "binds",
+        "strategy", "verdict", "margin", "batch from", "mesh", "X_opt", "step", "80 %", "binds",
     )  # fmt: skip
     cells = [
         (
@@ -117,15 +128,16 @@ def _verdict_table(rows: Sequence[Row]) -> RenderableType:
             mesh_words(row.mesh),
             _number(row.x_opt),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            _interval(row),
             _short(row.binds),
         )
         for row in rows
     ]
-    return _columns(header, cells, range(len(header)))
+    return _columns(header, cells, _with_interval(rows, range(len(header)), 7))
 
 
 def _largest_table(rows: Sequence[Row]) -> RenderableType:
-    header = ("strategy", "most chips", "by the formula", "mesh", "step", "binds")
+    header = ("strategy", "most chips", "by the formula", "mesh", "step", "80 %", "binds")
     cells = [
         (
             _TITLES[row.strategy],
@@ -133,16 +145,17 @@ def _largest_table(rows: Sequence[Row]) -> RenderableType:
             _NONE if row.max_chips_continuous is None else f"{row.max_chips_continuous:,.0f}",
             mesh_words(row.mesh),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            _interval(row),
             _short(row.binds),
         )
         for row in rows
     ]
-    keep = [0, 1, *([2] if any(row.max_chips_continuous for row in rows) else []), 3, 4, 5]
-    return _columns(header, cells, keep)
+    keep = [0, 1, *([2] if any(row.max_chips_continuous for row in rows) else []), 3, 4, 5, 6]
+    return _columns(header, cells, _with_interval(rows, keep, 5))
 
 
 def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
-    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "plan")
+    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "80 %", "plan")
     cells = [
         (
             row.model,
@@ -151,14 +164,35 @@ def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
             _NONE if row.chips is None else f"{row.chips:,}",
             _NONE if row.days is None else plain(row.days),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
+            _interval(row),
             row.words
             if row.plan is None
             else f"{mesh_words(row.plan['mesh'])}, {row.plan['sharding']}",
         )
         for row in rows
     ]
-    right = ("tokens per step", "chips", "days", "step")
-    return table(header, cells, right=right, whole=("model", "hardware"))
+    right = ("tokens per step", "chips", "days", "step", "80 %")
+    keep = _with_interval(rows, range(len(header)), 6)
+    return table(
+        [header[i] for i in keep],
+        [[line[i] for i in keep] for line in cells],
+        right=right,
+        whole=("model", "hardware"),
+    )
+
+
+def _interval(row: Row | DeadlineRow) -> str:
+    """`371-466 ms`."""
+    low, high = row.step_time_low_s, row.step_time_high_s
+    return _NONE if low is None or high is None else interval_words(low, high, show_seconds)
+
+
+def _with_interval(
+    rows: Sequence[Row | DeadlineRow], keep: Sequence[int], column: int
+) -> Sequence[int]:
+    """The columns to show, without that of intervals where no row has one."""
+    some = any(row.step_time_low_s is not None for row in rows)
+    return [index for index in keep if some or index != column]
 
 
 def _sentences(rows: Sequence[Row]) -> list[str]:

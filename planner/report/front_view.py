@@ -22,7 +22,11 @@ def front_view(result: SolveResult) -> RenderableType:
     parts: list[RenderableType] = [ByWidth(lambda room: _table(result, room))]
     if len(result.front) > 1:
         parts.append(ByWidth(lambda room: Text(_plot(result, room), no_wrap=True)))
-    return section(front_title(result), *parts, Text(result.front_note))
+    note = [Text(result.front_note)]
+    if result.spread is not None:
+        low, high = result.spread.low, result.spread.high
+        note.append(Text(f"80 % interval of each step time: {low:.2f} to {high:.2f} times it."))
+    return section(front_title(result), *parts, *note)
 
 
 def _table(result: SolveResult, room: int) -> RenderableType:

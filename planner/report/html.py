@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from planner.report.likely import spread_words
 from planner.report.svg import front_svg
 from planner.report.terminal import cost_rows, run_rows
 from planner.report.words import (
@@ -102,7 +103,7 @@ def solve_html(result: SolveResult) -> str:
     run = [] if result.run is None else run_rows(result.run)
     whole = f"<p><b>Whole training run</b></p>{_table((), run)}" if run else ""
     return (
-        f"{head}{_plan(result.best)}{whole}<p><b>{escape(front_title(result))}</b></p>"
+        f"{head}{_plan(result.best)}{_paragraph(spread_words(result.spread))}{whole}<p><b>{escape(front_title(result))}</b></p>"
         f"{_front(result)}{_paragraph(result.front_note)}{_defaults(result)}"
     )
 
@@ -121,13 +122,15 @@ def evaluate_html(result: EvaluateResult) -> str:
     warnings = "".join(_paragraph(f"Warning: {line}") for line in result.warnings)
     run = "" if result.run is None else _table((), run_rows(result.run))
     head = f"<p><b>{escape(job_words(result))}</b>: {fits}</p>"
-    return f"{head}{warnings}{_plan(result.result)}{run}{_defaults(result)}"
+    spread = _paragraph(spread_words(result.spread))
+    return f"{head}{warnings}{_plan(result.result)}{spread}{run}{_defaults(result)}"
 
 
 def front_page(result: SolveResult) -> str:
     """A page that works offline: the picture and the plans of the front."""
     title = f"{front_title(result)}: {front_job_words(result)}"
-    best = "" if result.best is None else f"<h2>Best plan</h2>{_plan(result.best)}"
+    spread = _paragraph(spread_words(result.spread))
+    best = "" if result.best is None else f"<h2>Best plan</h2>{_plan(result.best)}{spread}"
     made = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'

@@ -9,11 +9,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.report.front_view import front_view
+from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
 from planner.report.words import BOUNDARY, OBJECTIVES, job_words, plan_rows
-from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult, TrainingRun
+from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
 from planner.units import (
     plain,
     show_bytes,
@@ -33,11 +35,16 @@ _PANEL_WIDTH = 96
 def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
     """The headline figures of a plan."""
     spread = (result.energy_high_j - result.energy_low_j) / 2
-    memory = show_bytes(result.memory_per_chip_bytes)
+    memory = with_interval(
+        result.memory_per_chip_bytes, result.memory_low_bytes, result.memory_high_bytes, show_bytes
+    )
+    time = with_interval(
+        result.step_time_s, result.step_time_low_s, result.step_time_high_s, show_seconds
+    )
     if result.reserve_bytes:
         memory += f" + {show_bytes(result.reserve_bytes)} reserve"
     rows = [
-        ("step time", show_seconds(result.step_time_s)),
+        ("step time", time),
         ("MFU", f"{show_percent(result.mfu)} (HFU {show_percent(result.hfu)})"),
         ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
         ("memory per chip", memory),
@@ -199,7 +206,8 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), Text(), Text(_proof_line(result)), Text()]
+        parts += [plan_view("Best plan", result.best), Text(spread_words(result.spread)), Text()]
+        parts += [Text(_proof_line(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
         parts += _run_view(result.run)
@@ -208,7 +216,10 @@ def solve_view(result: SolveResult) -> RenderableType:
 
 
 def _neighbor_table(result: SolveResult) -> Table:
-    rows = [(neighbor.change, neighbor.verdict) for neighbor in result.neighbors]
+    rows = [
+        (neighbor.change, neighbor.verdict + (" (tie)" if neighbor.tie else ""))
+        for neighbor in result.neighbors
+    ]
     return table(("one step away", "instead"), rows)
 
 
@@ -231,6 +242,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         *_head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
+        Text(spread_words(result.spread)),
         *_run_view(result.run),
         *_defaults(result.defaults),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, EVERY, NO_LAYOUTS
-from planner.search.space import Skeletons, Space, cross_choices
+from planner.search.space import SKELETON, Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
 
@@ -141,6 +142,37 @@ class Batch:
             layouts=self.placements.layouts,
             clock=self.clocks[[clock]],
         )
+
+
+def least_corners(skeletons: Skeletons, space: Space, corners: FloatArray) -> FloatArray:
+    """(s, k, d) least corner over the plans on each skeleton; inf where there is no plan.
+
+    Args:
+        skeletons: s of them.
+        space: The plans on them.
+        corners: (n, k, d) lower bounds of those plans.
+    """
+    least = np.full((len(skeletons), *corners.shape[1:]), np.inf)
+    of_plans = {name: getattr(space.plans, name) for name in SKELETON}
+    whole = _codes(skeletons.mesh_id, skeletons.columns, skeletons.columns)
+    codes = _codes(space.mesh_id, of_plans, skeletons.columns)
+    order = np.argsort(whole)
+    at = order[np.searchsorted(whole, codes, sorter=order)]
+    by_skeleton = np.argsort(at, kind="stable")
+    rows, starts = np.unique(at[by_skeleton], return_index=True)
+    if len(rows):
+        least[rows] = np.minimum.reduceat(corners[by_skeleton], starts, axis=0)
+    return least
+
+
+def _codes(
+    mesh_id: IntArray, columns: Mapping[str, IntArray], widest: Mapping[str, IntArray]
+) -> IntArray:
+    """(n,) one number for a mesh and a `SKELETON`, whose columns are within those of `widest`."""
+    codes = mesh_id
+    for name in SKELETON:
+        codes = codes * (int(widest[name].max(initial=0)) + 1) + columns[name]
+    return codes
 
 
 def layouts_within(options: SpaceOptions, limits: Limits) -> str:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import FloatArray, PlanTable
-from planner.search.batch import Batch, Tally, add_counts, build_batch
+from planner.plan import FloatArray, IntArray, PlanTable
+from planner.search.batch import Batch, Tally, add_counts, build_batch, least_corners
 from planner.search.boxes import ENERGY, MEMORY, TIME, Boxes, build_boxes
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
@@ -77,7 +77,8 @@ class Search:
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further boxes are opened.
         on_progress: Called with (what, done, of).
-        last: The boxes of the latest `run`.
+        last: The boxes of the latest `run`; the corners of those that were opened are the bounds of
+            the plans found in them.
     """
 
     model: CostModel
@@ -126,11 +127,12 @@ class Search:
             boxes = self.boxes(counts)
         except OutOfTime:
             return self._found(None, None, started)
-        self.last = boxes
+        tight = boxes.corners.copy()
+        self.last = replace(boxes, corners=tight)
         hurried = self.deadline is not None
         solution = search_front(
             boxes.corners,
-            lambda chosen: self._open(boxes.skeletons.take(chosen)),
+            lambda chosen: self._open(boxes.skeletons.take(chosen), chosen, tight),
             self.front,
             batch=_SKELETONS_BETWEEN_LOOKS if hurried else _SKELETONS_AT_A_TIME,
             seeds=_SKELETONS_BETWEEN_LOOKS if hurried else _SEEDS,
@@ -206,19 +208,30 @@ class Search:
         if self.on_progress is not None:
             self.on_progress("skeletons", done, of)
 
-    def _open(self, skeletons: Skeletons) -> Opened:
-        """Searches every plan on some skeletons; what it finds is in the front already."""
+    def _open(self, skeletons: Skeletons, chosen: IntArray, tight: FloatArray) -> Opened:
+        """Searches every plan on some skeletons; what it finds is in the front already.
+
+        Args:
+            skeletons: The skeletons.
+            chosen: Their rows of `tight`.
+            tight: Lower bounds of all skeletons; become those of the plans that fit.
+        """
         complete = True
         try:
             batch = self.batch(skeletons)
         except OutOfTime:
             batch, complete = None, False
+        if complete:
+            tight[chosen] = np.inf
         if batch is not None:
             number = self._opened
             self._opened += 1
             self._kept[number] = batch
+            corners = batch.corners(bounded=self.bounded)
+            least = least_corners(skeletons, batch.space, corners)
+            tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
             inner = search_front(
-                batch.corners(bounded=self.bounded),
+                corners,
                 lambda boxes: batch.open(boxes, number),
                 self.front,
                 batch=_PLANS_AT_A_TIME,

@@ -1,0 +1,157 @@
+"""The best few plans of a search that really differ: in mesh or micro-batch.
+
+Plans of one mesh and micro-batch that differ in schedule, sharding, placement or clock are
+variants; the best of them stands for all. `dp` and `fsdp` together count as data ranks. The search
+is exact: skeletons, and the plans on them, are opened in the order of their proved lower bounds
+until the next bound is above the last value kept, so nothing left out is better than what is
+listed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.cost.evaluate import evaluate_table
+from planner.plan import FloatArray, IntArray, Plan, PlanTable
+from planner.search.batch import Batch, Tally, build_batch
+from planner.search.engine import Search
+from planner.search.objective import values
+from planner.search.ties import SAME
+
+RANKED = ("time", "energy", "edp")
+"""Objectives whose best few are found."""
+
+_SKELETONS_AT_A_TIME = (256, 4096)  # first, later
+_PLANS_AT_A_TIME = 256
+_DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
+
+Key = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestFew:
+    """The best few plans, best first.
+
+    Attributes:
+        plans: One row each.
+        proved: Whether it is proved that no other mesh and micro-batch has a better plan than the
+            last of them; False when time ran out.
+    """
+
+    plans: PlanTable
+    proved: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class _Kept:
+    """The best plan of each mesh and micro-batch found so far.
+
+    Attributes:
+        count: How many are wanted.
+        best: By mesh and micro-batch: (rounded value, bytes per chip), value, plan.
+    """
+
+    count: int
+    best: dict[Key, tuple[tuple[float, float], float, Plan]] = field(default_factory=dict)
+
+    @property
+    def ordered(self) -> list[tuple[tuple[float, float], Key]]:
+        """Ranks and keys, best first."""
+        return sorted((rank, key) for key, (rank, _, _) in self.best.items())
+
+    @property
+    def last(self) -> float:
+        """What a plan must not exceed to be of interest."""
+        ranked = self.ordered
+        if len(ranked) < self.count:
+            return float("inf")
+        return self.best[ranked[self.count - 1][1]][1] * (1 + SAME)
+
+    def offer(self, key: Key, rank: tuple[float, float], value: float, plan: Plan) -> None:
+        """Keeps the plan if it is the best of its mesh and micro-batch."""
+        if key not in self.best or rank < self.best[key][0]:
+            self.best[key] = (rank, value, plan)
+
+
+def best_few(search: Search, objective: str, first: PlanTable, count: int = 3) -> BestFew:
+    """The best plans of the latest run of a search that differ in mesh or micro-batch.
+
+    Args:
+        search: After a `run` that found plans; its limits hold for every plan.
+        objective: One of `RANKED`.
+        first: One row, the optimum of that objective; it stays the first.
+        count: How many are wanted; fewer where the space has fewer.
+    """
+    assert search.last is not None
+    kept = _Kept(count=count)
+    costs = evaluate_table(search.model, first)
+    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
+    value = float(values(points, objective)[0])
+    kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
+    least = values(_flat(search.last.corners), objective).reshape(search.last.corners.shape[:2])
+    least = least.min(axis=1)
+    order = np.argsort(least, kind="stable")
+    at, step, proved = 0, _SKELETONS_AT_A_TIME[0], True
+    while at < len(order) and least[order[at]] <= kept.last:
+        if search.deadline is not None and time.perf_counter() >= search.deadline:
+            proved = False
+            break
+        chosen = order[at : at + step]
+        at, step = at + step, _SKELETONS_AT_A_TIME[1]
+        _open(search, objective, chosen[least[chosen] <= kept.last], kept)
+    plans = [kept.best[key][2] for _, key in kept.ordered[:count]]
+    return BestFew(plans=PlanTable.from_plans(plans), proved=proved)
+
+
+def _flat(corners: FloatArray) -> FloatArray:
+    return corners.reshape(-1, corners.shape[2])
+
+
+def _open(search: Search, objective: str, skeletons: IntArray, kept: _Kept) -> None:
+    """Offers the plans on some skeletons that may be of interest."""
+    assert search.last is not None
+    tally = Tally(plans={}, candidates={})
+    taken = search.last.skeletons.take(skeletons)
+    batch = build_batch(search.model, taken, search.options, search.limits, search.clocks, tally)
+    if batch is None:
+        return
+    corners = batch.corners(bounded=True)
+    least = values(_flat(corners), objective).reshape(corners.shape[:2]).min(axis=1)
+    order = np.argsort(least, kind="stable")
+    for start in range(0, len(order), _PLANS_AT_A_TIME):
+        some = order[start : start + _PLANS_AT_A_TIME]
+        some = some[least[some] <= kept.last]
+        if len(some) == 0:
+            return
+        _offer(batch, objective, some, kept)
+
+
+def _offer(batch: Batch, objective: str, plans: IntArray, kept: _Kept) -> None:
+    """Offers the best candidate of each mesh and micro-batch among some plans."""
+    opened = batch.open(plans, 0)
+    found = values(opened.points, objective)
+    wanted = found <= kept.last
+    if opened.allowed is not None:
+        wanted &= opened.allowed
+    at = np.flatnonzero(wanted)
+    if len(at) == 0:
+        return
+    held = batch.peak[opened.labels[at, 1]]
+    rounded = np.round(np.log(found[at]), _DIGITS)
+    at = at[np.lexsort((held, rounded))]
+    keys = np.array(_keys(batch.space.plans.take(opened.labels[at, 1])))
+    _, firsts = np.unique(keys, axis=0, return_index=True)
+    for row in firsts.tolist():
+        label = opened.labels[at[row], 1:].tolist()
+        value = float(found[at[row]])
+        rank = (round(float(np.log(value)), _DIGITS), float(batch.peak[label[0]]))
+        kept.offer(tuple(keys[row].tolist()), rank, value, batch.plan_at(*label).plan(0))
+
+
+def _keys(plans: PlanTable) -> list[Key]:
+    """Data ranks, tp, cp, ep, pp and micro-batch of every plan."""
+    columns = (plans.data_ranks, plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch)
+    return [tuple(row) for row in np.stack(columns, axis=1).tolist()]

@@ -1,0 +1,121 @@
+"""Intervals and ties in `solve`, `evaluate` and `feasible`: terminal, JSON and front files."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planner as package
+from cli.command import planner, solve
+
+JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")
+ENDS = ("step_time_low_s", "step_time_high_s", "memory_low_bytes", "memory_high_bytes")
+
+
+@pytest.fixture(scope="module")
+def answer() -> dict[str, Any]:
+    """The JSON of a small question."""
+    return solve(*JOB)
+
+
+def test_every_plan_of_an_answer_has_its_interval(answer: dict[str, Any]) -> None:
+    spread = answer["interval"]
+    for plan in (answer["best"], *answer["front"], *answer["top"]):
+        assert plan["step_time_low_s"] == pytest.approx(plan["step_time_s"] * spread["low"])
+        assert plan["step_time_high_s"] == pytest.approx(plan["step_time_s"] * spread["high"])
+        assert plan["memory_low_bytes"] < plan["memory_high_bytes"]
+    assert spread["level"] == 0.8
+    assert spread["situation"] == "dense.megatron-core"
+    assert spread["rows"] > spread["sources"] > 1
+
+
+def test_the_top_three(answer: dict[str, Any]) -> None:
+    top, noise = answer["top"], answer["interval"]["tie_factor"]
+    assert answer["top_complete"]
+    assert len(top) == 3
+    assert {**top[0], "difference": 0.0, "tie": True} == top[0]
+    assert {name: top[0][name] for name in answer["best"]} == answer["best"]
+    for plan in top:
+        ratio = plan["step_time_s"] / answer["best"]["step_time_s"]
+        assert plan["difference"] == pytest.approx(ratio - 1, abs=1e-12)
+        assert plan["tie"] == (ratio <= noise)
+    meshes = [
+        (p["mesh"]["dp"] * p["mesh"]["fsdp"], p["mesh"]["tp"], p["mesh"]["cp"], p["mesh"]["pp"],
+         p["micro_batch"])
+        for p in top
+    ]  # fmt: skip
+    assert len(set(meshes)) == 3
+
+
+def test_neighbors_say_whether_they_tie(answer: dict[str, Any]) -> None:
+    noise = answer["interval"]["tie_factor"]
+    judged = 0
+    for neighbor in answer["neighbors"]:
+        if neighbor["tie"] is not None:
+            ratio = neighbor["costs"]["step_time_s"] / answer["best"]["step_time_s"]
+            assert neighbor["tie"] == (1 / noise <= ratio <= noise)
+            judged += 1
+    assert judged
+
+
+def test_a_bound_has_no_interval() -> None:
+    asked = ("--model", "llama2-13b", "--chips", "64", "--assumptions", "roofline")
+    answer = solve(*asked)
+    assert answer["interval"] is None
+    assert [answer["best"][name] for name in ENDS] == [None] * 4
+    assert {plan["tie"] for plan in answer["top"]} == {None}
+    assert {neighbor["tie"] for neighbor in answer["neighbors"]} == {None}
+    printed = planner("solve", *asked).out
+    assert "No interval: under these assumptions a time is a bound" in printed
+    assert "80 %" not in printed.split("Exact Pareto front")[0].replace("80 % of", "")
+
+
+def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) -> None:
+    printed = " ".join(planner("solve", *JOB).out.split())
+    assert "(80 %: " in printed
+    assert "no local calibration" in printed
+    assert "Best 3 of different mesh or micro-batch" in printed
+    ties = sum(plan["tie"] for plan in answer["top"])
+    assert (f"Measure these {ties} for a few steps" in printed) == (ties > 1)
+
+
+def test_no_ranking_by_memory() -> None:
+    answer = solve(*JOB, "--objective", "memory")
+    assert [plan["difference"] for plan in answer["top"]] == [0.0]
+    assert not answer["top_complete"]
+    assert "Best" not in planner("solve", *JOB, "--objective", "memory").out.split("Why")[
+        0
+    ].replace("Best plan", "")
+
+
+def test_front_files_and_plan_files_carry_it(answer: dict[str, Any], tmp_path: Path) -> None:
+    front = tmp_path / "front.csv"
+    assert planner("solve", *JOB, "--pareto", front, "-o", tmp_path / "plan.yaml").code == 0
+    with front.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row, plan in zip(rows, answer["front"], strict=True):
+        assert [float(row[name]) for name in ENDS] == [plan[name] for name in ENDS]
+    again = json.loads(planner("evaluate", front, "--row", "1", "--json").out)
+    assert [again[name] for name in ENDS] == [answer["front"][0][name] for name in ENDS]
+    alone = planner("evaluate", tmp_path / "plan.yaml").out
+    assert "(80 %: " in alone
+
+
+def test_feasible_rows_have_it() -> None:
+    asked = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
+             "--batch-tokens", "1Mi", "--strategies", "zero1")  # fmt: skip
+    (row,) = json.loads(planner("feasible", *asked, "--json").out)["rows"]
+    assert row["step_time_low_s"] < row["step_time_s"] < row["step_time_high_s"]
+    printed = planner("feasible", *asked).out
+    assert "80 %" in printed
+
+
+def test_python_objects() -> None:
+    answer = package.solve(model="gpt3-125m", hardware="h100-sxm5-80", chips=8)
+    assert answer.best is not None
+    assert answer.spread is not None
+    assert answer.top[0].result == answer.best
+    assert answer.best.step_time_low_s is not None
+    assert answer.best.step_time_low_s < answer.best.step_time_s

@@ -1,0 +1,121 @@
+"""The best few plans of different mesh or micro-batch are those of looking at every candidate."""
+
+import numpy as np
+import pytest
+from support.jobs import random_chips, random_cost_model
+
+from planner.cost.evaluate import evaluate_table
+from planner.plan import PlanTable
+from planner.search.batch import Tally, build_batch
+from planner.search.best_few import best_few
+from planner.search.engine import Search
+from planner.search.limits import Limits
+from planner.search.objective import optimum, values
+from planner.search.options import SpaceOptions
+
+
+def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:
+    """Data ranks and the other axes, and the micro-batch."""
+    names = ("tp", "cp", "ep", "pp", "micro_batch")
+    columns = [plans.dp * plans.fsdp, *(getattr(plans, name) for name in names)]
+    return [tuple(int(column[row]) for column in columns) for row in range(len(plans))]
+
+
+def every_best(search: Search, objective: str) -> dict[tuple[int, ...], float]:
+    """The least value of each mesh and micro-batch, from every candidate within the limits."""
+    assert search.last is not None
+    tally = Tally(plans={}, candidates={})
+    skeletons = search.last.skeletons
+    batch = build_batch(
+        search.model, skeletons, search.options, search.limits, search.clocks, tally
+    )
+    if batch is None:
+        return {}
+    opened = batch.open(np.arange(len(batch.space)), 0)
+    allowed = np.ones(len(opened.points), dtype=bool) if opened.allowed is None else opened.allowed
+    found = values(opened.points, objective)
+    keys = keys_of(batch.space.plans)
+    best: dict[tuple[int, ...], float] = {}
+    for plan, value, ok in zip(opened.labels[:, 1], found, allowed, strict=True):
+        if ok:
+            best[keys[plan]] = min(best.get(keys[plan], np.inf), float(value))
+    return best
+
+
+def few_of(search: Search, chips: int, objective: str) -> tuple[PlanTable, bool]:
+    found = search.run((chips,))
+    if len(found.points) == 0:
+        pytest.skip("nothing fits in this random job")
+    row = optimum(found.points, found.bound, found.status, objective).row
+    few = best_few(search, objective, found.plans.take(np.array([row])))
+    return few.plans, few.proved
+
+
+def value_of(search: Search, plans: PlanTable, objective: str) -> list[float]:
+    costs = evaluate_table(search.model, plans)
+    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
+    return [float(value) for value in values(points, objective)]
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@pytest.mark.parametrize("seed", range(14))
+def test_the_best_few_are_those_of_every_candidate(seed: int, objective: str) -> None:
+    model = random_cost_model(seed)
+    options = SpaceOptions(all_orders=seed % 4 == 0, offload=seed % 5 == 1)
+    search = Search(model=model, options=options, limits=Limits(), with_memory=seed % 6 == 2)
+    plans, proved = few_of(search, random_chips(model, seed, most=8), objective)
+    best = sorted(every_best(search, objective).values())[:3]
+    assert proved
+    assert len(plans) == len(best)
+    assert len(set(keys_of(plans))) == len(plans)
+    assert value_of(search, plans, objective) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_limits_hold_for_all_of_them(seed: int) -> None:
+    model = random_cost_model(seed)
+    chips = random_chips(model, seed, most=8)
+    free = Search(model=model, options=SpaceOptions(), limits=Limits())
+    plans, _ = few_of(free, chips, "energy")
+    slowest = float(evaluate_table(model, plans).step_time_s.max()) * 0.999
+    bound = Search(model=model, options=SpaceOptions(), limits=Limits(step_time_s=slowest))
+    plans, proved = few_of(bound, chips, "energy")
+    best = sorted(every_best(bound, "energy").values())[:3]
+    assert proved
+    assert value_of(bound, plans, "energy") == pytest.approx(best, rel=1e-9)
+    assert (evaluate_table(model, plans).step_time_s <= slowest * (1 + 1e-9)).all()
+
+
+def test_the_first_stays_the_first() -> None:
+    model = random_cost_model(3)
+    search = Search(model=model, options=SpaceOptions(), limits=Limits())
+    found = search.run((8,))
+    first = found.plans.take(np.array([0]))
+    assert best_few(search, "time", first).plans.plan(0) == first.plan(0)
+
+
+def test_without_time_nothing_is_proved() -> None:
+    model = random_cost_model(3)
+    search = Search(model=model, options=SpaceOptions(), limits=Limits())
+    found = search.run((8,))
+    search.deadline = 0.0
+    few = best_few(search, "time", found.plans.take(np.array([0])))
+    assert not few.proved
+    assert len(few.plans) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corners_of_opened_skeletons_stay_lower_bounds(seed: int) -> None:
+    model = random_cost_model(seed)
+    search = Search(model=model, options=SpaceOptions(), limits=Limits())
+    if len(search.run((random_chips(model, seed, most=8),)).points) == 0:
+        pytest.skip("nothing fits in this random job")
+    assert search.last is not None
+    for row in range(len(search.last.skeletons)):
+        tally = Tally(plans={}, candidates={})
+        taken = search.last.skeletons.take(np.array([row]))
+        batch = build_batch(model, taken, search.options, search.limits, search.clocks, tally)
+        if batch is None:
+            continue
+        points = batch.open(np.arange(len(batch.space)), 0).points
+        assert (search.last.corners[row].min(axis=0) <= points.min(axis=0)).all()

@@ -1,0 +1,173 @@
+"""Intervals and ties of predictions: the rule that chooses the class, and what it gives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.jobs import cost_model, dense_model, moe_model, roofline_model
+
+from hardware_db import FrozenMap, load_calibration, load_chip
+from planner.assumptions import calibrated
+from planner.cost.context import CostModel
+from planner.frameworks import FRAMEWORKS
+from planner.intervals import (
+    has_fitted_chip,
+    is_prediction,
+    memory_interval,
+    situation,
+    step_time_interval,
+    tie_noise,
+    ties,
+)
+from planner.plan import Plan, PlanTable
+
+DENSE = dense_model(layers=8, hidden=1024, heads=8, kv_heads=8, width=4096)
+TIMES = np.array([0.1, 1.0, 1.5, 40.0])
+
+
+def job(hardware: str = "dgx-h100-ndr", **fields: str) -> CostModel:
+    return cost_model(DENSE, hardware, global_batch=8, **fields)  # type: ignore[arg-type]
+
+
+def table(rows: int) -> PlanTable:
+    return PlanTable.from_plans([Plan(dp=8)] * rows)
+
+
+def test_intervals_are_positive_and_grow_with_the_prediction() -> None:
+    model = job()
+    low, high = step_time_interval(model.job, model.cluster, table(4), TIMES)
+    assert (low > 0).all()
+    assert (low < high).all()
+    assert (np.diff(low) > 0).all()
+    assert (np.diff(high) > 0).all()
+
+
+def test_many_plans_at_once_have_the_intervals_of_each() -> None:
+    model = job()
+    held = np.array([0.2, 0.9, 0.5, 0.95]) * model.chip.memory_bytes
+    both = step_time_interval(model.job, model.cluster, table(4), TIMES, memory_bytes=held)
+    for row in range(4):
+        one = step_time_interval(
+            model.job, model.cluster, table(1), TIMES[[row]], memory_bytes=held[[row]]
+        )
+        assert [end[0] for end in one] == [end[row] for end in both]
+
+
+def test_a_time_for_every_plan_is_required() -> None:
+    model = job()
+    with pytest.raises(ValueError, match="one step time per plan"):
+        step_time_interval(model.job, model.cluster, table(3), TIMES)
+
+
+def test_full_memory_lengthens_the_upper_end_only() -> None:
+    found = situation(job().job, job().cluster)
+    assert found.headroom_factor > 1
+    share = np.array([found.headroom_share, found.headroom_share + 0.01])
+    low, high = found.bounds(np.ones(2), share)
+    assert low.tolist() == [found.low, found.low]
+    assert high.tolist() == [found.high, found.high * found.headroom_factor]
+
+
+def test_the_rule_names_the_class() -> None:
+    assert situation(job().job, job().cluster).name == "dense.megatron-core"
+    assert situation(job(framework="nanotron").job, job().cluster).name == "dense.nanotron"
+    assert situation(job(kind="lora").job, job().cluster).name == "adapters"
+    mixed = cost_model(moe_model(6, 8), "dgx-h100-ndr", global_batch=8)
+    assert situation(mixed.job, mixed.cluster).name == "experts"
+    amd = job("mi300x-8way")
+    assert situation(amd.job, amd.cluster).name == "dense.megatron-core, unfitted_chip"
+    assert "mi300x in the fit" not in situation(amd.job, amd.cluster).words
+
+
+def test_a_chip_outside_the_fit_has_a_wider_interval() -> None:
+    assert has_fitted_chip(load_chip("h100-sxm5-80"))
+    assert not has_fitted_chip(load_chip("mi300x"))
+    known = situation(job().job, job().cluster)
+    unknown = situation(job("mi300x-8way").job, job("mi300x-8way").cluster)
+    assert unknown.low < known.low
+    assert unknown.high > known.high
+
+
+def test_a_local_calibration_counts_from_three_runs() -> None:
+    model = job()
+    shipped = situation(model.job, model.cluster)
+    assert situation(model.job, model.cluster, local_runs=2) == shipped
+    found = situation(model.job, model.cluster, local_runs=3)
+    assert found.name == "local.dense"
+    assert found.high / found.low < shipped.high / shipped.low
+
+
+def test_a_calibration_without_intervals_has_the_shipped_ones() -> None:
+    model, shipped = job(), load_calibration()
+    rest = {path: v for path, v in shipped.values.items() if not path.startswith("intervals")}
+    old = replace(shipped, values=FrozenMap(rest))
+    assert situation(model.job, model.cluster, old) == situation(model.job, model.cluster)
+    assert tie_noise(model.job, old) == tie_noise(model.job)
+
+
+@pytest.mark.parametrize("framework", ["megatron", "nanotron", "jax"])
+def test_memory_has_the_factors_of_its_framework(framework: str) -> None:
+    held = np.array([1e9, 5e10])
+    low, high = memory_interval(FRAMEWORKS[framework], held)
+    shipped = load_calibration().group("intervals.memory")
+    name = framework if f"{framework}.low" in shipped else "any"
+    assert (name == "any") == (framework == "jax")
+    assert low.tolist() == (held * shipped[f"{name}.low"]).tolist()
+    assert (low < high).all()
+
+
+def test_the_energy_of_a_plan_is_as_unsure_as_its_time_and_its_power_together() -> None:
+    model, plans = job(), table(2)
+    costs = evaluate_table(model, plans)
+    for found in plan_results(model, plans, costs):
+        assert found.step_time_high_s is not None
+        time = found.step_time_high_s / found.step_time_s - 1
+        for inside in found.boundaries:
+            power = inside.power_high_w / inside.power_w - 1
+            assert inside.energy_high_j / inside.energy_j - 1 == pytest.approx(np.hypot(time, power))
+        assert found.energy_high_j == found.boundaries[2].energy_high_j
+        assert found.energy_low_j == found.boundaries[2].energy_low_j
+
+
+def test_the_shipped_numbers_say_what_they_rest_on() -> None:
+    shipped = load_calibration()
+    found = {path: q for path, q in shipped.quantities.items() if path.startswith("intervals.")}
+    for path, quantity in found.items():
+        assert quantity.kind == "derived", path
+        assert quantity.sources, path
+        assert quantity.number > 0, path
+    for path in found:
+        if path.endswith(".low"):
+            base = path.removesuffix(".low")
+            assert found[f"{base}.low"].number < found[f"{base}.high"].number
+            assert found[f"{base}.rows"].number >= found[f"{base}.sources"].number >= 1
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_ties_are_the_same_either_way_round(one: float, other: float) -> None:
+    assert ties(one, other, 0.1) == ties(other, one, 0.1)
+    assert ties(one, one, 0.0)
+
+
+def test_ties_end_at_the_noise() -> None:
+    noise = tie_noise(job().job)
+    assert 0 < noise < np.log(situation(job().job, job().cluster).high / 0.8)
+    times = np.exp(np.array([-1.01, -0.99, 0.99, 1.01]) * noise)
+    assert ties(times, 1.0, noise).tolist() == [False, True, True, False]
+    mixed = cost_model(moe_model(6, 8), "dgx-h100-ndr", global_batch=8)
+    assert tie_noise(mixed.job) >= noise
+
+
+def test_bounds_are_no_predictions() -> None:
+    textbook = roofline_model(DENSE, "tpu-v5p", 64, 2.0**20)
+    assert not is_prediction(textbook.assumptions)
+    assert is_prediction(job().assumptions)
+
+
+def test_constants_of_a_local_calibration_carry_its_runs() -> None:
+    shipped, chip = load_calibration(), load_chip("h100-sxm5-80")
+    mine = replace(shipped, values=FrozenMap({**shipped.values, "local.runs": 5.0}))
+    assert calibrated(chip, "megatron-core", calibration=mine).local_runs == 5
+    assert calibrated(chip, "megatron-core").local_runs == 0
