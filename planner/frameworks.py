@@ -84,8 +84,13 @@ class Framework:
             6 fused.
         lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
         vocab_parallel_loss: Logits are divided by tp.
-        keeps_gathered: "never", "always", or "nanotron" (its rule by tp and pp): whether the
-            gathered inputs of column-parallel layers are saved under sequence parallelism.
+        keeps_gathered: "never", "always", or "unknown" (the expected share of
+            `planner.cost.memory.kept_share`): whether the gathered inputs of column-parallel layers
+            are saved under sequence parallelism. nanotron: its option `tp_recompute_allgather`,
+            which the published runs do not state.
+        gather_buffers: Bytes per token and hidden unit, times 1 - 1/tp, that gathers hold once:
+            nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
+            before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention) or "half-matmuls" (all but half of the matmul outputs).
         derived_from: The framework whose rules hold too; empty: none.
@@ -125,6 +130,7 @@ class Framework:
     lingering_logits_bytes: float = 0.0
     vocab_parallel_loss: bool = True
     keeps_gathered: str = "never"
+    gather_buffers: float = 0.0
     selective: str = "core-attention"
     gathers_once_under_pp: bool = False
     derived_from: str = ""
@@ -217,7 +223,8 @@ FRAMEWORKS = {
             gated_saved=8.0,
             logits_bytes=7.1,
             lingering_logits_bytes=3.3,
-            keeps_gathered="nanotron",
+            keeps_gathered="unknown",
+            gather_buffers=4.0,
             gradient_residue=1.5,
             embedding_residue=7.3,
             optimizer_phase=6.4,

@@ -69,7 +69,7 @@ def run_of(row: Mapping[str, str]) -> Run:
     profile = profile_of(row)
     precision = {"nvfp4": "fp4", "": "bf16", "int8": "fp8"}.get(row["precision"], row["precision"])
     job = Job(
-        model=_model(row),
+        model=_model(row, profile),
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
         precision=precision,
@@ -148,12 +148,15 @@ def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> P
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
-        split=_split(layers, pp, interleave),
+        split=_split(layers, pp, interleave, profile),
     )
 
 
-def _split(layers: int, pp: int, interleave: int) -> str:
+def _split(layers: int, pp: int, interleave: int, profile: Profile) -> str:
+    """The rule of the framework where it has one of its own, else the first that divides."""
     chunks = pp * interleave
+    if profile.framework == "nanotron":
+        return "by-cost" if pp > 1 else "even"
     if layers % chunks == 0:
         return "even"
     return "even-counted" if (layers + 2) % chunks == 0 else "front"
@@ -217,7 +220,7 @@ _KNOWN = {
 }
 
 
-def _model(row: Mapping[str, str]) -> Model:
+def _model(row: Mapping[str, str], profile: Profile) -> Model:
     for prefix, name in _KNOWN.items():
         if row["model_name"].startswith(prefix):
             return load_model(name)
@@ -232,7 +235,12 @@ def _model(row: Mapping[str, str]) -> Model:
         _whole(row, "vocab"),
         _whole(row, "seq_len"),
         tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
+        tied=profile.framework == "nanotron" and _whole(row, "d_ff") < _TIED_BELOW,
     )
+
+
+# nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
+_TIED_BELOW = 10_000
 
 
 @cache
@@ -247,8 +255,10 @@ def _dense_model(
     vocab: int,
     seq_len: int,
     experts: tuple[int, ...],
+    *,
+    tied: bool,
 ) -> Model:
-    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions, no ties."""
+    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions."""
     moe = _routed(*experts) if experts[0] else None
     return Model(
         name=title,
@@ -261,7 +271,7 @@ def _dense_model(
         head_dim=hidden // heads,
         vocab_size=vocab,
         seq_len=seq_len,
-        tied_embeddings=False,
+        tied_embeddings=tied,
         parallel_block=False,
         attention=_plain_attention(hidden // heads, grouped=kv_heads != heads),
         window=None,
