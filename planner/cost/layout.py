@@ -8,11 +8,9 @@ chunks and chunk s on stage s mod pp:
                    --account-for-embedding-in-pipeline-split, --account-for-loss-...; BLOOM)
     front          ceil or floor; the first chunks take the remainder (DeepSpeed uniform)
     front-counted  the same with embedding and head counted (torchtitan's default)
-    by-cost        chunks close when the cumulative cost, head included, reaches their share
+    by-cost        chunks close when the cumulative cost, head included, passes their share
                    (nanotron, models/base.py build_model); the boundary layer goes to the earlier
-                   stage, and the last chunks may hold no layer. Where a share is reached exactly
-                   the source code adds one more layer; the memory of most published runs says
-                   that it was not there
+                   stage, and the last chunks may hold no layer
 
 Stages with the same layers and ends form a class, so that a plan with 64 stages costs as much to
 evaluate as one with 4. A plan with explicit stages has one class per stage.
@@ -108,7 +106,7 @@ def _by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...]:
     chunk = 0
     for done in range(1, layers + 1):
         sizes[chunk] += 1
-        if chunk < chunks - 1 and done >= total * (chunk + 1) / chunks:
+        if chunk < chunks - 1 and done > total * (chunk + 1) / chunks:
             chunk += 1
     return tuple(sizes)
 

@@ -331,7 +331,9 @@ def _activations(
         live = np.where(recompute == FULL, kinds["working"] + gathered, 2 * one)
         largest = np.maximum(largest, np.where(layers > 0, live, 0.0))
     working = np.where(recompute == FULL, largest, 0.0)
-    whole = saved * held + working + once
+    if job.framework.gather_buffers:
+        working = working + np.where(largest > 0, once, 0.0)
+    whole = saved * held + working
     return tokens * whole, tokens * np.minimum(largest, whole)
 
 

@@ -23,10 +23,11 @@ from models_db import (
     Published,
     load_model,
 )
+from planner.cost.layout import chunk_layers, head_cost_in_layers
 from planner.errors import InputError
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
-from planner.plan import Plan
+from planner.plan import BY_COST, Plan, Stage
 from planner.validation.profiles import Profile, profile_of
 
 
@@ -83,7 +84,7 @@ def run_of(row: Mapping[str, str]) -> Run:
         group=row["group"],
         source=row["source"],
         profile=profile,
-        plan=_plan(row, profile, filled),
+        plan=_plan(row, job.model, profile, filled),
         job=job,
         cluster=_cluster(row, filled),
         measured_step_time_s=float(row["step_time_s"]),
@@ -112,7 +113,9 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
     return default
 
 
-def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> Plan:
+def _plan(
+    row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]
+) -> Plan:
     chips = _whole(row, "n_chips")
     tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
     ep = _whole(row, "ep", 1)
@@ -148,15 +151,25 @@ def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> P
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
-        split=_split(layers, pp, interleave, profile),
+        split=_split(layers, pp, interleave),
+        stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
     )
 
 
-def _split(layers: int, pp: int, interleave: int, profile: Profile) -> str:
-    """The rule of the framework where it has one of its own, else the first that divides."""
+def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
+    """Layers per stage of the published nanotron runs; None on one stage or with too many stages.
+
+    By cost, but where the layers of a stage cost exactly its share, as in the 1B model with pp 2
+    and 4, the next layer is on the next stage. The code of today puts it on the earlier one
+    (`planner.cost.layout`); the memory of the runs with tp = 1 says that it was not there.
+    """
+    head = head_cost_in_layers(model) * (1 - 1e-9)
+    sizes = chunk_layers(model.layers, pp, BY_COST, head) if pp > 1 else None
+    return None if sizes is None else tuple(Stage(layers=size) for size in sizes)
+
+
+def _split(layers: int, pp: int, interleave: int) -> str:
     chunks = pp * interleave
-    if profile.framework == "nanotron":
-        return "by-cost" if pp > 1 else "even"
     if layers % chunks == 0:
         return "even"
     return "even-counted" if (layers + 2) % chunks == 0 else "front"

@@ -86,7 +86,7 @@ def chunk_sizes(model: Model, chunks: int, split: str) -> list[int]:
 
 
 def _by_cost(model: Model, chunks: int) -> list[int]:
-    """Greedy: a chunk takes layers until the running cost reaches its share of the whole."""
+    """Greedy: a chunk takes layers until the running cost passes its share of the whole."""
     kind = model.layer_kinds[-1]
     weights = model.layer_parameters(kind) - model.norm_parameters
     if kind == "moe" and model.moe is not None:
@@ -95,7 +95,7 @@ def _by_cost(model: Model, chunks: int) -> list[int]:
     sizes, done = [], 0
     for chunk in range(chunks - 1):
         size = 0
-        while done < model.layers and (size == 0 or done < share * (chunk + 1)):
+        while done < model.layers and (size == 0 or done <= share * (chunk + 1)):
             done += 1
             size += 1
         sizes.append(size)
@@ -320,7 +320,8 @@ def _activations(
         one = bytes_of[stage.recompute] + (0.0 if full else extra)
         saved += layers * one
         peak = max(peak, bytes_of["working"] + extra if full else 2 * one)
-    whole = saved * in_flight(plan, stage.index, m) + (peak if full else 0.0) + once
+    whole = saved * in_flight(plan, stage.index, m) + (peak if full else 0.0)
+    whole += once if peak else 0.0
     return tokens * whole, tokens * min(peak, whole)
 
 
