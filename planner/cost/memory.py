@@ -180,7 +180,7 @@ def kept_share(framework: Framework, plans: PlanTable) -> FloatArray:
 
 def _gathered_inputs(
     shapes: Shapes, framework: Framework, plans: PlanTable
-) -> tuple[FloatArray, FloatArray] | tuple[float, float]:
+) -> tuple[FloatArray | float, FloatArray | float]:
     """Bytes per token of gathered inputs under sequence parallelism, (n, 1) each.
 
     The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel

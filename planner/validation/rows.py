@@ -151,6 +151,7 @@ def _plan(
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
+        offload=("optimizer",) if "optimizer offload" in row["sharding_as_printed"] else (),
         split=_split(layers, pp, interleave),
         stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
     )
@@ -230,13 +231,15 @@ _KNOWN = {
     "Qwen3-30B": "qwen3-30b-a3b",
     "Qwen3-235B": "qwen3-235b-a22b",
     "Llama4-Scout": "llama4-scout",
+    "deepseekv2": "deepseek-v2",
+    "deepseekv3": "deepseek-v3",
 }
 
 
 def _model(row: Mapping[str, str], profile: Profile) -> Model:
     for prefix, name in _KNOWN.items():
         if row["model_name"].startswith(prefix):
-            return load_model(name)
+            return _first_layers(load_model(name), row)
     return _dense_model(
         row["model_name"],
         _whole(row, "n_layers"),
@@ -250,6 +253,17 @@ def _model(row: Mapping[str, str], profile: Profile) -> Model:
         tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
         tied=profile.framework == "nanotron" and _whole(row, "d_ff") < _TIED_BELOW,
     )
+
+
+def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
+    """The model, or the few layers that were measured: one dense (SimuMax), the rest with experts.
+
+    That a single dense layer is left is concluded from the memory of its DeepSeek-V3 rows.
+    """
+    if "(L=" not in row["model_name"] or model.moe is None:
+        return model
+    moe = replace(model.moe, first_dense_layers=1)
+    return replace(model, layers=_whole(row, "n_layers"), moe=moe)
 
 
 # nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
