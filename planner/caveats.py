@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.cost.context import CostModel
 from planner.frameworks import default_framework
+from planner.memory_risk import headroom_note
 from planner.plan import Plan, code_of
 from planner.results import PlanResult
 from planner.search.limits import Limits
@@ -17,6 +18,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
     """What does not fit, is outside the search, or is predicted less surely; a line each."""
     return [
         *_memory_warnings(model, result, limits),
+        *_headroom_warnings(model, result),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
@@ -39,6 +41,13 @@ def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> li
         for name, held, limit, which in memories
         if held > limit
     ]
+
+
+def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
+    """A chip so full that the allocator may slow the step down."""
+    if not result.lacks_headroom:
+        return []
+    return [f"headroom: {headroom_note(result.memory_per_chip_bytes, model.chip.memory_bytes)}"]
 
 
 def _clock_warnings(model: CostModel, plan: Plan) -> list[str]:

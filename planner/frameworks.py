@@ -172,8 +172,8 @@ _MEGATRON = Framework(
 )
 
 # Since 2025 the loss is compiled: one published run (Llama 3 8B on H200, June 2025) leaves 5.2 B
-# per logit, as a fused loss has. In the runs of 2024 only the blocks were compiled, so the loss kept
-# what an eager one keeps: with 14 B the six runs without a pipeline are 5 % off, with 10 B 15 %.
+# per logit, as a fused loss has. In the runs of 2024 only the blocks were compiled, and the loss
+# kept what an eager one keeps: with 14 B the six without a pipeline are 5 % off, with 10 B 15 %.
 _TORCHTITAN = Framework(
     name="torchtitan",
     era="torch-fsdp",

@@ -10,12 +10,15 @@ software. A plan whose memory exceeds the room is as likely as not to run out; a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from planner.cost.context import CostModel
 from planner.frameworks import Framework
 from planner.plan import BoolArray, FloatArray, PlanTable
+from planner.units import show_percent
 
 SAFE_BELOW, FITS_UP_TO = 0.05, 0.5
 SAFE, RISKY, DOES_NOT_FIT = "safe", "risky", "does not fit"
@@ -121,16 +124,24 @@ def out_of_memory_probability(
         spread: (n,) or a single one: `memory_spread`.
         room_bytes: Capacity less the reserve; 0 or less: nothing fits.
     """
-    from scipy.special import ndtr  # noqa: PLC0415  (slow to import, needed once per answer)
-
     if room_bytes <= 0:
         return np.ones(np.shape(held_bytes))
-    chance: FloatArray = ndtr(np.log(held_bytes / room_bytes) / spread)
-    return chance
+    depth = np.log(held_bytes / room_bytes) / spread
+    erfc = np.frompyfunc(math.erfc, 1, 1)  # numpy has none; scipy is slow to import
+    return np.asarray(erfc(-depth / math.sqrt(2.0)) / 2.0, dtype=np.float64)
+
+
+def memory_risks(
+    model: CostModel, plans: PlanTable, held_bytes: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """(n,) chances of running out of memory, and whether the fullest chip lacks headroom."""
+    spread = memory_spread(model.framework, model.job.era, plans)
+    chance = out_of_memory_probability(held_bytes, spread, model.room_bytes)
+    return chance, lacks_headroom(held_bytes, model.chip.memory_bytes)
 
 
 def risk_word(probability: float) -> str:
-    """safe below 5 %, risky up to 50 %, else does not fit."""
+    """Safe below 5 %, risky up to 50 %, else does not fit."""
     if probability < SAFE_BELOW:
         return SAFE
     return RISKY if probability <= FITS_UP_TO else DOES_NOT_FIT
@@ -140,6 +151,15 @@ def lacks_headroom(held_bytes: FloatArray, capacity_bytes: float) -> BoolArray:
     """(n,) whether a plan fills more than `HEADROOM_SHARE` of the whole capacity."""
     above: BoolArray = np.asarray(held_bytes) > HEADROOM_SHARE.value * capacity_bytes
     return above
+
+
+def headroom_note(held_bytes: float, capacity_bytes: float) -> str:
+    """What a user should know of a plan that `lacks_headroom`."""
+    return (
+        f"slows down: allocator; {show_percent(held_bytes / capacity_bytes)} of the chip is "
+        f"filled, and above {show_percent(HEADROOM_SHARE.value)} published nanotron runs took "
+        f"{SLOWDOWN.value:g} times as long as predicted (those of other software did not)"
+    )
 
 
 def headroom_factor(

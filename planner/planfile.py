@@ -54,6 +54,7 @@ _KEPT = (
     "mfu",
     "torus_axes",
     "max_memory",
+    "memory_margin",
     "train_tokens",
     "price_per_chip_hour",
     "carbon_intensity",

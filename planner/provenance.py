@@ -15,6 +15,7 @@ from planner.version import SCHEMA_VERSION, __version__
 def job_fields(resolved: Resolved) -> dict[str, Any]:
     """The resolved job as JSON-ready data."""
     job, cluster = resolved.cost.job, resolved.cost.cluster
+    margin = resolved.request.memory_margin
     return {
         "model": job.model.name,
         "parameters": job.model.total_parameters,
@@ -32,6 +33,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "framework": job.framework.name,
         "era": job.era,
         "assumptions": resolved.cost.assumptions.name,
+        **({} if margin is None else {"memory_margin": margin}),
     }
 
 

@@ -13,6 +13,7 @@ from planner.cost.context import CostModel, mesh_of
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
+from planner.memory_risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
@@ -52,6 +53,9 @@ class PlanResult(Shown):
             network, IT side (PUE 1); memory is the fullest stage without the reserve.
         energy_low_j, energy_high_j: One standard deviation of chip and host power.
         reserve_bytes: Memory that the framework holds outside its allocator.
+        out_of_memory_probability: Chance that a chip needs more than it has, see
+            `planner.memory_risk`.
+        lacks_headroom: Whether the fullest chip is so full that the allocator may slow it down.
         host_memory_bytes: Offloaded bytes per chip.
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
             reserve). The split of energy into compute, memory and network is assumed.
@@ -80,6 +84,8 @@ class PlanResult(Shown):
     memory_bytes: Mapping[str, float] = field(repr=False)
     communication_s: Mapping[str, float] = field(repr=False)
     torus: str = ""
+    out_of_memory_probability: float = 0.0
+    lacks_headroom: bool = False
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
@@ -109,6 +115,9 @@ class PlanResult(Shown):
             "power_per_chip_w": self.power_per_chip_w,
             "memory_per_chip_bytes": self.memory_per_chip_bytes,
             "host_memory_per_chip_bytes": self.host_memory_bytes,
+            "out_of_memory_probability": self.out_of_memory_probability,
+            "memory_risk": risk_word(self.out_of_memory_probability),
+            "lacks_headroom": self.lacks_headroom,
             "mfu": self.mfu,
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
@@ -126,6 +135,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     mesh = mesh_of(plans)
     fabrics = [model.fabric(int(chips)) for chips in plans.chips]
     reserve = model.framework.reserve_bytes
+    chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
     return [
         PlanResult(
             plan=plans.plan(row),
@@ -146,6 +156,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             micro_batches=int(costs.micro_batches[row]),
             time_s=_row(costs.time_parts, row),
             energy_j=_row(costs.energy.parts, row),
+            out_of_memory_probability=float(chance[row]),
+            lacks_headroom=bool(full[row]),
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
             communication_s=_row(costs.communication_s, row),
         )

@@ -45,6 +45,13 @@ def evaluate(
             "framework's share of the chip)."
         ),
     ] = None,
+    memory_margin: Annotated[
+        str | None,
+        typer.Option(
+            help="Share of the chip's memory, less the framework's reserve, that a plan may fill, "
+            "e.g. 0.8 (default: the file's, or the framework's)."
+        ),
+    ] = None,
     train_tokens: Annotated[
         str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
     ] = None,
@@ -76,6 +83,7 @@ def evaluate(
         "era": era,
         "assumptions": assumptions,
         "max_memory": max_memory,
+        "memory_margin": number(memory_margin),
         "train_tokens": train_tokens,
         "price_per_chip_hour": number(price_per_chip_hour),
         "carbon_intensity": number(carbon_intensity),

@@ -57,4 +57,12 @@ MaxMemory = Annotated[
     str | None,
     option("Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", LIMITS),
 ]
+MemoryMargin = Annotated[
+    str | None,
+    option(
+        "Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. "
+        "0.8 or 80% (default: the framework's, mostly 0.9).",
+        LIMITS,
+    ),
+]
 AsJson = Annotated[bool, option("Print one JSON object.", OUTPUT, "--json")]

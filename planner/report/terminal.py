@@ -12,6 +12,7 @@ from rich.text import Text
 from planner.report.front_view import front_view
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
 from planner.report.words import BOUNDARY, OBJECTIVES, job_words, plan_rows
+from planner.memory_risk import risk_word
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult, TrainingRun
 from planner.units import (
     plain,
@@ -35,11 +36,14 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
     memory = show_bytes(result.memory_per_chip_bytes)
     if result.reserve_bytes:
         memory += f" + {show_bytes(result.reserve_bytes)} reserve"
+    chance = result.out_of_memory_probability
+    likely = f"{show_percent(chance)} likely" if chance >= 0.001 else "less than 0.1 % likely"
     rows = [
         ("step time", show_seconds(result.step_time_s)),
         ("MFU", f"{show_percent(result.mfu)} (HFU {show_percent(result.hfu)})"),
         ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
         ("memory per chip", memory),
+        ("out of memory", f"{risk_word(chance)}: {likely}"),
         (
             "energy per step",
             f"{show_joules(result.energy_per_step_j)} ± {show_joules(spread, digits=2)}",
@@ -48,7 +52,7 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("power in all", show_watts(result.power_per_chip_w * result.chips)),
     ]
     if result.host_memory_bytes > 0:
-        rows.insert(4, ("host memory", f"{show_bytes(result.host_memory_bytes)} per chip"))
+        rows.insert(5, ("host memory", f"{show_bytes(result.host_memory_bytes)} per chip"))
     return rows
 
 

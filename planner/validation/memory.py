@@ -97,7 +97,9 @@ def memory_rows(
         if not row["peak_mem_gib_per_chip"]:
             continue
         try:
-            found.append(_predicted(run_of({**row, "step_time_s": row["step_time_s"] or "nan"}), change))
+            found.append(
+                _predicted(run_of({**row, "step_time_s": row["step_time_s"] or "nan"}), change)
+            )
         except InputError as error:
             left_out[row["id"]] = str(error)
     return found, left_out

@@ -113,9 +113,7 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
     return default
 
 
-def _plan(
-    row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]
-) -> Plan:
+def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
     chips = _whole(row, "n_chips")
     tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
     ep = _whole(row, "ep", 1)
