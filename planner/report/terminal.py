@@ -9,10 +9,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from planner.memory_risk import risk_word
 from planner.report.front_view import front_view
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
 from planner.report.words import BOUNDARY, OBJECTIVES, job_words, plan_rows
-from planner.memory_risk import risk_word
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult, TrainingRun
 from planner.units import (
     plain,

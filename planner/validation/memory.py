@@ -121,11 +121,16 @@ def _predicted(run: Run, change: Mapping[str, float | str]) -> MemoryRow:
     )
 
 
+def cost_model(run: Run) -> CostModel:
+    """The cost model of a run's job on its cluster, with the shipped constants."""
+    assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
+    return CostModel.build(run.job, run.cluster, assumptions)
+
+
 def peaks(run: Run, framework: Framework, table: PlanTable) -> FloatArray:
     """(n,) bytes per chip of plans of a run's job under a framework profile."""
-    job = replace(run.job, framework=framework)
-    assumptions = calibrated(run.cluster.chip, job.era, job.precision)
-    return memory_table(CostModel.build(job, run.cluster, assumptions), table).peak
+    model = cost_model(replace(run, job=replace(run.job, framework=framework)))
+    return memory_table(model, table).peak
 
 
 def both_modes(run: Run, framework: Framework, table: PlanTable) -> list[FloatArray]:

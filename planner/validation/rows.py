@@ -23,11 +23,11 @@ from models_db import (
     Published,
     load_model,
 )
-from planner.cost.layout import chunk_layers, head_cost_in_layers
+from planner.cost.layout import head_cost_in_layers, layers_by_cost
 from planner.errors import InputError
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
-from planner.plan import BY_COST, Plan, Stage
+from planner.plan import Plan, Stage
 from planner.validation.profiles import Profile, profile_of
 
 
@@ -156,15 +156,16 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
 
 
 def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
-    """Layers per stage of the published nanotron runs; None on one stage or with too many stages.
+    """Layers per stage of the published nanotron runs; None on one stage.
 
     By cost, but where the layers of a stage cost exactly its share, as in the 1B model with pp 2
     and 4, the next layer is on the next stage. The code of today puts it on the earlier one
-    (`planner.cost.layout`); the memory of the runs with tp = 1 says that it was not there.
+    (`planner.cost.layout`); the memory of the runs with tp = 1 says that it was not there. Where
+    there are more stages than layers and head can fill, the last ones are empty.
     """
     head = head_cost_in_layers(model) * (1 - 1e-9)
-    sizes = chunk_layers(model.layers, pp, BY_COST, head) if pp > 1 else None
-    return None if sizes is None else tuple(Stage(layers=size) for size in sizes)
+    sizes = layers_by_cost(model.layers, pp, head)
+    return tuple(Stage(layers=size) for size in sizes) if pp > 1 else None
 
 
 def _split(layers: int, pp: int, interleave: int) -> str:
