@@ -97,15 +97,15 @@ def memory_rows(
         if not row["peak_mem_gib_per_chip"]:
             continue
         try:
-            found.append(
-                _predicted(run_of({**row, "step_time_s": row["step_time_s"] or "nan"}), change)
-            )
+            run = run_of({**row, "step_time_s": row["step_time_s"] or "nan"})
+            found.append(memory_row(run, **change))
         except InputError as error:
             left_out[row["id"]] = str(error)
     return found, left_out
 
 
-def _predicted(run: Run, change: Mapping[str, float | str]) -> MemoryRow:
+def memory_row(run: Run, **change: float | str) -> MemoryRow:
+    """The prediction of one run that has a peak memory; `change` as in `memory_rows`."""
     framework = replace(run.job.framework, **change)  # type: ignore[arg-type]
     table = PlanTable.from_plans([run.plan])
     assert run.measured_memory_bytes is not None
