@@ -111,7 +111,10 @@ class Framework:
         constant_bytes: Workspaces counted by the allocator.
         reserve_bytes: Outside the allocator: context and communication buffers.
         usable_share: Share of (capacity - reserve) that a plan may fill.
-        headroom_share: Share of the whole capacity that it may fill; see `planner.memory_risk`.
+        headroom_share: Share of the whole capacity above which PyTorch's allocator may slow a
+            step down, so that no plan fills more by default (`planner.memory_risk`); XLA lays its
+            memory out before the run, so 1 there.
+        slows_without_headroom: Whether published runs of the framework were slower above it.
         memory_knowledge: How well published runs bear the profile out: "validated", "profile" or
             "unmeasured" (keys of `planner.memory_risk.SPREADS`).
         vocab_multiple: The vocabulary is padded to this times tp.
@@ -146,7 +149,8 @@ class Framework:
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB
     usable_share: float = 0.90
-    headroom_share: float = 1.0
+    headroom_share: float = 0.88
+    slows_without_headroom: bool = False
     memory_knowledge: str = "profile"
     splits: tuple[str, ...] = ("even",)
     vocab_multiple: int = 1
@@ -247,7 +251,7 @@ FRAMEWORKS = {
             lingering_logits_bytes=3.3,
             keeps_gathered="unknown",
             gather_buffers=4.0,
-            headroom_share=0.88,
+            slows_without_headroom=True,
             gradient_residue=1.5,
             embedding_residue=7.3,
             optimizer_phase=6.4,
@@ -264,6 +268,7 @@ FRAMEWORKS = {
             logits_bytes=10.0,
             selective="half-matmuls",
             reserve_bytes=0.0,
+            headroom_share=1.0,
             memory_knowledge="unmeasured",
             splits=("even",),
             orders=(),
@@ -282,6 +287,7 @@ FRAMEWORKS = {
             constant_bytes=0.0,
             reserve_bytes=0.0,
             usable_share=1.0,
+            headroom_share=1.0,
             memory_knowledge="unmeasured",
             splits=("even", "front"),
             orders=(),

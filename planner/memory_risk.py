@@ -137,7 +137,7 @@ def memory_risks(
     """(n,) chances of running out of memory, and whether the fullest chip lacks headroom."""
     spread = memory_spread(model.framework, model.job.era, plans)
     chance = out_of_memory_probability(held_bytes, spread, model.room_bytes)
-    return chance, lacks_headroom(held_bytes, model.chip.memory_bytes)
+    return chance, lacks_headroom(model.framework, held_bytes, model.chip.memory_bytes)
 
 
 def risk_word(probability: float) -> str:
@@ -147,9 +147,11 @@ def risk_word(probability: float) -> str:
     return RISKY if probability <= FITS_UP_TO else DOES_NOT_FIT
 
 
-def lacks_headroom(held_bytes: FloatArray, capacity_bytes: float) -> BoolArray:
-    """(n,) whether a plan fills more than `HEADROOM_SHARE` of the whole capacity."""
-    above: BoolArray = np.asarray(held_bytes) > HEADROOM_SHARE.value * capacity_bytes
+def lacks_headroom(
+    framework: Framework, held_bytes: FloatArray, capacity_bytes: float
+) -> BoolArray:
+    """(n,) whether a plan fills more of the whole capacity than the framework's headroom leaves."""
+    above: BoolArray = np.asarray(held_bytes) > framework.headroom_share * capacity_bytes
     return above
 
 
@@ -167,9 +169,10 @@ def headroom_factor(
 ) -> FloatArray:
     """(n,) by how much the upper end of the step time's interval grows for want of headroom.
 
-    1 with room. Without it `SLOWDOWN` where the framework's own runs showed it (nanotron: its
-    `headroom_share` is below 1); 1 elsewhere, where runs above the share were not slower.
+    1 with room. Without it `SLOWDOWN` where the framework's own runs showed it (nanotron); 1
+    elsewhere, where runs above the share were not slower.
     """
-    if framework.headroom_share >= 1.0:
+    if not framework.slows_without_headroom:
         return np.ones(np.shape(held_bytes))
-    return np.where(lacks_headroom(held_bytes, capacity_bytes), SLOWDOWN.value, 1.0)
+    full = lacks_headroom(framework, held_bytes, capacity_bytes)
+    return np.where(full, SLOWDOWN.value, 1.0)

@@ -101,7 +101,7 @@ class Limits:
 def usable_bytes(model: CostModel) -> float:
     """Bytes per chip that a plan may fill: share x (capacity - reserve), 0 without room.
 
-    And no more than `headroom_share` of the whole capacity, above which steps were slow.
+    And no more than `headroom_share` of the whole capacity, above which steps may be slow.
     """
     framework = model.framework
     most = framework.headroom_share * model.chip.memory_bytes
