@@ -18,7 +18,7 @@ from planner.validation.memory import (
     memory_rows,
     shipped_rows,
 )
-from planner.validation.rows import run_of
+from planner.validation.rows import nanotron_stages, run_of
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +141,18 @@ def test_runs_without_headroom_were_slow() -> None:
     assert float(np.median(slow[True])) == pytest.approx(SLOWDOWN.value, rel=0.25)
     assert len(slow[False]) == 12
     assert max(slow[False]) <= 1.6
+
+
+def test_stages_of_the_published_nanotron_runs() -> None:
+    """The 1B model: 16 layers and a head that costs 4; where a share is reached the stage ends."""
+    rows = {row["model_name"]: row for row in shipped_rows("runs")}
+    model = run_of(rows["nanotron-llama-1B"]).job.model
+    assert model.tied_embeddings
+    assert nanotron_stages(model, 1) is None
+    for pp, layers in ((2, (10, 6)), (4, (5, 5, 5, 1)), (8, (3, 2, 3, 2, 3, 2, 1, 0))):
+        stages = nanotron_stages(model, pp)
+        assert stages is not None
+        assert tuple(stage.layers for stage in stages) == layers
+    many = nanotron_stages(model, 32)
+    assert many is not None
+    assert [stage.layers for stage in many] == [1] * 16 + [0] * 16
