@@ -69,6 +69,7 @@ class Assumptions:
 
     fused_attention: Annotated[bool, "Attention in one kernel, or as batched products."]
     attention_flop_per_s: Annotated[Rate, "Rate of fused attention."]
+    sink_attention: Annotated[Efficiency, "Rate of attention with sinks, over that without."] = 1.0
     bmm_flop_per_s: Annotated[Rate, "Rate of the batched products of unfused attention."]
     attention_half_head_dim: Annotated[Size, "Head size that halves the rate."] = 16.0
     causal_share: Annotated[Share, "Share of the scores that is computed."] = 0.5
@@ -95,6 +96,7 @@ class Assumptions:
     ]
     ep_overlap: Annotated[Share, "Share of the all-to-all that computing hides."]
     moe_host_s: Annotated[Seconds, "Seconds of the host per layer with experts."]
+    expert_host_s: Annotated[Seconds, "Seconds of the host per layer and expert on the chip."] = 0.0
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
     host_s_per_tp_rank: Annotated[
@@ -134,8 +136,14 @@ class Assumptions:
     cp_least_exposed: Annotated[Share, "Share of it that is never hidden."] = 0.1
     zero3_overlap: Annotated[Share, "Share of the gathering of weights that computing hides."]
     dp_overlap: Annotated[Share, "Share of the reduction of gradients that computing hides."]
+    hides_gather: Annotated[
+        bool, "Weights that zero1 and zero2 gather travel behind the next forward pass."
+    ] = True
     dp_window: Annotated[Share, "Share of the backward pass that can hide it."] = 0.9
     p2p_exposed: Annotated[Share, "Share of the messages between stages that is not hidden."]
+    interleaved_p2p: Annotated[
+        Share, "Share of that which interleaved schedules leave once the pipeline is full."
+    ] = 1.0
     host_link_overlap: Annotated[Share, "Share of offloading that computing hides."] = 0.8
 
     optimizer_traffic_bytes: Annotated[
@@ -214,7 +222,8 @@ class Assumptions:
 _SWITCHED_OFF = (
     "half_k", "half_mn", "matmul_overhead_s", "wave_exponent", "operand_bytes", "elementwise",
     "row_bytes", "tp_bytes", "ffn_bytes", "score_bytes", "routing_bytes", "full_copy_share",
-    "ep_overlap", "moe_host_s", "host_s_per_layer", "host_s_per_tp_rank", "fixed_s_per_layer",
+    "ep_overlap", "moe_host_s", "expert_host_s", "host_s_per_layer", "host_s_per_tp_rank",
+    "fixed_s_per_layer",
     "micro_batch_s", "step_s", "scale_up_latency_s", "scale_out_latency_s", "ring_hop_s",
     "bucket_hop_s", "tp_overlap", "cp_overlap", "p2p_exposed", "optimizer_traffic_bytes",
     "accumulation_bytes",
@@ -269,29 +278,30 @@ def calibrated(
         attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
-        elementwise=constants.value(f"era.{era}.elementwise"),
-        host_s_per_layer=constants.value(f"era.{era}.host_s_per_layer"),
-        fixed_s_per_layer=constants.value(f"era.{era}.fixed_s_per_layer"),
+        elementwise=constants.value(f"era.{software.key}.elementwise"),
+        host_s_per_layer=constants.value(f"era.{software.key}.host_s_per_layer"),
+        fixed_s_per_layer=constants.value(f"era.{software.key}.fixed_s_per_layer"),
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
+        dp_overlap=constants.value("overlap.data_parallel") * software.hides_reduction,
+        hides_gather=software.hides_gather,
         tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
         **_byte_counts(software, constants),  # type: ignore[arg-type]
+        **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in _SHARED.items()},  # type: ignore[arg-type]
     )
 
 
 _SHARED = {
+    "sink_attention": "attention_efficiency.sinks",
     "half_k": "gemm.half_k",
     "half_mn": "gemm.half_mn",
     "matmul_overhead_s": "gemm.overhead_s",
     "wave_exponent": "gemm.wave_exponent",
-    "expert_efficiency": "moe.gemm_efficiency",
-    "routing_bytes": "moe.routing_bytes",
     "exchange_efficiency": "moe.link_efficiency",
     "full_copy_share": "moe.full_copy_share",
     "ep_overlap": "moe.overlap",
-    "moe_host_s": "moe.host_s_per_layer",
     "host_s_per_tp_rank": "host_s_per_tp_rank",
     "micro_batch_s": "micro_batch_overhead_s",
     "step_s": "step_overhead_s",
@@ -302,12 +312,33 @@ _SHARED = {
     "ring_hop_s": "network.per_node_latency_s",
     "bucket_hop_s": "network.bucket_hop_latency_s",
     "zero3_overlap": "overlap.zero3",
-    "dp_overlap": "overlap.data_parallel",
     "p2p_exposed": "pipeline.p2p_exposed",
+    "interleaved_p2p": "pipeline.interleaved_p2p",
     "optimizer_traffic_bytes": "optimizer_bytes_per_param",
     "accumulation_bytes": "gradient_accumulation_bytes",
     "jitter_per_doubling": "jitter_per_doubling",
 }
+
+
+def _expert_constants(
+    chip: Chip, era: Era, precision: str, constants: Calibration
+) -> dict[str, float]:
+    """How fast mixture-of-experts layers run: fused kernels exist for 8 and 4 bits on Blackwell."""
+    narrow = precision not in ("bf16", "fp16", "fp32")
+    fused = era.experts == "fused" and narrow and _is_blackwell(chip)
+    level = era.experts if fused or era.experts != "fused" else "grouped"
+    blocks = precision in ("mxfp8", "fp4")  # their operands are quantized expert by expert
+    launch = f"moe.{level}.host_s_per_expert" + ("" if blocks else "_plain")
+    return {
+        "expert_efficiency": constants.value(f"moe.{level}.gemm_efficiency"),
+        "routing_bytes": constants.value(f"moe.{level}.routing_bytes"),
+        "moe_host_s": constants.value(f"moe.{level}.host_s_per_layer"),
+        "expert_host_s": constants.value(launch) if era.launches_experts else 0.0,
+    }
+
+
+def _is_blackwell(chip: Chip) -> bool:
+    return chip.architecture.lower().startswith("blackwell")
 
 
 def _era_named(name: str) -> Era:
@@ -350,8 +381,8 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
         return _peak(chip, precision)
     if precision == "fp4":
         return _peak(chip, "fp4") * constants.value("precision.nvfp4")
-    blackwell = chip.architecture.lower().startswith("blackwell")
-    ratio = constants.value("precision.fp8_blackwell" if blackwell else "precision.fp8_hopper")
+    kind = "fp8_blackwell" if _is_blackwell(chip) else "fp8_hopper"
+    ratio = constants.value(f"precision.{kind}")
     if precision == "mxfp8":
         ratio *= constants.value("precision.mxfp8")
     return _peak(chip, "fp8") * ratio

@@ -23,7 +23,15 @@ class Era:
     """A generation of software: which kernels it uses and what it hides.
 
     Attributes:
-        name: Key of the calibration file's `era` group.
+        name: As typed by the user.
+        constants: Key of the calibration file's `era` group; empty: the name.
+        experts: Key of the calibration's `moe` group: how mixture-of-experts layers are fused.
+        launches_experts: Whether the host launches the kernels of every expert.
+        hides_reduction: Whether gradients are reduced during the backward pass: Megatron-LM got
+            `--overlap-grad-reduce` in 2023; DeepSpeed's pipeline engine reduces after the last
+            backward pass.
+        hides_gather: Whether zero1 and zero2 gather the updated weights behind the next forward
+            pass; else that gathering ends the step.
         fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
         hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
         overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
@@ -39,7 +47,28 @@ class Era:
     gradient_wire_bytes: float = 4.0
     bucket_bytes: float = 200e6
     splits_p2p: bool = False
+    constants: str = ""
+    experts: str = "grouped"
+    launches_experts: bool = True
+    hides_reduction: bool = True
+    hides_gather: bool = False
 
+    @property
+    def key(self) -> str:
+        """Key of the calibration file's `era` group."""
+        return self.constants or self.name
+
+
+# NVIDIA's performance recipes reduce gradients in 16 bits (`grad_reduce_in_fp32 = False`).
+_MEGATRON_CORE = Era(
+    name="megatron-core",
+    fused_attention=True,
+    hopper_attention="cudnn",
+    overlaps_tp=True,
+    gradient_wire_bytes=2.0,
+    experts="fused",
+    hides_gather=True,
+)
 
 ERAS = {
     era.name: era
@@ -50,8 +79,14 @@ ERAS = {
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
             splits_p2p=True,
+            hides_reduction=False,
         ),
-        Era(name="megatron-2022", fused_attention=False, hopper_attention="fa2_hopper"),
+        Era(
+            name="megatron-2022",
+            fused_attention=False,
+            hopper_attention="fa2_hopper",
+            hides_reduction=False,
+        ),
         Era(
             name="nanotron", fused_attention=True, hopper_attention="fa2_hopper", bucket_bytes=25e6
         ),
@@ -62,9 +97,28 @@ ERAS = {
             gradient_wire_bytes=2.0,
         ),
         Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
-        Era(name="megatron-core", fused_attention=True, hopper_attention="cudnn", overlaps_tp=True),
-        Era(name="jax", fused_attention=True, hopper_attention="cudnn"),
-        Era(name="neuron", fused_attention=True, hopper_attention="cudnn"),
+        replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),
+        replace(
+            _MEGATRON_CORE,
+            name="megatron-core-2026.04",
+            constants="megatron-core",
+            experts="grouped",
+        ),
+        _MEGATRON_CORE,  # NeMo 26.06 and later
+        Era(
+            name="jax",
+            fused_attention=True,
+            hopper_attention="cudnn",
+            launches_experts=False,
+            hides_gather=True,
+        ),
+        Era(
+            name="neuron",
+            fused_attention=True,
+            hopper_attention="cudnn",
+            launches_experts=False,
+            hides_gather=True,
+        ),
     )
 }
 

@@ -10,7 +10,15 @@ from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.energy import Energy, split_energy
 from planner.cost.memory import MEMORY_PARTS, Memory
-from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, busy_s, slowest_class
+from planner.cost.step import (
+    LayerCost,
+    StageCost,
+    StepCost,
+    StepInputs,
+    busy_s,
+    paced_sends,
+    slowest_class,
+)
 from planner.cost.terms import LayerTerms, send_s
 from planner.cost.traffic import (
     Traffic,
@@ -230,7 +238,7 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     m = inputs.m[:, 0]
     parts = {name: m * part for name, part in parts.items()}
     parts["host"] += m * a.micro_batch_s + a.step_s
-    parts["pipeline_transfer"] += m * inputs.v[:, 0] * inputs.p2p[:, 0]
+    parts["pipeline_transfer"] += m * paced_sends(a, inputs.v[:, 0]) * inputs.p2p[:, 0]
     parts["bubble"] += step.bubble[:, 0]
     parts["data_parallel"] += step.exposed[:, 0]
     parts["optimizer"] += step.optimizer[:, 0]

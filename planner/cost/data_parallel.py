@@ -189,12 +189,37 @@ def _reduction_s(
 ) -> FloatArray:
     data, replica, shard = nets
     gradients = a.gradient_wire_bytes * parameters
-    sharded = data.gather_s(WEIGHT_BYTES * parameters) + data.gather_s(gradients)
+    sharded = data.gather_s(gradients)
+    if a.hides_gather:
+        sharded = data.gather_s(WEIGHT_BYTES * parameters) + sharded
     whole = data.reduce_s(gradients)
     across = replica.reduce_s(gradients / shard.size)
     across = across + _hops_s(a, replica, gradients) / shard.size
     plain = np.where(sharding == DDP, whole, sharded) + _hops_s(a, data, gradients)
     return np.where(sharding == ZERO3, across, plain)
+
+
+def late_gather_s(
+    a: Assumptions,
+    nets: DataNets,
+    sharding: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    trained_share: float,
+) -> FloatArray:
+    """Seconds in which zero1 and zero2 gather the updated weights when nothing hides it.
+
+    Arguments as for `step_collective_s`, of which this is a part where `hides_gather` is on.
+    """
+    none = np.zeros(np.broadcast(dense, sharding).shape)
+    if a.hides_gather:
+        return none
+    seconds = nets.data.gather_s(WEIGHT_BYTES * trained_share * dense)
+    if np.any(experts):
+        of_experts = nets.expert_data.gather_s(WEIGHT_BYTES * trained_share * experts)
+        seconds = seconds + np.where(experts > 0, of_experts, 0.0)
+    late = (sharding != DDP) & (sharding != ZERO3) & (dense + experts > 0)
+    return np.where(late, seconds, none)
 
 
 def owned_parameters(

@@ -161,7 +161,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         weight_grad = weight_grad * shapes.blocks
     if a.perfect_overlap:
         forward, backward = forward.overlapped(), backward.overlapped()
-    return _with_host(a, x, forward, backward, weight_grad, sent, moe=moe)
+    host = _host_s(a, shapes, x, moe=moe)
+    return _with_host(a, x, forward, backward, weight_grad, sent, host)
 
 
 def _attention_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
@@ -229,7 +230,8 @@ def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> Attention
         return AttentionSeconds(none, none, none, none)
     mean_dim = (shapes.head_dim + shapes.value_dim) / 2
     width = shapes.heads / x.tp * mean_dim
-    return attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
+    core = attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
+    return core.slowed(1 / a.sink_attention) if shapes.sinks else core
 
 
 def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
@@ -300,6 +302,14 @@ def _recomputation(
     )
 
 
+def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Seconds in which the host launches both passes: h + h_tp (tp - 1) (+ h_moe + h_e E / ep)."""
+    host = a.host_s_per_tp_rank * (x.tp - 1) + a.host_s_per_layer
+    if moe:
+        host = host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
+    return np.asarray(host, dtype=np.float64)
+
+
 def _with_host(
     a: Assumptions,
     x: LayerInputs,
@@ -307,16 +317,13 @@ def _with_host(
     backward: PassTimes,
     weight_grad: FloatArray,
     sent: dict[str, FloatArray],
-    *,
-    moe: bool,
+    host: FloatArray,
 ) -> LayerTimes:
     """The layer with the host that launches it: smoothmax4(device + fixed, host).
 
-    host = h + h_tp (tp - 1) (+ h_moe), of which 0.35 forward, 0.65 backward, and 0.35 again with
-    full recomputation; the fixed time per layer (small kernels, synchronization) is divided alike.
+    Of `host`, 0.35 is forward, 0.65 backward, and 0.35 again with full recomputation; the fixed
+    time per layer (small kernels, synchronization) is divided alike.
     """
-    per_rank = a.host_s_per_tp_rank * (x.tp - 1)
-    host = np.asarray(per_rank + (a.host_s_per_layer + a.moe_host_s * moe), dtype=np.float64)
     share = a.host_forward_share
     again = np.where(x.recompute == FULL, share, 0.0)
     fixed = a.fixed_s_per_layer

@@ -25,6 +25,7 @@ class Shapes:
         kept_inputs: Tensors of hidden width that backward needs of a layer: the input of every
             norm and of attention and MLP (4 with two norms). A parallel block reads one input:
             it and each norm's output (2 with one norm).
+        sinks: Whether every head has a learned sink.
         context: Mean number of keys that a token may see, before causality halves it.
         vocab: Unpadded vocabulary.
         matmul_parameters: Parameters that multiply each token: active ones without the input
@@ -50,6 +51,7 @@ class Shapes:
     keeps_gate: int
     tp_exchanges: int
     kept_inputs: int
+    sinks: bool
     context: float
     vocab: int
     matmul_parameters: float
@@ -107,6 +109,7 @@ def shapes_of(model: Model, seq_len: float) -> Shapes:
         shared_width=moe.shared_experts * moe.shared_expert_hidden if moe else 0,
         gated=int(model.mlp.gated),
         keeps_gate=int(model.mlp.gated),
+        sinks=model.attention.sinks,
         tp_exchanges=2 if model.parallel_block else 4,
         kept_inputs=model.norm.per_layer + (1 if model.parallel_block else 2),
         context=mean_context(model, seq_len),

@@ -1,9 +1,10 @@
 """Seconds and joules of one training step from the seconds of its layers.
 
-    T = m (t_max + c_mb + v p2p) + bubble + exposed reduction + optimizer + step overhead
+    T = m (t_max + c_mb + s p2p) + bubble + exposed reduction + optimizer + step overhead
     bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
 
-t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave. GPipe runs all
+t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave; s = v messages of
+which an interleaved schedule, whose stages work on other chunks meanwhile, hides a part. GPipe runs all
 forward passes before all backward passes, so its steady state goes at the pace of the slowest of
 each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with weight gradients:
 
@@ -162,7 +163,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     bubble = _bubble_s(a, stages, times, x, slowest, others)
     exposed = reduce(np.maximum, [_exposed_s(a, stage, x) for stage in stages])
     optimizer = reduce(np.maximum, [stage.optimizer for stage in stages])
-    steady = x.m * (slowest + a.micro_batch_s + x.v * x.p2p)
+    steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
     runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
@@ -177,6 +178,11 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
         optimizer=optimizer,
         factor=factor,
     )
+
+
+def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
+    """Messages between chunks that delay each micro-batch of a full pipeline, of interleave v."""
+    return np.where(np.asarray(v) > 1, v * a.interleaved_p2p, v)
 
 
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:

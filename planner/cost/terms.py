@@ -18,6 +18,7 @@ from planner.cost.data_parallel import (
     forward_gather_s,
     gathers_once,
     idle_backward_s,
+    late_gather_s,
     layer_collective_s,
     owned_parameters,
     sharded_layer_s,
@@ -338,7 +339,8 @@ def state_terms(
 
     The optimizer reads and writes `optimizer_traffic_bytes` per parameter at memory speed. On the
     host it does so at host memory speed, after the gradients have crossed the host link and
-    before the weights come back.
+    before the weights come back. Where nothing hides the gathering of updated weights, it is part
+    of the optimizer's time.
 
     Args:
         model: Job and assumptions.
@@ -357,9 +359,10 @@ def state_terms(
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     once = gathers_once(model.framework, pp)
+    late = late_gather_s(a, nets, sharding, dense, experts, trained_share)
     return StateTerms(
         collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
-        optimizer=np.where(on_host, there, here),
+        optimizer=np.where(on_host, there, here) + late,
         optimizer_kernels=np.where(on_host, 0.0, here),
     )
 

@@ -30,7 +30,7 @@ from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory import stage_parameters
-from planner.cost.step import forward_pass_s, step_factor
+from planner.cost.step import forward_pass_s, paced_sends, step_factor
 from planner.distinct import distinct
 from planner.plan import (
     GPIPE,
@@ -211,6 +211,8 @@ class _Builder:
         nets = ("net_tp", "net_cp", "net_ep", "net_pp", "net_data")
         layout = ("pp", "interleave", "split")
         layer = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
+        sends = c.values["send.p2p"][self.columns["send_row"], 0]
+        paced = paced_sends(self.model.assumptions, self.columns["interleave"]) * sends
         fixed = [
             self._table("place", (*MESH, "order"), ("mesh", *nets)),
             self._table("batch", ("dp", "fsdp", "micro_batch"), ("m",)),
@@ -226,9 +228,9 @@ class _Builder:
             self._ends(("tp", "cp", "micro_batch")),
             self._table(
                 "send",
-                ("tp", "cp", "micro_batch", "sequence_parallel", "pp", "net_pp"),
+                ("tp", "cp", "micro_batch", "sequence_parallel", "pp", "net_pp", "interleave"),
                 (),
-                {"p2p": self._seconds(c.values["send.p2p"][self.columns["send_row"], 0])},
+                {"p2p": self._seconds(sends), "paced": self._seconds(paced)},
             ),
             Table(
                 name="clock",

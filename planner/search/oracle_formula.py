@@ -59,7 +59,7 @@ class StepFormula:
         )
 
     def time(self, v: Values, ops: Ops) -> Any:
-        """`common` times m (t_max + c_mb + v p2p) + bubble + exposed + optimizer + c_step.
+        """`common` times m (t_max + c_mb + s p2p) + bubble + exposed + optimizer + c_step.
 
         t_max is the slowest stage, under GPipe the slowest forward and the slowest backward pass.
         """
@@ -69,7 +69,7 @@ class StepFormula:
         passes = ops.maximum(*forward) + ops.maximum(*backward)
         slowest = ops.maximum(*stages, self.waits * v["gpipe"] * passes)
         others = sum((v[f"count{i}"] * s for i, s in enumerate(stages)), slowest * -1)
-        steady = v["m"] * (slowest + self.micro_s + v["interleave"] * v["p2p"])
+        steady = v["m"] * (slowest + self.micro_s + v["paced"])
         optimizer = ops.maximum(*(v[f"optimizer{i}"] for i in range(self.classes)))
         waits = v["share"] * (others + (v["pp"] - 1) * self.micro_s)
         waits = waits + (v["pp"] - 1) * v["p2p"] * self.common

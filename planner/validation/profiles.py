@@ -91,6 +91,7 @@ _RULES = (
         pattern="korthikanti|narayanan|megatron-lm readme",
         era="megatron-2022",
         framework="megatron",
+        site="selene",
         because="Megatron-LM before fused attention",
     ),
     Rule(
@@ -162,10 +163,22 @@ _RULES = (
     ),
     Rule(
         pattern="simumax",
-        era="megatron-core",
+        era="megatron-core-2025",
         framework="megatron",
         site="simumax",
         because="SimuMax measured Megatron-Core",
+    ),
+    Rule(
+        pattern=r"nemo (framework )?2[45]\.|nemo launcher|mlperf training v([1-4]|5\.0)",
+        era="megatron-core-2025",
+        framework="megatron",
+        because="NeMo of 2024 and 2025",
+    ),
+    Rule(
+        pattern=r"nemo 26\.0[1-5]|mlperf training v5\.1",
+        era="megatron-core-2026.04",
+        framework="megatron",
+        because="NeMo up to 26.04",
     ),
     Rule(
         pattern="gpu-recipes.*maxtext|tpu-recipes|maxtext|levanter|pytorch/xla",

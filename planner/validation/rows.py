@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from hardware_db import Cluster, FrozenMap, load_cluster
+from hardware_db import Chip, Cluster, FrozenMap, load_cluster
 from models_db import (
     Attention,
     Mlp,
@@ -21,6 +21,7 @@ from models_db import (
     Norm,
     Positions,
     Published,
+    list_models,
     load_model,
 )
 from planner.cost.layout import head_cost_in_layers, layers_by_cost
@@ -68,12 +69,12 @@ def run_of(row: Mapping[str, str]) -> Run:
     """
     filled: dict[str, str] = {}
     profile = profile_of(row)
-    precision = {"nvfp4": "fp4", "": "bf16", "int8": "fp8"}.get(row["precision"], row["precision"])
+    cluster = _cluster(row, filled)
     job = Job(
         model=_model(row, profile),
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
-        precision=precision,
+        precision=_precision(row, cluster.chip, filled),
         kind="lora" if _is_lora(row) else "pretrain",
         framework=FRAMEWORKS[profile.framework],
         era=profile.era,
@@ -86,12 +87,25 @@ def run_of(row: Mapping[str, str]) -> Run:
         profile=profile,
         plan=_plan(row, job.model, profile, filled),
         job=job,
-        cluster=_cluster(row, filled),
+        cluster=cluster,
         measured_step_time_s=float(row["step_time_s"]),
         measured_memory_bytes=memory_gib and memory_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
     )
+
+
+def _precision(row: Mapping[str, str], chip: Chip, filled: dict[str, str]) -> str:
+    """As printed; else 8 bits where the notes or MLPerf's habits say so; else bf16."""
+    printed = {"nvfp4": "fp4"}.get(row["precision"], row["precision"])
+    if not printed:
+        narrow = "int8" if "int8" in row.get("notes", "") else "fp8"
+        known = narrow == "int8" or re.search(r"MLPerf Training v[45]", row["source"])
+        printed = narrow if known else "bf16"
+        filled["precision"] = printed
+    if printed == "int8" and "int8" not in chip.peak_flop_per_s:
+        return "fp8"
+    return printed
 
 
 def _is_lora(row: Mapping[str, str]) -> bool:
@@ -130,7 +144,7 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
     if data * cp == 1:
         sharding = "ddp"
     sequence_parallel = row["sp"] == "1"
-    if row["sp"] == "" and profile.era in ("megatron-core", "torch-fsdp", "jax"):
+    if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
         filled["sequence_parallel"], sequence_parallel = "true", True
     recompute = row["recompute"] or _recompute(row, profile, filled)
     layers = _whole(row, "n_layers")
@@ -177,7 +191,7 @@ def _split(layers: int, pp: int, interleave: int) -> str:
 
 def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
     """None where the software's recipes switch it off; else full."""
-    saves = profile.era in ("megatron-core", "nanotron") or "single-node" in row["source"]
+    saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
     value = "none" if saves else "full"
     filled["recompute"] = value
     return value
@@ -222,23 +236,16 @@ def _network_bytes_per_s(text: str, node: int) -> float | None:
     return None
 
 
-_KNOWN = {
-    "DeepSeek-V3": "deepseek-v3",
-    "deepseek-v3": "deepseek-v3",
-    "GPT-OSS-120B": "gpt-oss-120b",
-    "GPT-OSS-20B": "gpt-oss-20b",
-    "Qwen3-30B": "qwen3-30b-a3b",
-    "Qwen3-235B": "qwen3-235b-a22b",
-    "Llama4-Scout": "llama4-scout",
-    "deepseekv2": "deepseek-v2",
-    "deepseekv3": "deepseek-v3",
-}
-
-
 def _model(row: Mapping[str, str], profile: Profile) -> Model:
-    for prefix, name in _KNOWN.items():
-        if row["model_name"].startswith(prefix):
-            return _first_layers(load_model(name), row)
+    """The known model of that name and those dimensions; else a decoder with the dimensions."""
+    known = _known_model(row["model_name"])
+    if known is not None and "(L=" in row["model_name"]:
+        return _first_layers(known, row)
+    if known is not None and (known.layers, known.hidden) == (
+        _whole(row, "n_layers", known.layers),
+        _whole(row, "d_model", known.hidden),
+    ):
+        return known
     return _dense_model(
         row["model_name"],
         _whole(row, "n_layers"),
@@ -259,14 +266,26 @@ def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
 
     That a single dense layer is left is concluded from the memory of its DeepSeek-V3 rows.
     """
-    if "(L=" not in row["model_name"] or model.moe is None:
-        return model
-    moe = replace(model.moe, first_dense_layers=1)
+    moe = model.moe and replace(model.moe, first_dense_layers=1)
     return replace(model, layers=_whole(row, "n_layers"), moe=moe)
 
 
 # nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
 _TIED_BELOW = 10_000
+
+
+@cache
+def _known_model(title: str) -> Model | None:
+    """The model of our database whose name the title begins with, the longest such."""
+    plain = re.sub(r"[^a-z0-9.]", "", title.lower())
+    names = [n for n in list_models() if plain.startswith(re.sub(r"[^a-z0-9.]", "", n))]
+    starts = [
+        n
+        for n in list_models()
+        if len(plain) > 8 and re.sub(r"[^a-z0-9.]", "", n).startswith(plain)
+    ]
+    best = max(names, key=len, default=None) or min(starts, key=len, default=None)
+    return load_model(best) if best else None
 
 
 @cache

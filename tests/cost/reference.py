@@ -4,7 +4,7 @@ One plan at a time, stage by stage, no arrays: step time, its parts, energy, mem
 `planner.cost` must agree to rounding. Constants come from `Assumptions`, facts from the databases;
 no formula is imported.
 
-    T = m (t_max + c_mb + v p2p) + bubble + exposed reduction + optimizer + step overhead
+    T = m (t_max + c_mb + s p2p) + bubble + exposed reduction + optimizer + step overhead
 
 Sources: Narayanan et al., arXiv:2104.04473, section 2.2; Qi et al., arXiv:2401.10241, section 2;
 Rajbhandari et al., arXiv:1910.02054, section 7; Zhao et al., arXiv:2304.11277, section 3; PaLM,
@@ -106,12 +106,14 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     factor = a.site_factor
     factor *= 1 + a.jitter_per_doubling * math.log2(max(plan.chips, 8) / 8)
     v = plan.interleave
-    time = m * (slow.total + a.micro_batch_s + v * p2p) + bubble + exposed + optimizer + a.step_s
+    sends = v if v == 1 else v * a.interleaved_p2p
+    time = m * (slow.total + a.micro_batch_s + sends * p2p) + bubble + exposed + optimizer
+    time += a.step_s
     time *= factor
     parts = {cause: m * slow.parts.get(cause, 0.0) for cause in _PARTS}
     parts["data_parallel"] += m * slow.exposed + exposed
     parts["host"] += m * a.micro_batch_s + a.step_s
-    parts["pipeline_transfer"] = m * v * p2p
+    parts["pipeline_transfer"] = m * sends * p2p
     parts["bubble"], parts["optimizer"] = bubble, optimizer
     busy = [factor * (m * s.kernels + s.optimizer_kernels) for s in stages]
     energy, low, high, static, host = joules(cluster, plan, specs, time, busy)
@@ -342,6 +344,9 @@ def _once_per_step(
         stage.optimizer += traffic / chip.host_memory_bandwidth_bytes_per_s
     else:
         stage.optimizer = stage.optimizer_kernels = traffic / a.memory_bytes_per_s
+    if not a.hides_gather and spec.sharding in ("zero1", "zero2"):
+        for prefix, count in [pair for pair in pairs if pair[1]]:
+            stage.optimizer += found[prefix + "data"].gather_s(2 * count)
 
 
 def _reduction(
@@ -356,7 +361,8 @@ def _reduction(
         return replica.reduce_s(wire / shard.size) + hops(replica, wire / shard.size)
     if sharding == "ddp":
         return data.reduce_s(wire) + hops(data, wire)
-    return data.gather_s(2 * count) + data.gather_s(wire) + hops(data, wire)
+    weights = data.gather_s(2 * count) if a.hides_gather else 0.0
+    return weights + data.gather_s(wire) + hops(data, wire)
 
 
 def exposed_s(a: Assumptions, stage: StageTimes) -> float:

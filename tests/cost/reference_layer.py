@@ -140,7 +140,8 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     }
     for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
         back[cause] += again
-    return _hosted(a, x, kind, ahead, back, weight_grad)
+    experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
+    return _hosted(a, x, experts, ahead, back, weight_grad)
 
 
 def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> None:
@@ -198,6 +199,7 @@ def _attention(a: Assumptions, job: Job, x: Where) -> tuple[float, float, float,
     if a.fused_attention:
         seconds = a.causal_share * flop / a.attention_flop_per_s / x.clock
         seconds *= 1 + a.attention_half_head_dim / dim
+        seconds /= a.sink_attention if model.attention.sinks else 1.0
         return seconds, 2.5 * seconds, 0.0, 0.0
     seconds = flop / a.bmm_flop_per_s / x.clock
     scores = a.score_bytes * x.tokens * context * heads / a.memory_bytes_per_s
@@ -291,14 +293,14 @@ def _recomputed(
 def _hosted(
     a: Assumptions,
     x: Where,
-    kind: str,
+    experts: float,
     ahead: dict[str, float],
     back: dict[str, float],
     weight_grad: float,
 ) -> Layer:
     """smoothmax4 of the device with the fixed time and of the host that feeds it."""
     host = a.host_s_per_layer + a.host_s_per_tp_rank * (x.tp - 1)
-    host += a.moe_host_s if kind == "moe" else 0.0
+    host += a.moe_host_s + a.expert_host_s * experts if experts else 0.0
     share = a.host_forward_share
     again = share if x.recompute == "full" else 0.0
     fixed = a.fixed_s_per_layer

@@ -127,7 +127,9 @@ def set_by_kernels(case: Case, plan: Plan) -> Case:
     if plan.schedule != "zero-bubble":
         return case
     assume(plan.sharding in ("ddp", "zero1"))
-    return case.assuming(host_s_per_layer=0.0, host_s_per_tp_rank=0.0, moe_host_s=0.0)
+    return case.assuming(
+        host_s_per_layer=0.0, host_s_per_tp_rank=0.0, moe_host_s=0.0, expert_host_s=0.0
+    )
 
 
 MACHINES = ("dgx-h100-ndr", "gb200-nvl72", "tpu-v5e", "mi300x-8way")
