@@ -118,6 +118,7 @@ def limits_of(request: Request) -> Limits:
     """The constraints that a request states."""
     return Limits(
         memory_bytes=request.max_memory,
+        memory_margin=request.memory_margin,
         power_w=request.max_power,
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,

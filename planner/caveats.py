@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
 from planner.frameworks import default_framework
-from planner.plan import Plan, code_of
+from planner.memory_risk import headroom_note
+from planner.plan import Plan, PlanTable, code_of
 from planner.results import PlanResult
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
@@ -17,6 +21,8 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
     """What does not fit, is outside the search, or is predicted less surely; a line each."""
     return [
         *_memory_warnings(model, result, limits),
+        *_headroom_warnings(model, result),
+        *_gather_warnings(model, result.plan),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
@@ -38,6 +44,28 @@ def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> li
         f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
         for name, held, limit, which in memories
         if held > limit
+    ]
+
+
+def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
+    """A chip so full that the allocator may slow the step down."""
+    if not result.lacks_headroom:
+        return []
+    return [f"headroom: {headroom_note(result.memory_per_chip_bytes, model.chip.memory_bytes)}"]
+
+
+def _gather_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Both ends of the memory where the profile does not say whether gathered inputs are kept."""
+    framework = model.framework
+    if framework.keeps_gathered != "unknown" or plan.tp == 1 or not plan.sequence_parallel:
+        return []
+    table, ends = PlanTable.from_plans([plan]), []
+    for mode in ("never", "always"):
+        job = replace(model.job, framework=replace(framework, keeps_gathered=mode))
+        ends.append(show_bytes(float(memory_table(replace(model, job=job), table).peak[0])))
+    return [
+        f"memory: {ends[0]} if {framework.name} gathers the inputs of its column-parallel layers "
+        f"again (tp_recompute_allgather), {ends[1]} if it keeps them; the figure below is between"
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 
 from planner.answers import Diagnosis
@@ -70,7 +69,7 @@ def diagnose(
     search = Search(model=model, options=options, limits=limits, deadline=deadline)
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
-    roomy = replace(limits.without_costs(), memory_bytes=float("inf"), host_bytes=float("inf"))
+    roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
     leanest = least_memory(model, chips, options, roomy, deadline)
     if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return _unfinished(limits)

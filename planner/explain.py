@@ -13,6 +13,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.intervals import is_prediction, tie_noise, ties
+from planner.memory_risk import headroom_note
 from planner.plan import AXES, RECOMPUTES, SHARDINGS, SPLITS, Plan, PlanTable
 from planner.ranks import moved
 from planner.results import Neighbor, PlanResult, plan_results
@@ -47,6 +48,9 @@ def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, 
         f"{show_bytes(limit)} that may be filled ({show_percent(share)}"
         + ("; memory is close to binding)." if share > 0.9 else ").")
     )
+    if best.lacks_headroom:
+        note = headroom_note(best.memory_per_chip_bytes, model.chip.memory_bytes)
+        lines.append(f"{note[0].upper()}{note[1:]}.")
     return tuple(lines)
 
 

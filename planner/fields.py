@@ -132,6 +132,13 @@ Share = Annotated[
     Percent,
     _schema("share", {**_POSITIVE, "maximum": 1}, 0.4, "40%"),
 ]
+MOST_MARGIN = 1.2  # beyond any spread of memory that a plan could be lucky with
+Margin = Annotated[
+    float,
+    Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),
+    Percent,
+    _schema("share", {**_POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
+]
 Amount = Annotated[
     float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(_number)
 ]

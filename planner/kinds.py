@@ -32,8 +32,8 @@ KINDS: dict[str, Kind] = {
         "a job file",
         _telling(
             "model hardware batch_tokens lora_rank precision framework era assumptions objective "
-            "chips_exact axes fix clocks max_memory max_power max_step_time min_mfu time_limit "
-            "train_tokens price_per_chip_hour carbon_intensity mfu torus_axes"
+            "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
+            "time_limit train_tokens price_per_chip_hour carbon_intensity mfu torus_axes"
         ),
         "planner solve takes it",
     ),

@@ -55,6 +55,7 @@ _KEPT = (
     "mfu",
     "torus_axes",
     "max_memory",
+    "memory_margin",
     "power_cap",
     "cooling",
     "pue",

@@ -15,6 +15,7 @@ from planner.version import SCHEMA_VERSION, __version__
 def job_fields(resolved: Resolved) -> dict[str, Any]:
     """The resolved job as JSON-ready data."""
     job, cluster = resolved.cost.job, resolved.cost.cluster
+    margin = resolved.request.memory_margin
     return {
         "model": job.model.name,
         "parameters": job.model.total_parameters,
@@ -36,6 +37,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "cooling": resolved.cooling,
         "host_w_per_chip": cluster.chip.host_w,
         "pue": resolved.cost.facility.pue,
+        **({} if margin is None else {"memory_margin": margin}),
     }
 
 

@@ -26,6 +26,7 @@ from planner.fields import (
     Amount,
     Bytes,
     Count,
+    Margin,
     NameOrPath,
     Pue,
     Seconds,
@@ -202,6 +203,11 @@ class Request(BaseModel):
     max_memory: Bytes | None = Field(
         default=None,
         description="Bytes per chip that a plan may fill; default the framework's share.",
+    )
+    memory_margin: Margin | None = Field(
+        default=None,
+        description="Share of a chip's memory, less the framework's reserve, that a plan may "
+        "fill; default the framework's.",
     )
     power_cap: Watts | None = Field(
         default=None,

@@ -17,6 +17,7 @@ from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
 from planner.intervals import ends_of
+from planner.memory_risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import FloatArray, Plan, PlanTable
 from planner.planfile import plan_fields
@@ -60,6 +61,9 @@ class PlanResult(Shown):
         step_time_low_s, step_time_high_s, memory_low_bytes, memory_high_bytes: Ends of the 80 %
             intervals (`planner.intervals`); None where times are bounds, not predictions.
         reserve_bytes: Memory that the framework holds outside its allocator.
+        out_of_memory_probability: Chance that a chip needs more than it has, see
+            `planner.memory_risk`.
+        lacks_headroom: Whether the fullest chip is so full that the allocator may slow it down.
         host_memory_bytes: Offloaded bytes per chip.
         time_s, energy_j, memory_bytes: Parts; each set adds up to its whole (memory with the
             reserve). The split of energy into compute, memory and network is assumed.
@@ -93,6 +97,8 @@ class PlanResult(Shown):
     step_time_high_s: float | None = None
     memory_low_bytes: float | None = None
     memory_high_bytes: float | None = None
+    out_of_memory_probability: float = 0.0
+    lacks_headroom: bool = False
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
@@ -127,6 +133,9 @@ class PlanResult(Shown):
             "memory_low_bytes": self.memory_low_bytes,
             "memory_high_bytes": self.memory_high_bytes,
             "host_memory_per_chip_bytes": self.host_memory_bytes,
+            "out_of_memory_probability": self.out_of_memory_probability,
+            "memory_risk": risk_word(self.out_of_memory_probability),
+            "lacks_headroom": self.lacks_headroom,
             "mfu": self.mfu,
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
@@ -146,6 +155,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     reserve = model.framework.reserve_bytes
     ends = ends_of(model, plans, costs)
     inside = [_inside(plans, costs, ends, row) for row in range(len(plans))]
+    chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
     return [
         PlanResult(
             plan=plans.plan(row),
@@ -166,6 +176,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             micro_batches=int(costs.micro_batches[row]),
             time_s=_row(costs.time_parts, row),
             energy_j=_row(costs.energy.parts, row),
+            out_of_memory_probability=float(chance[row]),
+            lacks_headroom=bool(full[row]),
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
             communication_s=_row(costs.communication_s, row),
             boundaries=inside[row],

@@ -34,6 +34,7 @@ LAYERS: dict[str, int] = {
     "planner.ranks": 1, "planner.plan": 1, "planner.distinct": 1, "planner.fields": 1,
     "planner.assumptions": 2, "planner.job": 3, "planner.overrides": 3,
     "planner.network": 4, "planner.cost": 4, "planner.rules": 5, "planner.intervals": 5,
+    "planner.memory_risk": 4,
     "planner.search": 6,
     "planner.request": 7, "planner.planfile": 7, "planner.checks": 7, "planner.defaults": 7,
     "planner.records": 7, "planner.kinds": 3, "planner.frontfile": 7, "planner.torus_axes": 7,

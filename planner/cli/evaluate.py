@@ -52,6 +52,13 @@ def evaluate(
     power_cap: PowerCap = None,
     cooling: Cooling = None,
     pue: Pue = None,
+    memory_margin: Annotated[
+        str | None,
+        typer.Option(
+            help="Share of the chip's memory, less the framework's reserve, that a plan may fill, "
+            "e.g. 0.8 (default: the file's, or the framework's)."
+        ),
+    ] = None,
     train_tokens: Annotated[
         str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
     ] = None,
@@ -89,6 +96,7 @@ def evaluate(
         "power_cap": power_cap,
         "cooling": cooling,
         "pue": number(pue),
+        "memory_margin": number(memory_margin),
         "train_tokens": train_tokens,
         "price_per_chip_hour": number(price_per_chip_hour),
         "carbon_intensity": number(carbon_intensity),

@@ -15,6 +15,7 @@ from planner.cli.options import (
     Era,
     Framework,
     MaxMemory,
+    MemoryMargin,
     Mfu,
     Precision,
     SeqLen,
@@ -80,6 +81,7 @@ def feasible(
     framework: Framework = None,
     era: Era = None,
     max_memory: MaxMemory = None,
+    memory_margin: MemoryMargin = None,
     plot: Annotated[
         Path | None, option("Write the chapter's pictures: .svg or .png.", OUTPUT)
     ] = None,
@@ -121,6 +123,7 @@ def feasible(
         "framework": framework,
         "era": era,
         "max_memory": max_memory,
+        "memory_margin": number(memory_margin),
     }
     asked = {name: value for name, value in fields.items() if value is not None}
     _run(model or [], asked, plot, picture, as_json=as_json)

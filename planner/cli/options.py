@@ -25,9 +25,9 @@ Precision = Annotated[
 Framework = Annotated[
     str | None,
     option(
-        "megatron, megatron-zb (zero-bubble), torchtitan, deepspeed, fsdp, nanotron, jax or "
-        "textbook (default: by chip); decides memory profile, schedules, layer splits and "
-        "rank layouts.",
+        "megatron, megatron-zb (zero-bubble), torchtitan, torchtitan-2024, deepspeed, "
+        "deepspeed-liger, fsdp, nanotron, jax or textbook (default: by chip); decides memory "
+        "profile, schedules, layer splits and rank layouts.",
         JOB,
     ),
 ]
@@ -77,5 +77,13 @@ Cooling = Annotated[
 Pue = Annotated[
     str | None,
     option("Power of the facility over that of its machines, 1 to 3 (default: 1.1).", POWER),
+]
+MemoryMargin = Annotated[
+    str | None,
+    option(
+        "Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. "
+        "0.8 or 80% (default: the framework's, mostly 0.9).",
+        LIMITS,
+    ),
 ]
 AsJson = Annotated[bool, option("Print one JSON object.", OUTPUT, "--json")]

@@ -18,6 +18,7 @@ from planner.cli.options import (
     Era,
     Framework,
     MaxMemory,
+    MemoryMargin,
     Mfu,
     PowerCap,
     Precision,
@@ -135,6 +136,7 @@ def solve(
         ),
     ] = None,
     max_memory: MaxMemory = None,
+    memory_margin: MemoryMargin = None,
     max_power: Annotated[
         str | None, option("Mean power of the whole job, e.g. 10MW.", LIMITS)
     ] = None,
@@ -200,6 +202,7 @@ def solve(
         "clocks": clocks,
         "time_limit": time_limit,
         "max_memory": max_memory,
+        "memory_margin": number(memory_margin),
         "max_power": max_power,
         "max_step_time": max_step_time,
         "min_mfu": number(min_mfu),

@@ -85,6 +85,11 @@ class CostModel:
         """The framework of the job."""
         return self.job.framework
 
+    @property
+    def room_bytes(self) -> float:
+        """Bytes per chip beside what the framework holds outside its allocator; not below 0."""
+        return max(self.chip.memory_bytes - self.framework.reserve_bytes, 0.0)
+
     def allocation(self, chips: int) -> Allocation:
         """The cluster cut to `chips`.
 

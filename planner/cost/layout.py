@@ -88,7 +88,7 @@ def chunk_layers(layers: int, chunks: int, split: int, head_cost: float) -> tupl
     if chunks == 1:
         return (layers,)
     if split == BY_COST:
-        return _by_cost(layers, chunks, head_cost) if chunks <= layers + 1 else None
+        return layers_by_cost(layers, chunks, head_cost) if chunks <= layers + 1 else None
     counted = split in (EVEN_COUNTED, FRONT_COUNTED)
     each, left = divmod(layers + 2 * counted, chunks)
     if left and split in (EVEN, EVEN_COUNTED):
@@ -99,8 +99,8 @@ def chunk_layers(layers: int, chunks: int, split: int, head_cost: float) -> tupl
     return tuple(sizes) if min(sizes) >= 0 and sum(sizes) == layers and each else None
 
 
-def _by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...]:
-    """Layers and head have a cost: more chunks than those could only be empty."""
+def layers_by_cost(layers: int, chunks: int, head_cost: float) -> tuple[int, ...]:
+    """Layers per chunk by the rule `by-cost`; chunks beyond layers and head stay empty."""
     total = layers + head_cost
     sizes = [0] * chunks
     chunk = 0

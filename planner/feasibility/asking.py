@@ -28,7 +28,7 @@ from planner.units import parse_count, parse_seconds
 Progress = Callable[[str, int, int], None]
 FIELDS = (
     "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
-    "max_memory",
+    "max_memory", "memory_margin",
 )  # fmt: skip
 """Fields of `planner.request.Request` that a question may have beside its own."""
 MOST_CHIPS = 65536
@@ -263,7 +263,7 @@ def _case(
         _check_batch(model, batch, counts)
     return Case(
         model=model,
-        limits=Limits(memory_bytes=request.max_memory),
+        limits=Limits(memory_bytes=request.max_memory, memory_margin=request.memory_margin),
         chips=counts,
         batches=batches,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def _by_algebra(
 def _by_search(model: CostModel, chips: int, limits: Limits, goal: Goal) -> _Fast | None:
     """The fastest plan on so many chips, if one meets the deadline."""
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
-    bounded = Limits(memory_bytes=limits.memory_bytes, step_time_s=goal.step_s)
+    bounded = replace(limits, step_time_s=goal.step_s)
     found = Search(model=sized, options=SpaceOptions(clocks=False), limits=bounded).run((chips,))
     if len(found.points) == 0:
         return None

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
+from planner.memory_risk import risk_word
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
@@ -43,11 +44,14 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
     )
     if result.reserve_bytes:
         memory += f" + {show_bytes(result.reserve_bytes)} reserve"
+    chance = result.out_of_memory_probability
+    likely = f"{show_percent(chance)} likely" if chance >= 0.001 else "less than 0.1 % likely"
     rows = [
         ("step time", time),
         ("MFU", f"{show_percent(result.mfu)} (HFU {show_percent(result.hfu)})"),
         ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
         ("memory per chip", memory),
+        ("out of memory", f"{risk_word(chance)}: {likely}"),
         (
             "energy per step",
             f"{show_joules(result.energy_per_step_j)} ± {show_joules(spread, digits=2)}",
@@ -56,7 +60,7 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("power in all", show_watts(result.power_per_chip_w * result.chips)),
     ]
     if result.host_memory_bytes > 0:
-        rows.insert(4, ("host memory", f"{show_bytes(result.host_memory_bytes)} per chip"))
+        rows.insert(5, ("host memory", f"{show_bytes(result.host_memory_bytes)} per chip"))
     return rows
 
 

@@ -20,6 +20,8 @@ class Limits:
     Attributes:
         memory_bytes: Per chip, without the reserve; default: what the framework may use of the
             chip (`usable_bytes`).
+        memory_margin: Share of (capacity - reserve) that it may fill, instead of the framework's;
+            beside `memory_bytes` the smaller of the two counts.
         host_bytes: Of host memory per chip; default: what the host has for each chip.
         power_w: Mean power of the whole job, node and network included.
         step_time_s: Of one step.
@@ -27,6 +29,7 @@ class Limits:
     """
 
     memory_bytes: float | None = None
+    memory_margin: float | None = None
     host_bytes: float | None = None
     power_w: float | None = None
     step_time_s: float | None = None
@@ -43,7 +46,10 @@ class Limits:
 
     def chip_bytes(self, model: CostModel) -> float:
         """The limit on bytes per chip."""
-        return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
+        if self.memory_margin is None:
+            return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
+        filled = self.memory_margin * model.room_bytes
+        return filled if self.memory_bytes is None else min(filled, self.memory_bytes)
 
     def host_limit(self, model: CostModel) -> float:
         """The limit on bytes of host memory per chip."""
@@ -93,9 +99,13 @@ class Limits:
 
 
 def usable_bytes(model: CostModel) -> float:
-    """Bytes per chip that a plan may fill: share x (capacity - reserve), 0 without room."""
+    """Bytes per chip that a plan may fill: share x (capacity - reserve), 0 without room.
+
+    And no more than `headroom_share` of the whole capacity, above which steps may be slow.
+    """
     framework = model.framework
-    return framework.usable_share * max(model.chip.memory_bytes - framework.reserve_bytes, 0.0)
+    most = framework.headroom_share * model.chip.memory_bytes
+    return min(framework.usable_share * model.room_bytes, most)
 
 
 def model_flop(model: CostModel) -> float:

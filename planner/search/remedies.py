@@ -178,16 +178,25 @@ def other_options(search: Search, chips: int) -> Iterator[str]:
 
 
 def more_memory(search: Search, chips: int) -> Iterator[str]:
-    """The least `--max-memory` with which a plan is possible, if the chip has that much."""
+    """The least `--max-memory` or `--memory-margin` that lets a plan fit in the usual limit."""
     limits, usable = search.limits, usable_bytes(search.model)
-    if limits.memory_bytes is None or limits.memory_bytes >= usable:
+    if limits.chip_bytes(search.model) >= usable:
         return
-    roomy = replace(limits, memory_bytes=None)
+    roomy = replace(limits, memory_bytes=None, memory_margin=None)
     found = least_memory(search.model, chips, search.options, roomy, search.deadline)
-    if found.status is Status.OPTIMAL:
-        text = rounded_up(float(found.points[0, 0]) / 1e9)
-        if float(text) * 1e9 <= usable:
-            yield f"--max-memory {text}GB"
+    if found.status is not Status.OPTIMAL:
+        return
+    least = float(found.points[0, 0])
+    wishes = []
+    if limits.memory_bytes is not None and limits.memory_bytes < least:
+        text = rounded_up(least / 1e9)
+        wishes += [f"--max-memory {text}GB"] if float(text) * 1e9 <= usable else [""]
+    margin = limits.memory_margin
+    if margin is not None and margin * search.model.room_bytes < least:
+        text = rounded_up(least / search.model.room_bytes)
+        wishes += [f"--memory-margin {text}"]
+    if all(wishes):
+        yield " ".join(wishes)
 
 
 def more_chips(search: Search, chips: int) -> Iterator[str]:

@@ -1,144 +1,204 @@
-"""Configurations that failed: does the model say that they do not fit?
+"""Configurations that failed, as a one-sided test of the memory limit.
 
-The nanotron sweep lists configurations that "crashed or ran out of memory" beside those that ran.
-Crashes for other reasons are among them, so the test is one-sided: how many of them are predicted
-to exceed a share of the memory, and how many that ran are wrongly refused.
+1,529 configurations of the nanotron sweep "crashed or ran out of memory"; which of the two is not
+said, and their memory was not printed. Those that ran are the other side: 1,265 runs. A
+configuration is flagged where its predicted memory is above the limit; a flagged run is a false
+alarm.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from hardware_db import Calibration, load_calibration
-from planner.plan import FloatArray
-from planner.validation.checking import COLUMNS
-from planner.validation.csvfile import Line, shipped
-from planner.validation.predicting import Predictions, costs_of
+from planner.plan import FloatArray, IntArray, PlanTable
+from planner.search.limits import usable_bytes
+from planner.validation.memory import both_modes, cost_model, peaks, shipped_rows
 from planner.validation.rows import Run, run_of
 
-MARGINS = (1.15, 1.0, 0.95, 0.9, 0.85, 0.7)
-_ALL = "all"
+GIB = 2.0**30
+MARGINS = (1.15, 1.10, 1.05, 1.00, 0.95, 0.90, 0.85, 0.80, 0.75, 0.70)
+MODES = ("expected", "always kept", "never kept")
+_EDGES_GIB = (0.0, 40.0, 55.0, 65.0, 72.0, 80.0, 100.0, float("inf"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flagged:
-    """How many configurations are refused under one rule.
+    """What a limit flags, as shares from 0 to 1.
 
     Attributes:
-        model: Size of the model, or "all".
-        margin: Share of (capacity - reserve) that a plan may fill.
-        is_rule: It is the framework's own.
-        failed, failed_flagged: Configurations that failed; how many of them are refused for
-            their memory.
-        failed_unplaced: How many have more stages than layers: no plan, whatever the memory.
-        ran, ran_flagged: Configurations that ran; how many of them are refused.
+        mode: Whether gathered inputs are kept; one of `MODES`.
+        margin: Share of (capacity - reserve) that a plan may fill, as in `--memory-margin`.
+        limit_gib: The same in GiB.
+        flagged: Of the failed, those above the limit.
+        false_alarms: Of the runs that succeeded, those above the limit.
     """
 
-    model: str
+    mode: str
     margin: float
-    is_rule: bool
-    failed: int
-    failed_flagged: int
-    failed_unplaced: int
-    ran: int
-    ran_flagged: int
+    limit_gib: float
+    flagged: float
+    false_alarms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """Configurations that failed, predicted.
+class OfModel:
+    """The default limit on the configurations of one model, shares from 0 to 1."""
+
+    model: str
+    failed: int
+    succeeded: int
+    flagged: float
+    false_alarms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfSize:
+    """Configurations whose predicted memory lies between two figures, and the share that failed."""
+
+    from_gib: float
+    to_gib: float
+    configurations: int
+    share_failed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresTable:
+    """The one-sided test of the failed configurations.
 
     Attributes:
-        runs: n of them.
-        memory_bytes: (n,) predicted per chip; NaN where the layers cannot be placed on the stages.
+        failed, succeeded: Configurations on each side.
+        auc: Chance that a failed configuration is predicted larger than one that ran.
+        default: What the limit flags that searches use unless told otherwise.
+        margins: What each margin flags, for every mode.
+        models, sizes: By model, and by predicted memory, with the expected mode.
     """
 
-    runs: tuple[Run, ...]
-    memory_bytes: FloatArray
+    failed: int
+    succeeded: int
+    auc: float
+    default: Flagged
+    margins: tuple[Flagged, ...]
+    models: tuple[OfModel, ...]
+    sizes: tuple[OfSize, ...]
 
 
-def predict_failed(constants: Calibration | None = None) -> Failed:
-    """The failed configurations of the package with their predicted memory."""
-    runs = tuple(run_of(cells) for cells in _rows())
-    constants = constants or load_calibration()
-    groups: dict[object, list[int]] = defaultdict(list)
-    for row, run in enumerate(runs):
-        if run.plan.pp <= run.job.model.layers:
-            groups[replace(run.job, global_batch=1), run.cluster].append(row)
-    memory = np.full(len(runs), np.nan)
-    for rows in groups.values():
-        _, costs = costs_of([runs[row] for row in rows], constants)
-        memory[rows] = costs.memory_per_chip_bytes
-    return Failed(runs=runs, memory_bytes=memory)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One side of the test: (n,) names of models, and (3, n) predicted GiB by mode."""
+
+    models: np.ndarray
+    gib: FloatArray
 
 
-def _rows() -> list[dict[str, str]]:
-    """The failed configurations as rows of runs: a run of the same model with another mesh."""
-    first: dict[str, Line] = {}
-    for line in shipped("runs"):
-        if "nanotron" in line.cells["source"] and line.cells["complete"] == "1":
-            first.setdefault(line.cells["model_name"].rsplit("-", 1)[1], line)
-    rows = []
-    for at, line in enumerate(shipped("failed")):
-        cells = line.cells
-        changed = {
-            "id": f"failed-{at}",
-            "n_chips": cells["n_gpus"],
-            "tp": cells["tp"],
-            "pp": cells["pp"],
-            "sharding": "zero1" if cells["zero"] == "1" else "ddp",
-            "micro_batch_seqs": cells["mbs"],
-            "global_batch_seqs": cells["gbs"],
-            "step_time_s": "nan",
+def failures_table() -> FailuresTable:
+    """Counts, shares and the curve of the failed configurations, with the shipped profiles."""
+    ran = {row["id"]: row for row in shipped_rows("runs") if _swept(row)}
+    templates = {_size_of(row): row for row in ran.values()}
+    bad = _side([_as_run(row, templates[row["model"]]) for row in shipped_rows("failed")])
+    good = _side([run_of(row) for row in ran.values()])
+    model = cost_model(run_of(next(iter(ran.values()))))
+    room, usual = model.room_bytes / GIB, usable_bytes(model) / GIB
+    default = _flagged(bad, good, 0, usual / room, usual)
+    return FailuresTable(
+        failed=len(bad.models),
+        succeeded=len(good.models),
+        auc=_auc(bad.gib[0], good.gib[0]),
+        default=default,
+        margins=tuple(
+            _flagged(bad, good, mode, margin, margin * room)
+            for mode in range(len(MODES))
+            for margin in MARGINS
+        ),
+        models=tuple(_of_model(bad, good, name, usual) for name in templates),
+        sizes=_of_sizes(bad.gib[0], good.gib[0]),
+    )
+
+
+def _swept(row: Mapping[str, str]) -> bool:
+    """Whether a published run belongs to the sweep of the failed configurations."""
+    return row["model_name"].startswith("nanotron-llama-") and row["complete"] == "1"
+
+
+def _size_of(row: Mapping[str, str]) -> str:
+    return row["model_name"].removeprefix("nanotron-llama-")
+
+
+def _as_run(failed: Mapping[str, str], template: Mapping[str, str]) -> Run:
+    """A failed configuration as a run of the same model."""
+    tp, dp = int(failed["tp"]), int(failed["dp"])
+    return run_of(
+        {
+            **template,
+            "n_chips": failed["n_gpus"],
+            "tp": failed["tp"],
+            "sp": str(int(tp > 1)),
+            "pp": failed["pp"],
+            "global_batch_seqs": failed["gbs"],
+            "micro_batch_seqs": failed["mbs"],
+            "sharding": "zero1" if failed["zero"] == "1" and dp > 1 else "ddp",
+            "peak_mem_gib_per_chip": "",
         }
-        template = {**dict.fromkeys(COLUMNS, ""), **first[cells["model"]].cells}
-        rows.append({**template, **changed})
-    return rows
+    )
 
 
-def flagged(failed: Failed, ran: Predictions) -> list[Flagged]:
-    """How many configurations are refused, by margin and by model at the framework's own margin.
+def _side(runs: list[Run]) -> _Side:
+    """Predicts all runs, those of one job at a time."""
+    gib = np.empty((len(MODES), len(runs)))
+    jobs: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at, run in enumerate(runs):
+        jobs[run.job.model.name, run.job.global_batch].append(at)
+    for rows in jobs.values():
+        first = runs[rows[0]]
+        table = PlanTable.from_plans([runs[at].plan for at in rows])
+        never, always = both_modes(first, first.job.framework, table)
+        expected = peaks(first, first.job.framework, table)
+        gib[:, rows] = np.stack([expected, always, never]) / GIB
+    names = [run.job.model.name.removeprefix("nanotron-llama-") for run in runs]
+    return _Side(models=np.array(names), gib=gib)
 
-    Args:
-        failed: Those that failed.
-        ran: Predictions, among them the runs of the same sweep.
-    """
-    worked = [row for row, m in enumerate(ran.runs) if m.run.profile.framework == "nanotron"]
-    failed_share = _filled(failed.runs, failed.memory_bytes)
-    ran_share = _filled([ran.runs[row].run for row in worked], ran.memory_bytes[worked])
-    of_failed = _models(failed.runs)
-    of_ran = _models([ran.runs[row].run for row in worked])
-    own = failed.runs[0].job.framework.usable_share
 
-    def row(model: str, margin: float) -> Flagged:
-        bad, good = of_failed == model, of_ran == model
-        if model == _ALL:
-            bad, good = np.ones_like(bad), np.ones_like(good)
-        return Flagged(
-            model=model,
-            margin=margin,
-            is_rule=margin == own,
-            failed=int(bad.sum()),
-            failed_flagged=int((failed_share[bad] > margin).sum()),
-            failed_unplaced=int(np.isnan(failed_share[bad]).sum()),
-            ran=int(good.sum()),
-            ran_flagged=int((ran_share[good] > margin).sum()),
+def _flagged(bad: _Side, good: _Side, mode: int, margin: float, limit_gib: float) -> Flagged:
+    return Flagged(
+        mode=MODES[mode],
+        margin=margin,
+        limit_gib=limit_gib,
+        flagged=float((bad.gib[mode] > limit_gib).mean()),
+        false_alarms=float((good.gib[mode] > limit_gib).mean()),
+    )
+
+
+def _of_model(bad: _Side, good: _Side, name: str, limit_gib: float) -> OfModel:
+    of_bad, of_good = bad.gib[0][bad.models == name], good.gib[0][good.models == name]
+    return OfModel(
+        model=name,
+        failed=len(of_bad),
+        succeeded=len(of_good),
+        flagged=float((of_bad > limit_gib).mean()),
+        false_alarms=float((of_good > limit_gib).mean()),
+    )
+
+
+def _of_sizes(bad: FloatArray, good: FloatArray) -> tuple[OfSize, ...]:
+    """Shares that failed, by predicted memory."""
+    failed, ran = (np.histogram(side, _EDGES_GIB)[0] for side in (bad, good))
+    return tuple(
+        OfSize(
+            from_gib=low,
+            to_gib=high,
+            configurations=int(lost + kept),
+            share_failed=float(lost / max(lost + kept, 1)),
         )
-
-    margins = sorted({*MARGINS, own}, reverse=True)
-    models = sorted(set(of_failed), key=lambda name: float(str(name).rstrip("B")))
-    return [*(row(_ALL, margin) for margin in margins), *(row(name, own) for name in models)]
+        for low, high, lost, kept in zip(_EDGES_GIB, _EDGES_GIB[1:], failed, ran, strict=False)
+    )
 
 
-def _models(runs: Sequence[Run]) -> np.ndarray:
-    return np.array([run.job.model.name.rsplit("-", 1)[-1] for run in runs])
-
-
-def _filled(runs: Sequence[Run], memory_bytes: FloatArray) -> FloatArray:
-    """(n,) share of (capacity - reserve) that is predicted to be filled."""
-    room = [run.cluster.chip.memory_bytes - run.job.framework.reserve_bytes for run in runs]
-    return np.asarray(memory_bytes / np.array(room))
+def _auc(bad: FloatArray, good: FloatArray) -> float:
+    """Chance that one of `bad` exceeds one of `good`, ties by half."""
+    ordered = np.sort(good)
+    below: IntArray = np.searchsorted(ordered, bad, side="left")
+    up_to: IntArray = np.searchsorted(ordered, bad, side="right")
+    return float((below + up_to).mean() / 2 / len(good))

@@ -109,9 +109,16 @@ _RULES = (
     Rule(
         pattern="torchtitan docs/performance",
         era="torch-fsdp",
-        framework="torchtitan",
+        framework="torchtitan-2024",
         site="titanold",
         because="torchtitan of early 2024",
+    ),
+    Rule(
+        pattern="torchtitan benchmarks/llama3_h100_202412",
+        era="torch-fsdp",
+        framework="torchtitan-2024",
+        site="titan",
+        because="torchtitan of December 2024, its loss not compiled",
     ),
     Rule(
         pattern="torchtitan",
@@ -147,6 +154,12 @@ _RULES = (
         framework="torchtitan",
         site="automodel",
         because="NeMo AutoModel runs PyTorch FSDP2",
+    ),
+    Rule(
+        pattern="stas00/ml-engineering insights",
+        era="torch-fsdp",
+        framework="deepspeed-liger",
+        because="DeepSpeed with Liger kernels",
     ),
     Rule(
         pattern="simumax",

@@ -24,10 +24,11 @@ from models_db import (
     list_models,
     load_model,
 )
+from planner.cost.layout import head_cost_in_layers, layers_by_cost
 from planner.errors import InputError
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
-from planner.plan import Plan
+from planner.plan import Plan, Stage
 from planner.validation.profiles import Profile, profile_of
 
 
@@ -70,7 +71,7 @@ def run_of(row: Mapping[str, str]) -> Run:
     profile = profile_of(row)
     cluster = _cluster(row, filled)
     job = Job(
-        model=_model(row),
+        model=_model(row, profile),
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
         precision=_precision(row, cluster.chip, filled),
@@ -84,7 +85,7 @@ def run_of(row: Mapping[str, str]) -> Run:
         group=row["group"],
         source=row["source"],
         profile=profile,
-        plan=_plan(row, profile, filled),
+        plan=_plan(row, job.model, profile, filled),
         job=job,
         cluster=cluster,
         measured_step_time_s=float(row["step_time_s"]),
@@ -126,7 +127,7 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
     return default
 
 
-def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> Plan:
+def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
     chips = _whole(row, "n_chips")
     tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
     ep = _whole(row, "ep", 1)
@@ -162,8 +163,23 @@ def _plan(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> P
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
+        offload=("optimizer",) if "optimizer offload" in row["sharding_as_printed"] else (),
         split=_split(layers, pp, interleave),
+        stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
     )
+
+
+def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
+    """Layers per stage of the published nanotron runs; None on one stage.
+
+    By cost, but where the layers of a stage cost exactly its share, as in the 1B model with pp 2
+    and 4, the next layer is on the next stage. The code of today puts it on the earlier one
+    (`planner.cost.layout`); the memory of the runs with tp = 1 says that it was not there. Where
+    there are more stages than layers and head can fill, the last ones are empty.
+    """
+    head = head_cost_in_layers(model) * (1 - 1e-9)
+    sizes = layers_by_cost(model.layers, pp, head)
+    return tuple(Stage(layers=size) for size in sizes) if pp > 1 else None
 
 
 def _split(layers: int, pp: int, interleave: int) -> str:
@@ -220,9 +236,11 @@ def _network_bytes_per_s(text: str, node: int) -> float | None:
     return None
 
 
-def _model(row: Mapping[str, str]) -> Model:
+def _model(row: Mapping[str, str], profile: Profile) -> Model:
     """The known model of that name and those dimensions; else a decoder with the dimensions."""
     known = _known_model(row["model_name"])
+    if known is not None and "(L=" in row["model_name"]:
+        return _first_layers(known, row)
     if known is not None and (known.layers, known.hidden) == (
         _whole(row, "n_layers", known.layers),
         _whole(row, "d_model", known.hidden),
@@ -239,7 +257,21 @@ def _model(row: Mapping[str, str]) -> Model:
         _whole(row, "vocab"),
         _whole(row, "seq_len"),
         tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
+        tied=profile.framework == "nanotron" and _whole(row, "d_ff") < _TIED_BELOW,
     )
+
+
+def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
+    """The model, or the few layers that were measured: one dense (SimuMax), the rest with experts.
+
+    That a single dense layer is left is concluded from the memory of its DeepSeek-V3 rows.
+    """
+    moe = model.moe and replace(model.moe, first_dense_layers=1)
+    return replace(model, layers=_whole(row, "n_layers"), moe=moe)
+
+
+# nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
+_TIED_BELOW = 10_000
 
 
 @cache
@@ -268,8 +300,10 @@ def _dense_model(
     vocab: int,
     seq_len: int,
     experts: tuple[int, ...],
+    *,
+    tied: bool,
 ) -> Model:
-    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions, no ties."""
+    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions."""
     moe = _routed(*experts) if experts[0] else None
     return Model(
         name=title,
@@ -282,7 +316,7 @@ def _dense_model(
         head_dim=hidden // heads,
         vocab_size=vocab,
         seq_len=seq_len,
-        tied_embeddings=False,
+        tied_embeddings=tied,
         parallel_block=False,
         attention=_plain_attention(hidden // heads, grouped=kv_heads != heads),
         window=None,

@@ -240,14 +240,19 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
     return {"none": none, "selective": selective, "full": full, "working": working}
 
 
-def _gathered(job: Job, plan: Plan) -> float:
+def _gathered(job: Job, plan: Plan) -> tuple[float, float]:
+    """Bytes per token kept of gathered inputs per layer, and of gathers in flight once."""
+    if not plan.sequence_parallel:
+        return 0.0, 0.0
     rule = job.framework.keeps_gathered
-    if rule == "never" or not plan.sequence_parallel:
-        return 0.0
-    kept = 4 * job.model.hidden * (1 - 1 / plan.tp)
-    if rule == "always" or plan.pp == 1 or plan.tp <= 4:
-        return kept
-    return kept / 2 if plan.tp <= 8 else 0.0
+    share = {"never": 0.0, "always": 1.0}.get(rule)
+    if share is None and (plan.pp == 1 or plan.tp <= 4):
+        share = 0.75
+    elif share is None:
+        share = 0.4 if plan.tp <= 8 else 0.0
+    whole = job.model.hidden * (1 - 1 / plan.tp)
+    buffers = whole * (job.framework.gather_buffers + 2 * (1 - share))
+    return 4 * whole * share, buffers if job.framework.gather_buffers else 0.0
 
 
 def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict[str, float]:
@@ -306,15 +311,17 @@ def _activations(
     tokens = plan.micro_batch * job.seq_len / plan.cp
     full = stage.recompute == "full"
     saved, peak = 0.0, 0.0
+    gathered, once = _gathered(job, plan)
     for kind, layers in (("dense", stage.dense), ("moe", stage.moe)):
         if not layers:
             continue
         bytes_of = layer_activations(job, plan, kind, fused=fused)
-        extra = _gathered(job, plan)
+        extra = gathered
         one = bytes_of[stage.recompute] + (0.0 if full else extra)
         saved += layers * one
         peak = max(peak, bytes_of["working"] + extra if full else 2 * one)
     whole = saved * in_flight(plan, stage.index, m) + (peak if full else 0.0)
+    whole += once if peak else 0.0
     return tokens * whole, tokens * min(peak, whole)
 
 
