@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from planner.cost.breakdown import Breakdown
 from planner.cost.energy import BOUNDARIES, Energy
+from planner.plan import FloatArray, PlanTable
 
 WORDS = {
     "chip": "chips alone",
@@ -15,6 +19,8 @@ WORDS = {
     "facility": "facility",
 }
 """What each boundary holds, for tables."""
+PRINTED = BOUNDARIES.index("node_and_fabric")
+"""The boundary whose energy is minimized and printed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,25 @@ def boundaries_of(
             )
         )
     return tuple(found)
+
+
+def boundaries_of_plans(
+    plans: PlanTable, costs: Breakdown, ends: Mapping[str, FloatArray]
+) -> list[tuple[Boundary, ...]]:
+    """The boundaries of n evaluated plans.
+
+    Args:
+        plans: The plans.
+        costs: What they cost.
+        ends: Of the 80 % intervals of their step times (`planner.intervals.ends_of`), which those
+            of the energy hold; without them the step time is taken as it is.
+    """
+    times = np.asarray(costs.step_time_s)
+    low, high = (ends.get(name, times) / times for name in ("step_time_low_s", "step_time_high_s"))
+    return [
+        boundaries_of(costs.energy, row, float(plans.chips[row] * times[row]), low[row], high[row])
+        for row in range(len(plans))
+    ]
 
 
 def boundary_fields(boundaries: Sequence[Boundary]) -> dict[str, Any]:

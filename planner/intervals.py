@@ -8,7 +8,8 @@ says how). A rule with three questions chooses the class; its words are part of 
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
     chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
 
-Plans above the share `headroom.share` of a chip's memory have a longer upper end. Presets that
+Where published runs of a framework were slow without headroom in memory, the upper end is longer
+there (`planner.memory_risk.headroom_factor`). Presets that
 state a bound, such as `roofline`, have no interval. Intervals of power and energy are those of
 `planner.cost.energy.Energy.interval`, which takes the ends of the step time from here.
 """
@@ -25,6 +26,7 @@ from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.frameworks import Framework
 from planner.job import Job
+from planner.memory_risk import headroom_factor
 from planner.plan import BoolArray, FloatArray, PlanTable
 
 LEVEL = 0.8
@@ -43,8 +45,6 @@ class Situation:
         words: The rule that chose it, for the answer.
         low, high: Quantile factors: 10 % and 90 % of measured over predicted step time.
         rows, sources: Published runs and their sources that they rest on.
-        headroom_share: Share of a chip's memory above which plans have slowed down.
-        headroom_factor: What `high` is multiplied by there.
     """
 
     name: str
@@ -53,24 +53,18 @@ class Situation:
     high: float
     rows: int
     sources: int
-    headroom_share: float
-    headroom_factor: float
 
     def bounds(
-        self, step_time_s: FloatArray, memory_share: FloatArray | None = None
+        self, step_time_s: FloatArray, stretch: FloatArray | float = 1.0
     ) -> tuple[FloatArray, FloatArray]:
         """(n,) low and high ends in seconds.
 
         Args:
             step_time_s: (n,) predictions.
-            memory_share: (n,) predicted bytes over the chip's capacity; None: not tight.
+            stretch: (n,) what the upper end is multiplied by for want of memory.
         """
         time = np.asarray(step_time_s, dtype=np.float64)
-        high = time * self.high
-        if memory_share is not None:
-            tight = np.asarray(memory_share) > self.headroom_share
-            high = np.where(tight, high * self.headroom_factor, high)
-        return time * self.low, high
+        return time * self.low, time * self.high * stretch
 
 
 def is_prediction(assumptions: Assumptions) -> bool:
@@ -121,8 +115,6 @@ def situation(
         high=high,
         rows=int(rows),
         sources=int(sources),
-        headroom_share=entries["headroom.share"],
-        headroom_factor=entries["headroom.factor"],
     )
 
 
@@ -170,8 +162,10 @@ def step_time_interval(
     times = np.asarray(step_time_s, dtype=np.float64)
     if times.shape != (len(plans),):
         raise ValueError(f"one step time per plan is required: {times.shape} for {len(plans)}")
-    share = None if memory_bytes is None else memory_bytes / cluster.chip.memory_bytes
-    return situation(job, cluster, calibration, local_runs).bounds(times, share)
+    stretch: FloatArray | float = 1.0
+    if memory_bytes is not None:
+        stretch = headroom_factor(job.framework, memory_bytes, cluster.chip.memory_bytes)
+    return situation(job, cluster, calibration, local_runs).bounds(times, stretch)
 
 
 def memory_interval(

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from planner.answers import Diagnosis, Spread, TrainingRun
-from planner.boundaries import Boundary, boundaries_of, boundary_fields
+from planner.boundaries import PRINTED, Boundary, boundaries_of_plans, boundary_fields
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
-from planner.cost.energy import BOUNDARIES
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
 from planner.intervals import ends_of
 from planner.memory_risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
 from planner.version import SCHEMA_VERSION
 
@@ -55,8 +54,8 @@ class PlanResult(Shown):
         step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
         tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
             fabric, IT side (PUE 1); memory is the fullest stage without the reserve.
-        energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles, from the errors of power
-            and, where times are predictions, of the step time.
+        energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles, from the errors of
+            power and, where times are predictions, of the step time.
         boundaries: Energy and power of chips, nodes, nodes with fabric, and facility.
         step_time_low_s, step_time_high_s, memory_low_bytes, memory_high_bytes: Ends of the 80 %
             intervals (`planner.intervals`); None where times are bounds, not predictions.
@@ -154,7 +153,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     fabrics = [model.fabric(int(chips)) for chips in plans.chips]
     reserve = model.framework.reserve_bytes
     ends = ends_of(model, plans, costs)
-    inside = [_inside(plans, costs, ends, row) for row in range(len(plans))]
+    inside = boundaries_of_plans(plans, costs, ends)
+    printed = [found[PRINTED] for found in inside]
     chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
     return [
         PlanResult(
@@ -163,8 +163,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             torus=torus_words(fabrics[row], plans.plan(row).ranks),
             step_time_s=float(costs.step_time_s[row]),
             energy_per_step_j=float(costs.energy.total[row]),
-            energy_low_j=inside[row][_PRINTED].energy_low_j,
-            energy_high_j=inside[row][_PRINTED].energy_high_j,
+            energy_low_j=printed[row].energy_low_j,
+            energy_high_j=printed[row].energy_high_j,
             power_per_chip_w=float(costs.power_per_chip_w[row]),
             memory_per_chip_bytes=float(costs.memory_per_chip_bytes[row]),
             reserve_bytes=reserve,
@@ -185,21 +185,6 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
         )
         for row in range(len(plans))
     ]
-
-
-_PRINTED = BOUNDARIES.index("node_and_fabric")
-
-
-def _inside(
-    plans: PlanTable, costs: Breakdown, ends: Mapping[str, FloatArray], row: int
-) -> tuple[Boundary, ...]:
-    """The boundaries of one plan; the interval of its step time, where it has one, in theirs."""
-    time_s = float(costs.step_time_s[row])
-    low, high = (
-        float(ends[name][row]) / time_s if name in ends else 1.0
-        for name in ("step_time_low_s", "step_time_high_s")
-    )
-    return boundaries_of(costs.energy, row, float(plans.chips[row]) * time_s, low, high)
 
 
 def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:

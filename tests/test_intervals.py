@@ -11,6 +11,7 @@ from support.jobs import cost_model, dense_model, moe_model, roofline_model
 from hardware_db import FrozenMap, load_calibration, load_chip
 from planner.assumptions import calibrated
 from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
 from planner.frameworks import FRAMEWORKS
 from planner.intervals import (
     has_fitted_chip,
@@ -21,7 +22,9 @@ from planner.intervals import (
     tie_noise,
     ties,
 )
+from planner.memory_risk import SLOWDOWN
 from planner.plan import Plan, PlanTable
+from planner.results import plan_results
 
 DENSE = dense_model(layers=8, hidden=1024, heads=8, kv_heads=8, width=4096)
 TIMES = np.array([0.1, 1.0, 1.5, 40.0])
@@ -61,13 +64,16 @@ def test_a_time_for_every_plan_is_required() -> None:
         step_time_interval(model.job, model.cluster, table(3), TIMES)
 
 
-def test_full_memory_lengthens_the_upper_end_only() -> None:
-    found = situation(job().job, job().cluster)
-    assert found.headroom_factor > 1
-    share = np.array([found.headroom_share, found.headroom_share + 0.01])
-    low, high = found.bounds(np.ones(2), share)
-    assert low.tolist() == [found.low, found.low]
-    assert high.tolist() == [found.high, found.high * found.headroom_factor]
+def test_full_memory_lengthens_the_upper_end_where_runs_were_slow() -> None:
+    slow, other = job(framework="nanotron"), job()
+    held = np.array([0.87, 0.89]) * slow.chip.memory_bytes
+    for model, factor in ((slow, SLOWDOWN.value), (other, 1.0)):
+        found = situation(model.job, model.cluster)
+        low, high = step_time_interval(
+            model.job, model.cluster, table(2), np.ones(2), memory_bytes=held
+        )
+        assert low.tolist() == [found.low, found.low]
+        assert high.tolist() == [found.high, found.high * factor]
 
 
 def test_the_rule_names_the_class() -> None:
@@ -126,7 +132,8 @@ def test_the_energy_of_a_plan_is_as_unsure_as_its_time_and_its_power_together() 
         time = found.step_time_high_s / found.step_time_s - 1
         for inside in found.boundaries:
             power = inside.power_high_w / inside.power_w - 1
-            assert inside.energy_high_j / inside.energy_j - 1 == pytest.approx(np.hypot(time, power))
+            both = inside.energy_high_j / inside.energy_j - 1
+            assert both == pytest.approx(np.hypot(time, power))
         assert found.energy_high_j == found.boundaries[2].energy_high_j
         assert found.energy_low_j == found.boundaries[2].energy_low_j
 

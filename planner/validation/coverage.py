@@ -109,7 +109,6 @@ def _outcome(
         fitted_chip=has_fitted_chip(chip, calibration),
         measured_s=run.measured_step_time_s,
         predicted_s=float(costs.step_time_s[0]),
-        memory_share=held / chip.memory_bytes,
         memory_ratio=measured / held if measured and held > 0 else None,
     )
 
@@ -289,8 +288,7 @@ def markdown(found: Sequence[Outcome]) -> str:
     lines += [
         "",
         f"Two plans of one job: within a factor of {factors[0]:.3f} in 80 % of {plans:,} pairs of "
-        f"{jobs} jobs from {entries['tie.dense.sources']} sources; experts {factors[1]:.3f}. Above "
-        f"88 % of memory the upper end is {entries['time.headroom.factor']:.2f} times as far.",
+        f"{jobs} jobs from {entries['tie.dense.sources']} sources; experts {factors[1]:.3f}.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -33,7 +33,6 @@ _PRIOR = 4.0  # weight of the sources of other eras together: as one source of 1
 _PRIOR_SOURCES = 5  # that the spread between dense sources counts for in other classes
 _SITE_RUNS = 3  # runs of the user's own that a local calibration is assumed to have
 _SITE_SIGMA = 0.10  # prior spread of site factors, as in `planner calibrate`
-_HEADROOM_SHARE = 0.88  # of capacity; slowdowns were measured above it
 _LEAST_CELLS = 6  # of a source whose spread within one installation is used
 _NEAR = 0.25  # pairs whose predictions differ by more (logarithm) say little about ties
 
@@ -54,7 +53,6 @@ class Outcome:
         experts, adapters: Kind of job.
         fitted_chip: Runs on such chips are in the fit of the constants.
         measured_s, predicted_s: Step time.
-        memory_share: Predicted bytes over the chip's capacity.
         memory_ratio: Measured over predicted bytes; None where none were published.
     """
 
@@ -71,7 +69,6 @@ class Outcome:
     fitted_chip: bool
     measured_s: float
     predicted_s: float
-    memory_share: float
     memory_ratio: float | None
 
     @property
@@ -244,33 +241,6 @@ def _of_median(outcomes: Sequence[Outcome]) -> float:
     return float(norm.ppf(1 - TAIL)) * sqrt(within * (1 + pi / 2 / _SITE_RUNS))
 
 
-def headroom(outcomes: Iterable[Outcome]) -> tuple[float, list[Outcome]]:
-    """Factor on the upper end for plans above `_HEADROOM_SHARE`, at least 1, and its rows.
-
-    Per source the median error of the rows above minus that of the rows below; of these the upper
-    quantile, each source with its weight.
-    """
-    by_source: dict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        name = outcome.source.removesuffix("-rest").removesuffix("-top5")
-        if is_sound(outcome) or name == "nanotron":
-            by_source[name].append(outcome)
-    shifts, mass, rows = [], [], []
-    for source in sorted(by_source):
-        tight = [o for o in by_source[source] if o.memory_share > _HEADROOM_SHARE]
-        loose = [o for o in by_source[source] if o.memory_share <= _HEADROOM_SHARE]
-        if not tight or not loose:
-            continue
-        middles = [float(np.median([o.error for o in some])) for some in (tight, loose)]
-        shifts.append(middles[0] - middles[1])
-        mass.append(len({o.cell for o in tight}) ** 0.5)
-        rows += tight
-    if not shifts:
-        return 1.0, []
-    high = weighted_quantiles(np.array(shifts), np.array(mass), (1 - TAIL,))[0]
-    return max(float(np.exp(high)), 1.0), rows
-
-
 def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int]:
     """Errors and weights of the ratio of two near plans of one job; jobs and sources.
 
@@ -329,11 +299,6 @@ def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
         low, high = exp(-reach), exp(reach)
         left = "the same after a site factor from three other runs, as much below as above"
         entries += _counted(f"time.local.{name}", {"low": low, "high": high}, some, left)
-    factor, tight = headroom(rows)
-    slow = "on the upper end, for plans above the share of memory"
-    entries += _counted("time.headroom", {"factor": factor}, tight, slow)
-    share = "share of the chip's memory above which published runs slowed down"
-    entries.append(Entry(path="time.headroom.share", value=_HEADROOM_SHARE, note=share))
     return [*entries, *_memory(rows), *_ties(rows, spans["experts"] / spans["dense"])]
 
 

@@ -16,7 +16,6 @@ from planner.validation.interval_fit import (
     classes,
     few_sources,
     fit_intervals,
-    headroom,
     is_sound,
     pairs,
     pooled,
@@ -28,7 +27,7 @@ from planner.validation.interval_fit import (
 ROW = Outcome(
     key="", source="a", cell="1", split="fit", gold=True, job="j", era="jax", framework="jax",
     experts=False, adapters=False, fitted_chip=True, measured_s=1.0, predicted_s=1.0,
-    memory_share=0.5, memory_ratio=None,
+    memory_ratio=None,
 )  # fmt: skip
 
 
@@ -134,19 +133,6 @@ def test_pairs_share_the_error_of_their_job() -> None:
     assert len(errors) == 12 * 6  # the fifth plan is no near one
     assert mass.sum() == pytest.approx(3 * 4**0.5)
     assert np.quantile(errors, 0.8) < 0.06
-
-
-def test_headroom_is_the_slowdown_within_sources() -> None:
-    slow = [
-        replace(ROW, source=source, cell=str(cell), memory_share=share, measured_s=seconds)
-        for source in ("a", "b")
-        for cell, (share, seconds) in enumerate([(0.5, 2.0), (0.95, 3.0)])
-    ]
-    factor, tight = headroom(slow)
-    assert factor == pytest.approx(1.5)
-    assert len(tight) == 2
-    assert headroom([replace(o, measured_s=1 / o.measured_s) for o in slow])[0] == 1.0
-    assert headroom([ROW]) == (1.0, [])
 
 
 def test_what_intervals_rest_on() -> None:
