@@ -15,6 +15,7 @@ from pathlib import Path
 from planner.errors import InputError
 from planner.files import write_atomically
 from planner.report import validation_tables as view
+from planner.report.energy_tables import energy_tables
 from planner.report.validation_picture import draw_errors, draw_scatter
 from planner.validation.answer import Runs, Validation, validate
 
@@ -40,9 +41,15 @@ def regions(answer: Validation) -> dict[str, str]:
         "filled": view.filled_table(runs),
         "collectives": view.collective_table(answer),
         "microbench": view.microbench_table(answer),
-        "failures": view.failure_table(answer.failures or ()),
+    }
+    assert answer.failures is not None
+    assert answer.energy is not None
+    several = {
+        "failures": view.failure_tables(answer.failures),
+        "energy": energy_tables(answer.energy),
     }
     found = {name: as_markdown(table) for name, table in tables.items()}
+    found |= {name: "\n\n".join(map(as_markdown, some)) for name, some in several.items()}
     return {**found, "skipped": skipped(runs)}
 
 

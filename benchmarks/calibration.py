@@ -8,10 +8,7 @@ the column without calibration is better than a new installation would see.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 
@@ -19,24 +16,18 @@ from hardware_db import Calibration, load_calibration
 from planner.calibration.runs import RunSet, fit_runs, with_values
 from planner.errors import InputError
 from planner.localfile import SITE_FACTOR
+from planner.validation.csvfile import published
 from planner.validation.rows import Run, run_of
 
-_DATA = Path(__file__).parent.parent / "planner" / "validation" / "data"
 SETS = ("bloomtune", "simumax", "vtrain-multi", "mpt", "titan", "kempner", "tpurec")
 COUNTS = (1, 3, 5)
 
 
-def read(name: str) -> list[dict[str, str]]:
-    """The rows of one of the published tables."""
-    with gzip.open(_DATA / f"{name}.csv.gz", "rt", encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def runs_by_set() -> dict[str, list[Run]]:
     """The usable runs of every set."""
-    rows = {row["id"]: row for row in read("runs")}
+    rows = {row["id"]: row for row in published("runs")}
     found: dict[str, list[Run]] = defaultdict(list)
-    for entry in read("sets"):
+    for entry in published("sets"):
         row = rows[entry["id"]]
         if not row["step_time_s"]:
             continue

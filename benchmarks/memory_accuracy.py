@@ -15,6 +15,7 @@ from typing import Any
 import measuring
 from measuring import Report, Table
 
+from planner.validation.csvfile import published
 from planner.validation.failures import Flagged, failures_table
 from planner.validation.memory import (
     MemoryErrors,
@@ -22,7 +23,6 @@ from planner.validation.memory import (
     errors_by_set,
     memory_row,
     memory_rows,
-    shipped_rows,
 )
 from planner.validation.rows import Run, run_of
 
@@ -64,7 +64,7 @@ def ablation_table() -> Table:
     """Mean absolute error of the nanotron runs without one cause after the other."""
     runs = [
         run_of(row)
-        for row in shipped_rows("runs")
+        for row in published("runs")
         if row["model_name"].startswith("nanotron-llama-") and row["complete"] == "1"
     ]
     rows = [_ablated(name, runs, change) for name, change in _CAUSES.items()]

@@ -290,7 +290,6 @@ def calibrated(
         dp_overlap=constants.value("overlap.data_parallel") * software.hides_reduction,
         hides_gather=software.hides_gather,
         tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
-        local_runs=int(constants.values.get("local.runs", 0)),
         **_byte_counts(software, constants),  # type: ignore[arg-type]
         **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in _SHARED.items()},  # type: ignore[arg-type]

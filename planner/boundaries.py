@@ -19,7 +19,7 @@ WORDS = {
     "facility": "facility",
 }
 """What each boundary holds, for tables."""
-PRINTED = BOUNDARIES.index("node_and_fabric")
+PRINTED = "node_and_fabric"
 """The boundary whose energy is minimized and printed first."""
 
 
@@ -41,6 +41,11 @@ class Boundary:
     power_w: float
     power_low_w: float
     power_high_w: float
+
+
+def printed(boundaries: Sequence[Boundary]) -> Boundary:
+    """The one of `PRINTED` among all boundaries of a plan."""
+    return boundaries[BOUNDARIES.index(PRINTED)]
 
 
 def boundaries_of(

@@ -128,9 +128,13 @@ class LocalCalibration:
         """Whether the chip was measured."""
         return chip.name in self.chips
 
+    def is_measured(self, era: str) -> bool:
+        """Whether runs with the software were measured; a file that names none holds for all."""
+        return not self.eras or era in self.eras
+
     def site_factor(self, chip: Chip, era: str) -> float:
         """The multiplier of the whole step; 1 where chip or era were not measured."""
-        if not self.holds_for(chip) or (self.eras and era not in self.eras):
+        if not self.holds_for(chip) or not self.is_measured(era):
             return 1.0
         return self.constants[SITE_FACTOR].value if SITE_FACTOR in self.constants else 1.0
 
@@ -147,6 +151,7 @@ class LocalCalibration:
             local,
             name=f"calibrated with {Path(self.file).name}",
             site_factor=local.site_factor * self.site_factor(chip, era),
+            local_runs=self.runs if self.is_measured(era) else 0,
         )
 
     def on_cluster(self, cluster: Cluster) -> Cluster:
@@ -176,7 +181,7 @@ class LocalCalibration:
         words = [f"{len(used)} local constant{'' if len(used) == 1 else 's'}"] if used else []
         if SITE_FACTOR not in self.constants:
             return f"{name}: {', '.join(words) or 'not used'}", f"measured on {where}"
-        if self.eras and era not in self.eras:
+        if not self.is_measured(era):
             words.append("no site factor")
             return f"{name}: {', '.join(words)}", f"measured on {where} with {eras}, not with {era}"
         words.append(f"site factor {self.site_factor(chip, era):.3f}")

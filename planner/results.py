@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from planner.answers import Diagnosis, Spread, TrainingRun
-from planner.boundaries import PRINTED, Boundary, boundaries_of_plans, boundary_fields
+from planner.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.traffic import MFU_CONVENTION
@@ -154,7 +154,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     reserve = model.framework.reserve_bytes
     ends = ends_of(model, plans, costs)
     inside = boundaries_of_plans(plans, costs, ends)
-    printed = [found[PRINTED] for found in inside]
+    headline = [printed(found) for found in inside]
     chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
     return [
         PlanResult(
@@ -163,8 +163,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             torus=torus_words(fabrics[row], plans.plan(row).ranks),
             step_time_s=float(costs.step_time_s[row]),
             energy_per_step_j=float(costs.energy.total[row]),
-            energy_low_j=printed[row].energy_low_j,
-            energy_high_j=printed[row].energy_high_j,
+            energy_low_j=headline[row].energy_low_j,
+            energy_high_j=headline[row].energy_high_j,
             power_per_chip_w=float(costs.power_per_chip_w[row]),
             memory_per_chip_bytes=float(costs.memory_per_chip_bytes[row]),
             reserve_bytes=reserve,

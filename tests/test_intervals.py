@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support.jobs import cost_model, dense_model, moe_model, roofline_model
 
 from hardware_db import FrozenMap, load_calibration, load_chip
-from planner.assumptions import calibrated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks import FRAMEWORKS
@@ -171,10 +170,3 @@ def test_bounds_are_no_predictions() -> None:
     textbook = roofline_model(DENSE, "tpu-v5p", 64, 2.0**20)
     assert not is_prediction(textbook.assumptions)
     assert is_prediction(job().assumptions)
-
-
-def test_constants_of_a_local_calibration_carry_its_runs() -> None:
-    shipped, chip = load_calibration(), load_chip("h100-sxm5-80")
-    mine = replace(shipped, values=FrozenMap({**shipped.values, "local.runs": 5.0}))
-    assert calibrated(chip, "megatron-core", calibration=mine).local_runs == 5
-    assert calibrated(chip, "megatron-core").local_runs == 0

@@ -19,7 +19,6 @@ import numpy as np
 from hardware_db import Calibration, Cluster, load_calibration
 from planner.calibration.answer import CalibrationResult, Errors, Finding, InputUsed, RunRow
 from planner.calibration.benchmarks import Knowledge, from_collectives, from_device, from_gemms
-from planner.calibration.csvfile import read_runs
 from planner.calibration.devices import chip_called, nearest_chips
 from planner.calibration.effects import effects_of
 from planner.calibration.gemm_log import GemmTime, read_gemm
@@ -39,6 +38,8 @@ from planner.localfile import SITE_FACTOR
 from planner.messages import not_one_of, one_line
 from planner.provenance import versions
 from planner.records import cluster_named
+from planner.validation.predicting import predict
+from planner.validation.reading import read_runs, reasons
 from planner.validation.rows import Run
 
 FITS = ("auto", "site-factor", "constants")
@@ -165,7 +166,7 @@ def _read(question: Question) -> _Read:
         read.inputs.append(_used(path, "nccl", len(log.times)))
     for path in question.runs:
         try:
-            runs, skipped = read_runs(path)
+            runs, skipped = _runs_of(path)
         except InputError as error:
             faults.append(str(error))
             continue
@@ -181,6 +182,19 @@ def _read(question: Question) -> _Read:
             InputUsed(file="device", kind="measured", sha256=digest, rows=question.measured.count)
         )
     return read
+
+
+def _runs_of(path: Path) -> tuple[list[Run], list[str]]:
+    """The usable runs of a CSV file, and why others are left out, one line each.
+
+    Raises:
+        InputError: No run can be used; every fault is listed.
+    """
+    reading = read_runs(path)
+    predictions, refused = predict(reading)
+    skipped = sorted((*reading.skipped, *refused), key=lambda row: row.line)
+    runs = [measured.run for measured in predictions.runs]
+    return runs, [*reasons(reading.name, skipped), *reading.notes]
 
 
 def _used(path: Path, kind: str, rows: int) -> InputUsed:

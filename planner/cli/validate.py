@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, Calibration, option
 from planner.cli.output import print_json, progress_bar
 
 _QUESTION = "Question"
@@ -32,7 +32,7 @@ def validate(
     ] = None,
     what: Annotated[
         str,
-        option("runs, collectives, microbench, failures or all.", _QUESTION),
+        option("runs, collectives, microbench, failures, energy or all.", _QUESTION),
     ] = "runs",
     site_factors: Annotated[
         bool,
@@ -42,6 +42,7 @@ def validate(
             rich_help_panel=_QUESTION,
         ),
     ] = False,
+    calibration: Calibration = None,
     plot: Annotated[
         Path | None,
         option("Write predicted against measured, and the error per source: .svg or .png.", OUTPUT),
@@ -55,7 +56,9 @@ def validate(
 
       planner validate --source mpt --source 'nemo*' --json
 
-      planner validate --what collectives
+      planner validate --data mine.csv --calibration local.yaml
+
+      planner validate --what energy
     """
     from planner.report.validation_picture import check_plot, draw  # noqa: PLC0415
     from planner.validation.answer import validate as ask  # noqa: PLC0415  (numpy; not for --help)
@@ -67,6 +70,7 @@ def validate(
             sources=tuple(source or ()),
             what=what,
             site_factors=site_factors,
+            local=calibration,
             on_progress=on_progress,
         )
     if plot is not None and answer.runs is not None:

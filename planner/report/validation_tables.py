@@ -9,7 +9,7 @@ from planner.units import show_bytes, show_seconds
 from planner.validation.answer import Runs, Validation
 from planner.validation.baselines import Peer
 from planner.validation.collectives import LARGE_BYTES
-from planner.validation.failures import Flagged
+from planner.validation.failures import FailuresTable, Flagged, OfModel
 from planner.validation.scores import Choice, Errors, Score
 from planner.validation.targets import Reached
 
@@ -20,7 +20,8 @@ LISTED = 40
 # Columns of text; all others hold numbers and are flush right.
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
-         "rule", "era", "framework", "site")  # fmt: skip
+         "rule", "era", "framework", "site", "gathered inputs", "predicted", "boundary",
+         "busy share from", "figure is", "law")  # fmt: skip
 
 
 def percent(share: float | None) -> str:
@@ -263,21 +264,39 @@ def microbench_table(answer: Validation) -> Table:
     return "Matrix multiplications (m x n x k) and memory streams", header, rows
 
 
-def failure_table(failures: Sequence[Flagged]) -> Table:
-    """How many configurations that failed, and that ran, are refused."""
-    header = ("model", "share of memory", "rule", "failed", "refused %", "no plan %", "ran",
-              "wrongly refused %")  # fmt: skip
-    rows = [
-        [
-            row.model,
-            f"{row.margin:.2f}",
-            "the framework's" if row.is_rule else "",
-            f"{row.failed:,}",
-            percent(row.failed_flagged / row.failed),
-            percent(row.failed_unplaced / row.failed),
-            f"{row.ran:,}",
-            percent(row.ran_flagged / row.ran if row.ran else None),
-        ]
-        for row in failures
-    ]
-    return "Configurations that failed: refused for their memory", header, rows
+def failure_tables(found: FailuresTable) -> list[Table]:
+    """What limits of the memory flag, by margin and by model, and how many failed by memory."""
+    sizes = [
+        [f"{row.from_gib:g} to {row.to_gib:g} GiB", f"{row.configurations:,}",
+         percent(row.share_failed)]
+        for row in found.sizes
+    ]  # fmt: skip
+    return [
+        (
+            f"{found.failed:,} configurations that failed and {found.succeeded:,} that ran, "
+            f"flagged by a limit of the memory (AUC {found.auc:.3f})",
+            ("gathered inputs", "memory margin", "limit GiB", "failed, flagged %",
+             "ran, flagged %"),
+            [_flagged_cells(row) for row in found.margins],
+        ),
+        (
+            f"The default limit, a margin of {found.default.margin:.2f}, by model",
+            ("model", "failed", "flagged %", "ran", "wrongly flagged %"),
+            [_model_cells(row) for row in _by_size(found.models)],
+        ),
+        ("Failed, by predicted memory", ("predicted", "configurations", "failed %"), sizes),
+    ]  # fmt: skip
+
+
+def _flagged_cells(row: Flagged) -> list[str]:
+    shares = (percent(row.flagged), percent(row.false_alarms))
+    return [row.mode, f"{row.margin:.2f}", f"{row.limit_gib:.1f}", *shares]
+
+
+def _model_cells(row: OfModel) -> list[str]:
+    figures = (f"{row.failed:,}", percent(row.flagged), f"{row.succeeded:,}")
+    return [row.model, *figures, percent(row.false_alarms)]
+
+
+def _by_size(models: Sequence[OfModel]) -> list[OfModel]:
+    return sorted(models, key=lambda row: float(row.model.rstrip("B")))

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.messages import shown
+from planner.report.energy_tables import energy_tables
 from planner.report.tables import Widest, indented, section, table
 from planner.report.validation_tables import (
     LISTED,
@@ -16,7 +17,7 @@ from planner.report.validation_tables import (
     Table,
     choice_table,
     collective_table,
-    failure_table,
+    failure_tables,
     filled_table,
     interval_table,
     memory_table,
@@ -49,7 +50,9 @@ def validation_view(answer: Validation) -> RenderableType:
     if answer.microbench is not None:
         tables.append(microbench_table(answer))
     if answer.failures is not None:
-        tables.append(failure_table(answer.failures))
+        tables += failure_tables(answer.failures)
+    if answer.energy is not None:
+        tables += energy_tables(answer.energy)
     for found in tables:
         parts += [section(found[0], fitting(found)), Text()]
     if answer.left_out:

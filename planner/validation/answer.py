@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 from hardware_db import Calibration
 from planner.errors import InputError
+from planner.localfile import LocalCalibration, read_local
 from planner.messages import not_one_of
 from planner.provenance import versions
+from planner.units import plural
 from planner.validation.baselines import Peer, peers_of
 from planner.validation.collectives import (
     CollectiveScore,
@@ -20,7 +23,8 @@ from planner.validation.collectives import (
     collective_scores,
     measured_collectives,
 )
-from planner.validation.failures import Flagged, flagged, predict_failed
+from planner.validation.energy import EnergyTables, energy_tables
+from planner.validation.failures import FailuresTable, failures_table
 from planner.validation.microbench import Benchmark, benchmarks
 from planner.validation.predicting import Predictions, predict
 from planner.validation.reading import Reading, Skipped, of_sources, read_runs
@@ -28,10 +32,9 @@ from planner.validation.scores import Score, names_of, score
 from planner.validation.scores import of_sources as rows_of
 from planner.validation.targets import Reached, SourceMean, aggregates, mean_of_sources, reached
 
-KINDS = ("runs", "collectives", "microbench", "failures")
+KINDS = ("runs", "collectives", "microbench", "failures", "energy")
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
-_SWEEP = "nanotron*"
 
 Progress = Callable[[str, int, int], None]
 
@@ -75,7 +78,8 @@ class Validation:
         collectives: Errors by system and collective, those left out by system.
         left_out: Measured collectives of systems that are not in the database: how many each.
         microbench: Matrix multiplications and memory streams.
-        failures: Configurations that failed, and how many are refused.
+        failures: Configurations that failed, and how many a limit of the memory flags.
+        energy: Power figures of meters, clocks and power caps.
         seconds: Wall time.
     """
 
@@ -84,7 +88,8 @@ class Validation:
     collectives: tuple[CollectiveScore, ...] | None
     left_out: dict[str, int]
     microbench: tuple[Benchmark, ...] | None
-    failures: tuple[Flagged, ...] | None
+    failures: FailuresTable | None
+    energy: EnergyTables | None
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,7 +105,9 @@ class Validation:
                 {**asdict(row), "error": row.error} for row in self.microbench
             ]
         if self.failures is not None:
-            document["failures"] = [asdict(row) for row in self.failures]
+            document["failures"] = _plain(asdict(self.failures))
+        if self.energy is not None:
+            document["energy"] = self.energy.to_dict()
         return {**document, "seconds": self.seconds, "versions": versions()}
 
 
@@ -111,6 +118,7 @@ def validate(
     what: str = "runs",
     site_factors: bool = False,
     calibration: Calibration | None = None,
+    local: str | None = None,
     on_progress: Progress | None = None,
 ) -> Validation:
     """Predicts measurements and says how far off the predictions are.
@@ -121,6 +129,7 @@ def validate(
         what: One of `KINDS`, or "all".
         site_factors: Show times with site factors.
         calibration: Another set of constants; default the shipped one.
+        local: File of `planner calibrate`, whose constants hold for its chips.
         on_progress: Called with what is done, how many, of how many.
 
     Raises:
@@ -129,24 +138,25 @@ def validate(
     started = time.perf_counter()
     if what not in (*KINDS, EVERYTHING):
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
-    if what != "runs" and (data is not None or sources):
-        raise InputError(f"what: {what!r} reads the shipped data; leave out --data and --source")
+    if what != "runs" and (data is not None or sources or local is not None):
+        raise InputError(
+            f"what: {what!r} reads the shipped data with the shipped constants; leave out --data, "
+            "--source and --calibration"
+        )
     wanted = KINDS if what == EVERYTHING else (what,)
     runs = None
-    if "runs" in wanted or "failures" in wanted:
-        asked = sources if "runs" in wanted else (_SWEEP,)
-        runs = _runs(data, asked, calibration, on_progress, site_factors=site_factors)
+    if "runs" in wanted:
+        mine = None if local is None else read_local(local)
+        runs = _runs(data, sources, calibration, mine, on_progress, site_factors=site_factors)
     calls, left_out = measured_collectives(calibration) if "collectives" in wanted else ([], {})
-    failures = None
-    if "failures" in wanted and runs is not None:
-        failures = tuple(flagged(predict_failed(calibration), runs.predictions))
     return Validation(
-        runs=runs if "runs" in wanted else None,
+        runs=runs,
         calls=tuple(calls) or None,
         collectives=tuple(collective_scores(calls)) if calls else None,
         left_out=left_out,
         microbench=tuple(benchmarks(calibration)) if "microbench" in wanted else None,
-        failures=failures,
+        failures=failures_table() if "failures" in wanted else None,
+        energy=energy_tables() if "energy" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
@@ -155,6 +165,7 @@ def _runs(
     data: Path | None,
     sources: Sequence[str],
     calibration: Calibration | None,
+    local: LocalCalibration | None,
     on_progress: Progress | None,
     *,
     site_factors: bool,
@@ -162,7 +173,7 @@ def _runs(
     whole = read_runs(data, on_progress)
     known = sorted({measured.set_name for measured in whole.runs})
     reading: Reading = of_sources(whole, sources) if sources else whole
-    predictions, refused = predict(reading, calibration, on_progress)
+    predictions, refused = predict(reading, calibration, on_progress, local)
     names = names_of(predictions)
     shipped = data is None
     return Runs(
@@ -175,8 +186,23 @@ def _runs(
         peers=tuple(peers_of(predictions, names, cited=shipped)),
         targets=tuple(reached(predictions, known)) if shipped else (),
         skipped=tuple(sorted((*reading.skipped, *refused), key=lambda row: row.line)),
-        notes=reading.notes,
+        notes=(*reading.notes, *_local_notes(predictions, local)),
     )
+
+
+def _local_notes(predictions: Predictions, local: LocalCalibration | None) -> list[str]:
+    """How much of a local calibration was used, by chip and software."""
+    if local is None:
+        return []
+    counted = Counter((m.run.cluster.chip, m.run.job.era) for m in predictions.runs)
+    used = {at: count for at, count in counted.items() if local.holds_for(at[0])}
+    notes = [
+        f"calibration for {plural(count, 'row')}: {'; '.join(local.use(*at))}"
+        for at, count in used.items()
+    ]
+    if other := sum(counted.values()) - sum(used.values()):
+        notes.append(f"calibration: not used for {plural(other, 'row')} of other chips")
+    return notes
 
 
 def runs_document(runs: Runs) -> dict[str, Any]:
@@ -229,6 +255,7 @@ def rows_of_predictions(runs: Runs) -> list[dict[str, Any]]:
             "predicted_memory_bytes": float(p.memory_bytes[row]),
             "memory_low_bytes": float(p.memory_low_bytes[row]),
             "memory_high_bytes": float(p.memory_high_bytes[row]),
+            "power_boundary": measured.power_boundary,
             "measured_power_w": _known(p.measured_power_w[row]),
             "predicted_power_w": float(p.power_w[row]),
             "power_low_w": float(p.power_low_w[row]),
@@ -244,7 +271,11 @@ def _known(value: float) -> float | None:
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """The same with lists for tuples."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
-    }
+    """The same with lists for tuples, at any depth."""
+    return {name: _listed(value) for name, value in fields.items()}
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _plain(value)
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value

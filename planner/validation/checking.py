@@ -9,9 +9,11 @@ from functools import cache
 from hardware_db import HardwareError, list_chips, list_clusters, load_cluster
 from models_db import list_models
 from planner.assumptions import PRECISIONS
+from planner.cost.energy import BOUNDARIES
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.messages import nearest, not_one_of, shown
 from planner.records import names_a_file
+from planner.request import COOLINGS
 from planner.units import show_percent
 from planner.validation.rows import Run
 
@@ -24,11 +26,12 @@ FILLED = (
 )  # fmt: skip
 LABELS = ("group", "source", "model_name", "set", "gold", "split", "era", "framework", "complete")
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
+METER = ("power_boundary", "cooling")
 IGNORED = (
     "source_url", "confidence", "chip_as_printed", "intra_node_net", "dp", "sharding_as_printed",
     "tokens_per_s_per_chip", "notes", "cell",
 )  # fmt: skip
-COLUMNS = (*NEEDED, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *IGNORED)
+COLUMNS = (*NEEDED, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)
 
 _COUNTS = ("n_chips", "global_batch_seqs", "seq_len", *DIMENSIONS, "n_kv_heads", "moe_experts",
            "moe_topk", "moe_d_ff", "chips_per_node", "tp", "pp", "interleave_v", "cp", "ep",
@@ -42,6 +45,8 @@ _CHOICES = {
     "era": tuple(sorted(ERAS)),
     "framework": tuple(sorted(FRAMEWORKS)),
     "split": ("fit", "test"),
+    "power_boundary": BOUNDARIES,
+    "cooling": COOLINGS,
 }
 _NEAR = 3.0  # a prediction is nearer than this factor to all but a few runs
 _MOST_POWER = 3.0  # times the chip's limit: more than node and network add to it

@@ -22,8 +22,8 @@ import numpy as np
 from hardware_db import Chip, load_chip, load_reference
 from planner.cost.clock import LEAST_CAP_SHARE, clock_at, voltage
 from planner.plan import FloatArray
+from planner.validation.csvfile import published
 from planner.validation.power import ErrorSummary
-from planner.validation.tables import published
 
 SWEPT = "v100-sxm2-32"
 FULL_CLOCK_MHZ = 1597.0

@@ -10,9 +10,6 @@ python -m planner.validation.coverage --page FILE.md   replaces the tables of a 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,13 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from hardware_db import Calibration, load_calibration
-from planner.assumptions import calibrated
-from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
-from planner.errors import InputError
+from planner.cost.breakdown import Breakdown
 from planner.files import read_text, write_atomically
 from planner.intervals import has_fitted_chip
-from planner.plan import PlanTable
+from planner.validation.csvfile import published
 from planner.validation.interval_fit import (
     Entry,
     Outcome,
@@ -39,7 +33,8 @@ from planner.validation.interval_fit import (
     weights,
     within_site,
 )
-from planner.validation.rows import run_of
+from planner.validation.predicting import Constants, Costed, costs_by_table
+from planner.validation.reading import MeasuredRun, read_runs
 
 __all__ = [
     "Covered", "Outcome", "coverage", "fit_intervals", "markdown", "outcomes", "with_section",
@@ -51,65 +46,51 @@ _HEADING = "  intervals:\n"
 _BEGIN, _END = "<!-- begin: coverage -->\n", "<!-- end: coverage -->\n"
 
 
-def _records(name: str) -> Iterator[dict[str, str]]:
-    data = resources.files("planner.validation").joinpath("data", name).read_bytes()
-    yield from csv.DictReader(io.StringIO(gzip.decompress(data).decode("utf-8")))
-
-
 def outcomes(
     calibration: Calibration | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Outcome]:
-    """Every shipped run that can be predicted, without site factors; takes some ten seconds.
+    """Every shipped run of a set that can be predicted, without site factors.
 
     Args:
         calibration: The constants; default the shipped ones.
-        on_progress: Called with (done, of).
+        on_progress: Called with (what, done, of).
     """
-    runs = {row["id"]: row for row in _records("runs.csv.gz")}
-    entries = list(_records("sets.csv.gz"))
-    found: list[Outcome] = []
-    for at, entry in enumerate(entries):
-        try:
-            found.append(_outcome(runs[entry["id"]], entry, calibration))
-        except InputError:
+    cells = {entry["id"]: entry["cell"] for entry in published("sets")}
+    runs = [measured for measured in read_runs().runs if measured.run.key in cells]
+    found: dict[int, Outcome] = {}
+    for rows, table in costs_by_table(runs, Constants.of(calibration), on_progress):
+        if not isinstance(table, Costed):
             continue  # `planner validate` lists them
-        if on_progress is not None and at % 50 == 0:
-            on_progress(at, len(entries))
-    return found
+        fitted = has_fitted_chip(table.model.chip, calibration)
+        for at, row in enumerate(rows):
+            cell = cells[runs[row].run.key]
+            found[row] = _outcome(runs[row], cell, table.costs, at, fitted=fitted)
+    return [found[row] for row in sorted(found)]
 
 
 def _outcome(
-    row: dict[str, str], entry: dict[str, str], calibration: Calibration | None
+    measured: MeasuredRun, cell: str, costs: Breakdown, at: int, *, fitted: bool
 ) -> Outcome:
-    """One row, predicted.
-
-    Raises:
-        InputError: The row cannot be used.
-    """
-    run = run_of(row)
-    chip = run.cluster.chip
-    assumptions = calibrated(chip, run.job.era, run.job.precision, calibration)
-    model = CostModel.build(run.job, run.cluster, assumptions)
-    costs = evaluate_table(model, PlanTable.from_plans([run.plan]))
-    held = float(costs.memory_per_chip_bytes[0])
-    measured = run.measured_memory_bytes
+    """One run with its costs, which are those of row `at`."""
+    run = measured.run
+    held, peak = float(costs.memory_per_chip_bytes[at]), run.measured_memory_bytes
     batch = (run.job.global_batch, run.job.seq_len, run.job.precision)
     return Outcome(
-        key=entry["id"],
-        source=entry["set"],
-        cell=entry["cell"],
-        split=entry["split"],
-        gold=entry["gold"] == "1",
+        key=run.key,
+        source=measured.set_name,
+        cell=cell,
+        split=measured.split,
+        gold=measured.gold,
         job=repr((run.group, run.job.model.name, run.plan.chips, *batch)),
         era=run.job.era,
         framework=run.job.framework.name,
         experts=run.job.model.moe is not None,
         adapters=run.job.kind == "lora",
-        fitted_chip=has_fitted_chip(chip, calibration),
+        fitted_chip=fitted,
         measured_s=run.measured_step_time_s,
-        predicted_s=float(costs.step_time_s[0]),
-        memory_ratio=measured / held if measured and held > 0 else None,
+        predicted_s=float(costs.step_time_s[at]),
+        memory_ratio=peak / held if peak and held > 0 else None,
     )
 
 
@@ -315,9 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     watched = sys.stderr.isatty()
 
-    def progress(done: int, of: int) -> None:
+    def progress(what: str, done: int, of: int) -> None:
         if watched:
-            print(f"\rpredicting {done:,} of {of:,}", end="", file=sys.stderr)
+            print(f"\rpredicting {what} {done:,} of {of:,}", end="", file=sys.stderr)
 
     found = outcomes(load_calibration(), progress)
     if watched:

@@ -16,6 +16,8 @@ from planner.errors import InputError
 from planner.files import LARGEST_FILE_BYTES, read_bytes
 from planner.messages import did_you_mean, one_line, shown
 
+TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy")
+"""The files of the package."""
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -36,9 +38,14 @@ class Line:
 
 @cache
 def shipped(name: str) -> tuple[Line, ...]:
-    """The rows of a file of the package, e.g. `runs`."""
+    """The rows of one of `TABLES` with their lines."""
     file = resources.files("planner.validation") / "data" / f"{name}.csv.gz"
     return tuple(parse(gzip.decompress(file.read_bytes()).decode("utf-8"), name)[1])
+
+
+def published(name: str) -> tuple[dict[str, str], ...]:
+    """The rows of one of `TABLES`, each by its headings."""
+    return tuple(line.cells for line in shipped(name))
 
 
 def read(path: Path) -> tuple[list[str], list[Line]]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from planner.plan import FloatArray, IntArray, PlanTable
 from planner.search.limits import usable_bytes
-from planner.validation.memory import both_modes, cost_model, peaks, shipped_rows
+from planner.validation.csvfile import published
+from planner.validation.memory import both_modes, cost_model, peaks
 from planner.validation.rows import Run, run_of
 
 GIB = 2.0**30
@@ -96,9 +97,9 @@ class _Side:
 
 def failures_table() -> FailuresTable:
     """Counts, shares and the curve of the failed configurations, with the shipped profiles."""
-    ran = {row["id"]: row for row in shipped_rows("runs") if _swept(row)}
+    ran = {row["id"]: row for row in published("runs") if _swept(row)}
     templates = {_size_of(row): row for row in ran.values()}
-    bad = _side([_as_run(row, templates[row["model"]]) for row in shipped_rows("failed")])
+    bad = _side([_as_run(row, templates[row["model"]]) for row in published("failed")])
     good = _side([run_of(row) for row in ran.values()])
     model = cost_model(run_of(next(iter(ran.values()))))
     room, usual = model.room_bytes / GIB, usable_bytes(model) / GIB

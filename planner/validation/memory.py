@@ -7,13 +7,9 @@ what the memory depends on (framework profile, pipeline, tensor parallelism) div
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
@@ -23,6 +19,7 @@ from planner.cost.evaluate import memory_table
 from planner.errors import InputError
 from planner.frameworks import Framework
 from planner.plan import FloatArray, PlanTable
+from planner.validation.csvfile import published
 from planner.validation.rows import Run, run_of
 
 GIB = 2.0**30
@@ -74,14 +71,6 @@ class MemoryErrors:
     best_mode_mean: float
 
 
-@cache
-def shipped_rows(name: str) -> tuple[dict[str, str], ...]:
-    """The rows of a file of published measurements that travels with the package."""
-    path = files("planner.validation") / "data" / f"{name}.csv.gz"
-    text = gzip.decompress(path.read_bytes()).decode("utf-8")
-    return tuple(csv.DictReader(text.splitlines()))
-
-
 def memory_rows(
     rows: Iterable[Mapping[str, str]] | None = None, **change: float | str
 ) -> tuple[list[MemoryRow], dict[str, str]]:
@@ -93,7 +82,7 @@ def memory_rows(
     """
     found: list[MemoryRow] = []
     left_out: dict[str, str] = {}
-    for row in shipped_rows("runs") if rows is None else rows:
+    for row in published("runs") if rows is None else rows:
         if not row["peak_mem_gib_per_chip"]:
             continue
         try:

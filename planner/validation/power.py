@@ -23,9 +23,9 @@ from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
 from planner.plan import FloatArray, PlanTable
 from planner.records import assumptions_named
+from planner.validation.csvfile import published
 from planner.validation.meters import Meter, meter_of
 from planner.validation.rows import run_of
-from planner.validation.tables import published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,10 @@ from pathlib import Path
 
 from hardware_db import HardwareError
 from models_db import Model, ModelError, list_models, load_model
+from planner.boundaries import PRINTED
+from planner.defaults import Defaults
 from planner.errors import InputError
+from planner.machines import cooled_as
 from planner.messages import nearest, not_one_of, one_line, shown
 from planner.validation.checking import (
     COLUMNS,
@@ -26,6 +29,7 @@ from planner.validation.checking import (
     is_incomplete,
 )
 from planner.validation.csvfile import Line, missing_columns, read, shipped
+from planner.validation.meters import meter_of
 from planner.validation.rows import Run, run_of
 
 Progress = Callable[[str, int, int], None]
@@ -46,6 +50,7 @@ class MeasuredRun:
         set_name: Name under which it is scored: its set, else its source.
         gold: Whether it is among the rows without known faults.
         split: "fit", "test" or "" (unknown).
+        power_boundary: What the meter of its power held, of `planner.cost.energy.BOUNDARIES`.
         job_key: Rows with the same are plans of one job on the same chips.
     """
 
@@ -54,6 +59,7 @@ class MeasuredRun:
     set_name: str
     gold: bool
     split: str
+    power_boundary: str
     job_key: tuple[object, ...]
 
 
@@ -162,8 +168,17 @@ def _needed(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with_set(line: Line, entry: Mapping[str, str]) -> Line:
-    """A row of the package with what is said of it in `sets`."""
+    """A row of the package with what is said of it in `sets`, and of its power by its meter.
+
+    A power that no meter showed is not compared: `planner.validation.power` lists why.
+    """
     said = {name: entry.get(name, "") for name in ("set", "gold", "split")}
+    if line.cells["power_w_per_chip"]:
+        meter = meter_of(line.cells).meter
+        if meter is None:
+            said["power_w_per_chip"] = ""
+        else:
+            said |= {"power_boundary": meter.boundary, "cooling": meter.cooling}
     return replace(line, cells={**line.cells, **said})
 
 
@@ -247,6 +262,7 @@ def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
         set_name=cells["set"] or cells["source"] or "given",
         gold=cells["gold"] == "1",
         split=cells["split"],
+        power_boundary=cells["power_boundary"] or PRINTED,
         job_key=(cells["group"] or cells["source"], run.job, run.cluster, run.plan.chips),
     )
 
@@ -259,6 +275,10 @@ def _run(cells: dict[str, str]) -> Run:
         cells = {**cells, **_dimensions(model)}
     run = run_of(cells)
     filled = {name: value for name, value in _PLAIN.items() if not cells[name]}
+    if cells["power_w_per_chip"] and not cells["power_boundary"]:
+        filled["power_boundary"] = PRINTED
+    if cells["cooling"] == "liquid":
+        run = replace(run, cluster=cooled_as(run.cluster, "liquid", Defaults()))
     run = replace(run, filled={**filled, **run.filled})
     if min(level.bandwidth_bytes_per_s for level in run.cluster.levels) <= 0:
         raise InputError(f"inter_node_net: {shown(cells['inter_node_net'])} gives no bandwidth")

@@ -9,6 +9,7 @@ import pytest
 from planner.cost.evaluate import evaluate_table
 from planner.memory_risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
 from planner.plan import PlanTable
+from planner.validation.csvfile import published
 from planner.validation.failures import MARGINS, MODES, FailuresTable, failures_table
 from planner.validation.memory import (
     MemoryErrors,
@@ -16,7 +17,6 @@ from planner.validation.memory import (
     cost_model,
     errors_by_set,
     memory_rows,
-    shipped_rows,
 )
 from planner.validation.rows import nanotron_stages, run_of
 
@@ -62,9 +62,9 @@ def test_nanotron_with_the_nearer_of_two_modes(errors: dict[str, MemoryErrors]) 
 
 def test_every_row_is_predicted_or_named(found: tuple[list[MemoryRow], dict[str, str]]) -> None:
     rows, left_out = found
-    published = [row["id"] for row in shipped_rows("runs") if row["peak_mem_gib_per_chip"]]
-    assert sorted([row.key for row in rows] + list(left_out)) == sorted(published)
-    assert len(published) == 1431
+    known = [row["id"] for row in published("runs") if row["peak_mem_gib_per_chip"]]
+    assert sorted([row.key for row in rows] + list(left_out)) == sorted(known)
+    assert len(known) == 1431
     assert all("is missing" in reason for reason in left_out.values())
     assert all(row.least_gib <= row.most_gib for row in rows)
 
@@ -126,7 +126,7 @@ def test_the_parts_of_the_failures_add_up(failures: FailuresTable) -> None:
 def test_runs_without_headroom_were_slow() -> None:
     """Of nanotron all above the share, typically by the factor; of other software none."""
     slow: dict[bool, list[float]] = {True: [], False: []}
-    for row in shipped_rows("runs"):
+    for row in published("runs"):
         if not row["peak_mem_gib_per_chip"] or row["complete"] != "1":
             continue
         run = run_of(row)
@@ -145,7 +145,7 @@ def test_runs_without_headroom_were_slow() -> None:
 
 def test_stages_of_the_published_nanotron_runs() -> None:
     """The 1B model: 16 layers and a head that costs 4; where a share is reached the stage ends."""
-    rows = {row["model_name"]: row for row in shipped_rows("runs")}
+    rows = {row["model_name"]: row for row in published("runs")}
     model = run_of(rows["nanotron-llama-1B"]).job.model
     assert model.tied_embeddings
     assert nanotron_stages(model, 1) is None

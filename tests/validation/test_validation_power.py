@@ -7,8 +7,8 @@ import pytest
 
 from hardware_db import load_chip
 from planner.validation.clocks import SWEPT, cap_table, clock_table
+from planner.validation.csvfile import published
 from planner.validation.power import ErrorSummary, power_table
-from planner.validation.tables import published
 
 TABLE = power_table()
 
