@@ -49,6 +49,8 @@ def to_quantity(node: Mapping[str, Any]) -> Quantity:
         kind=node["kind"],
         sources=source_keys(node),
         note=node.get("note") or "",
+        uncertainty=node.get("uncertainty"),
+        rows=node.get("rows"),
     )
 
 

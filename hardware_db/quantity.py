@@ -44,6 +44,8 @@ class Quantity:
         kind: One of `KINDS`.
         sources: Keys of the sources, in the `sources` of the record that holds the quantity.
         note: Caveats; how an assumed number was obtained.
+        uncertainty: Standard deviation of a fitted number over the number; None: not stated.
+        rows: Measurements that a fitted number rests on; None: not stated.
     """
 
     value: Value
@@ -51,6 +53,8 @@ class Quantity:
     kind: str
     sources: tuple[str, ...] = ()
     note: str = ""
+    uncertainty: float | None = None
+    rows: int | None = None
 
     @property
     def number(self) -> float:

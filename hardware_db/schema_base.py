@@ -176,6 +176,15 @@ class QuantityModel(Strict):
     note: Text | None = Field(
         default=None, description="How the number was obtained, or what is special about it."
     )
+    uncertainty: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Standard deviation of a fitted number over the number.",
+    )
+    rows: int | None = Field(
+        default=None, ge=0, description="Measurements that a fitted number rests on."
+    )
 
 
 def _complete(quantity: QuantityModel) -> QuantityModel:

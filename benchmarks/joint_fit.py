@@ -1,0 +1,270 @@
+"""The joint fit of the time model's constants to published runs: maximum a posteriori.
+
+Every constant moves on an unbounded scale z, 0 at its prior and 1 one spread away (a factor
+exp(spread z), or a share whose log-odds moves by spread z). With p(z) the predicted log time of a
+row, y the measured one and q the log site factor of its installation,
+
+    minimise  sum_rows rho(w (p(z) + q - y)) + |z|^2 + |q / site_spread|^2,
+
+rho Huber's loss. p is linearised at z; the robust linear problem is solved and repeated until z
+stays. The posterior's covariance is the inverse of the normal matrix there.
+
+Source: Gauss-Newton with iteratively reweighted residuals, Triggs et al., Bundle Adjustment (2000),
+section 4; Huber, Robust Statistics (1981).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import least_squares
+
+from hardware_db import Calibration, FrozenMap
+from planner.assumptions import Assumptions, calibrated
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals
+from planner.plan import PlanTable
+from planner.validation.rows import Run
+
+Floats = npt.NDArray[np.float64]
+
+_USUAL_NOISE = 0.06
+_HUBER = 0.6
+_STEP = 0.05
+_SETTLED = 0.02
+_MOST_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """A constant before the data: its value, its spread, and the scale of both (log or logit)."""
+
+    path: str
+    prior: float
+    spread: float
+    scale: str
+
+    def value(self, z: float) -> float:
+        """The constant z spreads from its prior."""
+        if self.scale == "log":
+            return float(self.prior * np.exp(self.spread * z))
+        odds = np.log(self.prior / (1 - self.prior)) + self.spread * z
+        return float(1 / (1 + np.exp(-odds)))
+
+    def relative(self, z: float, sigma_z: float) -> float:
+        """Standard deviation over value where that of z is `sigma_z`."""
+        share = 1.0 if self.scale == "log" else 1 - self.value(z)
+        return float(self.spread * sigma_z * share)
+
+
+@dataclass(slots=True, kw_only=True)
+class Row:
+    """A published run in the fit; `cell` and `set_name` say which rows are not independent."""
+
+    run: Run
+    set_name: str
+    cell: str
+    split: str
+    gold: bool
+    table: PlanTable = field(init=False)
+    known: dict[Assumptions, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.table = PlanTable.from_plans([self.run.plan])
+
+    def log_time(self, assumptions: Assumptions) -> float:
+        """Logarithm of the predicted seconds; remembered, since most constants touch few rows."""
+        found = self.known.get(assumptions)
+        if found is None:
+            model = CostModel.build(self.run.job, self.run.cluster, assumptions)
+            found = float(np.log(evaluate_totals(model, self.table).step_time_s[0]))
+            if len(self.known) > 400:
+                self.known.clear()
+            self.known[assumptions] = found
+        return found
+
+
+def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
+    """(n,) predicted log seconds, all site factors 1."""
+    found: dict[tuple[str, str, str], Assumptions] = {}
+    times = np.empty(len(rows))
+    for index, row in enumerate(rows):
+        job, chip = row.run.job, row.run.cluster.chip
+        key = (chip.name, job.era, job.precision)
+        if key not in found:
+            plain = calibrated(chip, job.era, job.precision, constants)
+            found[key] = replace(plain, site_factor=1.0)
+        times[index] = row.log_time(found[key])
+    return times
+
+
+def with_values(constants: Calibration, values: Mapping[str, float]) -> Calibration:
+    """The constants with some of them replaced.
+
+    Raises:
+        KeyError: A constant does not exist.
+    """
+    for path in values:
+        if path not in constants.values:
+            raise KeyError(path)
+    return replace(constants, values=FrozenMap({**constants.values, **values}))
+
+
+def weights(rows: Sequence[Row], noise: Mapping[str, float]) -> Floats:
+    """(n,) inverse noise of each row, less where many rows repeat a cell or cells fill a set."""
+    cells: dict[str, set[str]] = defaultdict(set)
+    repeats: dict[str, int] = defaultdict(int)
+    for row in rows:
+        cells[row.set_name].add(row.cell)
+        repeats[row.cell] += 1
+    return np.array(
+        [
+            len(cells[row.set_name]) ** -0.2
+            * repeats[row.cell] ** -0.35
+            / noise.get(row.set_name, _USUAL_NOISE)
+            for row in rows
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """The posterior.
+
+    Attributes:
+        z: (k,) constants on their unbounded scales.
+        sites: Site to its log factor in the fit.
+        log_times: (n,) predicted at z, without site factors.
+        jacobian: (n, k) derivatives of log times by z, there.
+        sigma_z: (k,) posterior standard deviations of z.
+    """
+
+    z: Floats
+    sites: dict[str, float]
+    log_times: Floats
+    jacobian: Floats
+    sigma_z: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Rows, priors and weights of a fit.
+
+    Attributes:
+        rows: n rows.
+        priors: k constants.
+        constants: What the constants are replaced in.
+        weight: (n,) of `weights`.
+        site_spread: Prior standard deviation of the log site factors.
+    """
+
+    rows: Sequence[Row]
+    priors: Sequence[Prior]
+    constants: Calibration
+    weight: Floats
+    site_spread: float
+
+    def at(self, z: Floats) -> Calibration:
+        """The constants at z."""
+        pairs = zip(self.priors, z, strict=True)
+        return with_values(self.constants, {p.path: p.value(float(x)) for p, x in pairs})
+
+    def solve(self, told: Callable[[int, float], None] = lambda step, moved: None) -> Fit:
+        """The posterior; `told` hears of every step and how far it moved."""
+        z = np.zeros(len(self.priors))
+        measured = np.log([row.run.measured_step_time_s for row in self.rows])
+        for step in range(_MOST_STEPS):
+            here = log_times(self.rows, self.at(z))
+            jacobian = self._jacobian(z, here)
+            move, sites = self.linear(here, jacobian, measured, z)
+            z = z + np.clip(move, -1.0, 1.0)
+            told(step, float(np.abs(move).max()))
+            if np.abs(move).max() < _SETTLED:
+                break
+        return self._posterior(z, sites, measured)
+
+    def linear(
+        self, here: Floats, jacobian: Floats, measured: Floats, z: Floats
+    ) -> tuple[Floats, dict[str, float]]:
+        """The move of z and the site factors that solve the problem linearised at z."""
+        names, belongs = self._sites()
+        design = np.hstack([jacobian, belongs]) * self.weight[:, None]
+        anchors = np.diag(
+            np.concatenate([np.ones(len(z)), np.full(len(names), 1 / self.site_spread)])
+        )
+        whole = np.vstack([design, anchors])
+        target = np.concatenate([self.weight * (measured - here), -z, np.zeros(len(names))])
+
+        def loss(squares: Floats) -> Floats:
+            return _huber_then_square(squares, len(self.rows))
+
+        solution = least_squares(
+            lambda x: whole @ x - target,
+            np.zeros(whole.shape[1]),
+            jac=lambda x: whole,
+            loss=loss,
+            xtol=1e-10,
+            ftol=1e-12,
+        ).x
+        return solution[: len(z)], dict(zip(names, solution[len(z) :], strict=True))
+
+    def without(self, keep: npt.NDArray[np.bool_]) -> Problem:
+        """The same with some of the rows."""
+        rows = [row for row, kept in zip(self.rows, keep, strict=True) if kept]
+        return replace(self, rows=rows, weight=self.weight[keep])
+
+    def _sites(self) -> tuple[list[str], Floats]:
+        sites = [row.run.profile.site for row in self.rows]
+        names = sorted({site for site in sites if site})
+        return names, np.array([[site == name for name in names] for site in sites], dtype=float)
+
+    def _jacobian(self, z: Floats, here: Floats) -> Floats:
+        columns = []
+        for index in range(len(z)):
+            moved = z.copy()
+            moved[index] += _STEP
+            columns.append((log_times(self.rows, self.at(moved)) - here) / _STEP)
+        return np.stack(columns, axis=1)
+
+    def _posterior(self, z: Floats, sites: dict[str, float], measured: Floats) -> Fit:
+        here = log_times(self.rows, self.at(z))
+        jacobian = self._jacobian(z, here)
+        names, belongs = self._sites()
+        factors = belongs @ np.array([sites[name] for name in names]) if names else 0.0
+        left = self.weight * (here + factors - measured)
+        huber = np.sqrt(np.minimum(1.0, _HUBER / np.maximum(np.abs(left), 1e-12)))
+        design = np.hstack([jacobian, belongs]) * (self.weight * huber)[:, None]
+        prior = np.concatenate([np.ones(len(z)), np.full(len(names), self.site_spread**-2)])
+        covariance = np.linalg.inv(design.T @ design + np.diag(prior))
+        return Fit(
+            z=z,
+            sites=sites,
+            log_times=here,
+            jacobian=jacobian,
+            sigma_z=np.sqrt(np.diag(covariance))[: len(z)],
+        )
+
+
+def _huber_then_square(squares: Floats, rows: int) -> Floats:
+    """Huber's loss of the first residuals, squares of the others, as scipy wants them: (3, m)."""
+    root = np.sqrt(np.maximum(squares, _HUBER**2))
+    robust = np.arange(len(squares)) < rows
+    beyond = robust & (squares > _HUBER**2)
+    value = np.where(beyond, 2 * _HUBER * root - _HUBER**2, squares)
+    slope = np.where(beyond, _HUBER / root, 1.0)
+    curve = np.where(beyond, -0.5 * _HUBER / root**3, 0.0)
+    return np.stack([value, slope, curve])
+
+
+def shrunk_site(residuals: Iterable[float], *, noise: float = 0.08, spread: float = 0.15) -> float:
+    """A site factor from its rows' log residuals: their median, shrunk to 1.
+
+    n / (n + (noise / spread)^2) of the median: posterior mean of a normal offset.
+    """
+    left = np.array(list(residuals))
+    share = len(left) / (len(left) + (noise / spread) ** 2)
+    return float(np.exp(np.median(left) * share))

@@ -1,0 +1,256 @@
+"""Fits the constants of the time model to published runs again, and can write the shipped file.
+
+  python benchmarks/refit.py                 fits, and prints what would change
+  python benchmarks/refit.py --write         writes hardware_db/data/calibration/default.yaml
+  python benchmarks/refit.py --left-out      predicts every source by a fit without it
+
+Only rows of the split `fit` are used; of runs composed from a few measured layers every fifth of a
+cell, of sweeps that were tuned by hand the rows that count. Priors, spreads and noise are in
+refit_priors.yaml. A fit takes several minutes on one core and gives the same file every time. The
+prediction intervals, which rest on the constants, are fitted after them:
+python -m planner.validation.coverage --write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+from collections import defaultdict
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from joint_fit import Fit, Floats, Prior, Problem, Row, log_times, shrunk_site, weights, with_values
+
+from hardware_db import Calibration, load_calibration
+from planner.errors import InputError
+from planner.files import write_atomically
+from planner.validation.rows import run_of
+
+_HERE = Path(__file__).parent
+_FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"
+_SITE_SPREAD = 0.07
+_EVERY = 5  # of a cell of vtrain-single
+_NOT_FITTED = ("nanotron-rest",)
+_FELT = 0.002  # a row rests on a constant that moves its log time so far within its spread
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    path = resources.files("planner.validation") / "data" / f"{name}.csv.gz"
+    with path.open("rb") as packed, gzip.open(packed, "rt", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def all_rows() -> list[Row]:
+    """Every complete row that can be predicted, but for sets that no fit uses."""
+    published = {row["id"]: row for row in _table("runs")}
+    rows = []
+    for entry in _table("sets"):
+        if entry["set"] in _NOT_FITTED:
+            continue
+        try:
+            run = run_of(published[entry["id"]])
+        except InputError:
+            continue
+        rows.append(
+            Row(
+                run=run,
+                set_name=entry["set"],
+                cell=entry["cell"],
+                split=entry["split"],
+                gold=entry["gold"] == "1",
+            )
+        )
+    return rows
+
+
+def fitted_rows(rows: Sequence[Row]) -> list[Row]:
+    """The rows that a fit uses; see the module."""
+    seen: dict[str, int] = defaultdict(int)
+    used = []
+    for row in rows:
+        seen[row.cell] += 1
+        if row.split != "fit" or (row.set_name == "nanotron-top5" and not row.gold):
+            continue
+        if row.set_name != "vtrain-single" or (seen[row.cell] - 1) % _EVERY == 0:
+            used.append(row)
+    return used
+
+
+def settings() -> tuple[list[Prior], dict[str, float]]:
+    """Priors of the constants, and noise by set."""
+    data = yaml.safe_load((_HERE / "refit_priors.yaml").read_text(encoding="utf-8"))
+    return [Prior(path=path, **prior) for path, prior in data["constants"].items()], data["noise"]
+
+
+def entries(problem: Problem, fit: Fit) -> dict[str, dict[str, Any]]:
+    """What the file says of every constant: value, uncertainty, rows, how it is known."""
+    found = {}
+    felt = np.abs(fit.jacobian) > _FELT
+    for index, prior in enumerate(problem.priors):
+        value = prior.value(float(fit.z[index]))
+        moved = fit.sigma_z[index] < 0.9 or abs(fit.z[index]) > 0.1
+        found[prior.path] = {
+            "value": rounded(value),
+            "kind": "derived" if moved else "assumed",
+            "source": "fit" if moved else "estimate",
+            "uncertainty": rounded(
+                prior.relative(float(fit.z[index]), float(fit.sigma_z[index])), 2
+            ),
+            "rows": int(felt[:, index].sum()),
+        }
+        if not moved:
+            found[prior.path]["note"] = "prior that the data did not move or do not reach"
+    return found
+
+
+def site_entries(problem: Problem, constants: Calibration) -> dict[str, dict[str, Any]]:
+    """The site factors under the fitted constants, with the rows each rests on."""
+    predicted = log_times(problem.rows, constants)
+    residuals: dict[str, list[float]] = defaultdict(list)
+    for row, log_time in zip(problem.rows, predicted, strict=True):
+        if row.run.profile.site:
+            left = float(np.log(row.run.measured_step_time_s)) - float(log_time)
+            residuals[row.run.profile.site].append(left)
+    return {
+        f"site_factor.{site}": {
+            "value": rounded(shrunk_site(left)),
+            "kind": "derived",
+            "source": "fit",
+            "note": "uniform factor of this installation; 1 elsewhere",
+            "uncertainty": rounded(float((len(left) / 0.08**2 + 0.15**-2) ** -0.5), 2),
+            "rows": len(left),
+        }
+        for site, left in sorted(residuals.items())
+    }
+
+
+def rounded(value: float, digits: int = 4) -> float:
+    """To that many significant digits, so that another machine writes the same file."""
+    return float(f"{value:.{digits}g}")
+
+
+def written(text: str, found: dict[str, dict[str, Any]]) -> str:
+    """The calibration file with those constants in it; site factors that are gone are dropped."""
+    data = yaml.safe_load(text)
+    data["constants"]["site_factor"] = {}
+    for path, entry in found.items():
+        *groups, name = path.split(".")
+        node = data["constants"]
+        for group in groups:
+            node = node.setdefault(group, {})
+        old = node.get(name, {"unit": "1"})
+        note = entry.get("note") or _kept_note(old)
+        fresh = {"value": entry["value"], "unit": old["unit"], "kind": entry["kind"]}
+        fresh |= {"source": entry["source"], **({"note": note} if note else {})}
+        node[name] = fresh | {"uncertainty": entry["uncertainty"], "rows": entry["rows"]}
+    return str(
+        yaml.safe_dump(
+            data, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True
+        )
+    )
+
+
+def _kept_note(old: dict[str, Any]) -> str:
+    note = str(old.get("note") or "")
+    return "" if note.startswith("prior") else note
+
+
+def left_out(problem: Problem, fit: Fit, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Errors on each set of a fit without it: one step of the linearised problem from the whole."""
+    measured = np.log([row.run.measured_step_time_s for row in problem.rows])
+    results = []
+    for name in sorted({row.set_name for row in rows}):
+        keep = np.array([row.set_name != name for row in problem.rows])
+        if keep.all():
+            continue
+        part = problem.without(keep)
+        move, _ = part.linear(fit.log_times[keep], fit.jacobian[keep], measured[keep], fit.z)
+        of_set = [row for row in rows if row.set_name == name]
+        errors = _errors(of_set, log_times(of_set, problem.at(fit.z + np.clip(move, -1.0, 1.0))))
+        scaled = errors - np.median(errors)
+        results.append(
+            {
+                "set": name,
+                "rows": len(of_set),
+                "mean abs error %": _percent(errors),
+                "after one scalar %": _percent(scaled),
+                "in the fit %": _percent(_errors(of_set, log_times(of_set, problem.at(fit.z)))),
+            }
+        )
+    return results
+
+
+def _errors(rows: Sequence[Row], predicted: Floats) -> Floats:
+    return predicted - np.log([row.run.measured_step_time_s for row in rows])
+
+
+def _percent(log_errors: Floats) -> float:
+    return 100 * float(np.abs(np.expm1(log_errors)).mean())
+
+
+def problem_of(rows: Sequence[Row]) -> Problem:
+    """The problem of the fitted rows, from the shipped structure and the priors."""
+    priors, noise = settings()
+    used = fitted_rows(rows)
+    return Problem(
+        rows=used,
+        priors=priors,
+        constants=load_calibration(),
+        weight=weights(used, noise),
+        site_spread=_SITE_SPREAD,
+    )
+
+
+def main() -> None:
+    """Fits, prints, and writes what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write the shipped file")
+    parser.add_argument("--left-out", action="store_true", help="fit without each source, too")
+    parser.add_argument("--page", type=Path, help="page whose region `left-out` gets that table")
+    options = parser.parse_args()
+    rows = all_rows()
+    problem = problem_of(rows)
+    print(f"{len(problem.rows)} rows, {len(problem.priors)} constants", flush=True)
+    fit = problem.solve(
+        lambda step, moved: print(f"step {step + 1}: moved {moved:.3f}", flush=True)
+    )
+    found = entries(problem, fit)
+    fitted = {path: float(entry["value"]) for path, entry in found.items()}
+    found |= site_entries(problem, with_values(problem.constants, fitted))
+    for path, entry in found.items():
+        before = problem.constants.values.get(path)
+        now = f"{entry['value']:<12} +-{entry['uncertainty']} ({entry['rows']} rows)"
+        print(f"{path:45} {before!s:>24} -> {now}")
+    if options.write:
+        write_atomically(_FILE, written(_FILE.read_text(encoding="utf-8"), found))
+    if options.left_out or options.page:
+        show_left_out(left_out(problem, fit, rows), options.page)
+
+
+def show_left_out(table: list[dict[str, Any]], page: Path | None) -> None:
+    """Prints the table, and puts it into the region of a page."""
+    header = list(table[0])
+    lines = ["| " + " | ".join(header) + " |", "| --- |" + " --: |" * (len(header) - 1)]
+    for row in table:
+        cells = [f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        lines.append("| " + " | ".join(cells) + " |")
+    text = "\n".join(lines)
+    print(text)
+    if page is not None:
+        begin, end = "<!-- begin: left-out -->", "<!-- end: left-out -->"
+        before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise SystemExit(f"error: {page} has no region left-out")
+        write_atomically(page, f"{before}{begin}\n{text}\n{end}{after}")
+
+
+if __name__ == "__main__":
+    main()
