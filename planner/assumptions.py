@@ -99,20 +99,14 @@ class Assumptions:
     expert_host_s: Annotated[Seconds, "Seconds of the host per layer and expert on the chip."] = 0.0
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
-    host_s_per_tp_rank: Annotated[
-        Seconds, "Seconds of the host per layer and rank of tp after one."
-    ]
+    host_s_per_tp_rank: Annotated[Seconds, "Host seconds per layer and rank of tp after one."]
     fixed_s_per_layer: Annotated[Seconds, "Seconds per layer of small kernels and waiting."]
-    host_forward_share: Annotated[
-        Share, "Share of the host's time that the forward pass takes."
-    ] = 0.35
+    host_forward_share: Annotated[Share, "Share of the host's time in forward passes."] = 0.35
     micro_batch_s: Annotated[Seconds, "Seconds per micro-batch."]
     step_s: Annotated[Seconds, "Seconds per step."]
 
     scale_up_efficiency: Annotated[Efficiency, "Share of the bandwidth that scale-up links reach."]
-    scale_out_efficiency: Annotated[
-        Efficiency, "Share of the bandwidth that scale-out links reach."
-    ]
+    scale_out_efficiency: Annotated[Efficiency, "Share of the rate that scale-out links reach."]
     scale_up_latency_s: Annotated[Seconds, "Seconds per collective on scale-up links."]
     scale_out_latency_s: Annotated[Seconds, "Seconds per collective on scale-out links."]
     ring_hop_s: Annotated[Seconds, "Least seconds per hop of a ring on scale-out links."]
@@ -146,9 +140,7 @@ class Assumptions:
     ] = 1.0
     host_link_overlap: Annotated[Share, "Share of offloading that computing hides."] = 0.8
 
-    optimizer_traffic_bytes: Annotated[
-        PerElement, "Memory traffic of the optimizer, per parameter."
-    ]
+    optimizer_traffic_bytes: Annotated[PerElement, "Traffic of the optimizer, per parameter."]
     accumulation_bytes: Annotated[PerElement, "Memory traffic of adding gradients, per parameter."]
     accumulation_zero3_share: Annotated[Share, "Share of it left under zero3."] = 0.25
     bubbles: Annotated[bool, "Pipelines wait while they fill and drain."] = True
@@ -158,9 +150,7 @@ class Assumptions:
     token_granularity: Annotated[bool, "Chips share a step's tokens evenly, not sequences."] = False
     jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
-    local_runs: Annotated[
-        Tile, "Runs of one's own that the constants rest on; from 3 on intervals are narrower."
-    ] = 0
+    local_runs: Annotated[Tile, "One's own runs behind the constants; 3 narrow intervals."] = 0
     moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
 
     @staticmethod

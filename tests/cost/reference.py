@@ -25,6 +25,7 @@ from cost.reference_memory import (
     stage_memory,
     stage_parameters,
     stages_of,
+    stays_unsharded,
     trained_share,
 )
 from cost.reference_network import Net, machine, nets
@@ -218,11 +219,6 @@ def _stage(
     _ends(job, a, plan, spec, tokens, stage)
     _once_per_step(job, chip, a, plan, spec, found, stage)
     return stage
-
-
-def stays_unsharded(job: Job, plan: Plan) -> bool:
-    """Whether FSDP holds a pipeline stage whole through the step instead of gathering it anew."""
-    return job.framework.gathers_once_under_pp and plan.pp != 1
 
 
 def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:

@@ -343,3 +343,8 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
         return kept + 2 * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
     return kept + 2 * (2 * layer + gradients) + 2 * _ends(job, plan, stage, local)
+
+
+def stays_unsharded(job: Job, plan: Plan) -> bool:
+    """Whether FSDP holds a pipeline stage whole through the step instead of gathering it anew."""
+    return job.framework.gathers_once_under_pp and plan.pp != 1

@@ -1,6 +1,6 @@
 """Bytes on the wire and FLOP of one step, collective by collective, in plain floats."""
 
-from cost.reference import groups, stays_unsharded
+from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_layer import kv_heads_on_chip
 from cost.reference_memory import (
@@ -8,6 +8,7 @@ from cost.reference_memory import (
     local_parameters,
     stage_parameters,
     stages_of,
+    stays_unsharded,
     trained_share,
 )
 from cost.reference_network import Net

@@ -14,6 +14,9 @@ from cli.command import planner, refused
 from planner.report import validation_tables as view
 from planner.report.validation_picture import drawn_of, family_of
 from planner.validation.answer import validate
+from planner.validation.clocks import cap_table, clock_table
+from planner.validation.failures import failures_table
+from planner.validation.power import power_table
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("vtrain-multi", "bloomtune", "simumax")
@@ -104,7 +107,9 @@ def test_a_pattern_chooses_sources() -> None:
 @pytest.mark.parametrize(("flags", "words"), [
     (("--source", "vtrain-mult"), "did you mean 'vtrain-multi'?"),
     (("--what", "run"), "what: 'run' is not one of runs, collectives"),
-    (("--what", "collectives", "--source", "mpt"), "leave out --data and --source"),
+    (("--what", "collectives", "--source", "mpt"), "leave out --data, --source and --calibration"),
+    (("--what", "energy", "--calibration", "x.yaml"), "leave out --data, --source and --calibration"),
+    (("--calibration", "none.yaml"), "none.yaml"),
     (("--plot", "x.gif"), "pictures are written as .svg or .png"),
     (("--what", "failures", "--plot", "x.svg"), "plot: draws training runs, not failures"),
     (("--plot", "no-such-folder/x.svg"), "no-such-folder"),
@@ -137,6 +142,29 @@ def test_what_is_drawn() -> None:
     assert np.array_equal(drawn.predicted_s, runs.predictions.step_time_s)
     assert family_of("mbridge26-moe").name == "mixtures of experts"
     assert family_of("something").name == "others"
+
+
+def test_failures_and_energy_are_those_of_their_tables() -> None:
+    document = planner("validate", "--what", "failures", "--json").document["failures"]
+    found = failures_table()
+    assert document["default"]["flagged"] == found.default.flagged
+    assert [row["limit_gib"] for row in document["margins"]] == [
+        row.limit_gib for row in found.margins
+    ]
+    energy = planner("validate", "--what", "energy", "--json").document["energy"]
+    assert energy["power"]["summary"]["mean"] == power_table().summary().mean
+    assert energy["clocks"]["left_power"]["n"] == clock_table().left_power.n
+    assert len(energy["caps"]["rows"]) == len(cap_table().rows)
+
+
+@pytest.mark.parametrize(("what", "titles"), [
+    ("failures", ("flagged by a limit of the memory", "by model", "Failed, by predicted memory")),
+    ("energy", ("Mean power per chip that a meter showed", "Power caps", "no measurement")),
+])  # fmt: skip
+def test_other_tables_are_printed(what: str, titles: tuple[str, ...]) -> None:
+    outcome = planner("validate", "--what", what)
+    assert outcome.code == 0, outcome.err
+    assert all(title in outcome.out for title in titles)
 
 
 @pytest.fixture(scope="module")

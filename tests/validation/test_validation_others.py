@@ -14,10 +14,7 @@ from planner.validation.collectives import (
     system_of,
 )
 from planner.validation.csvfile import shipped
-from planner.validation.failures import flagged, predict_failed
 from planner.validation.microbench import benchmarks, matmul_flop_per_s
-from planner.validation.predicting import predict
-from planner.validation.reading import of_sources, read_runs
 
 
 def test_a_time_follows_from_the_printed_bandwidth() -> None:
@@ -75,27 +72,3 @@ def test_microbenchmarks_are_those_of_the_cost_model() -> None:
     assert {row.predicted for row in streams if row.chip == "a100-sxm4-80"} == {
         a100.memory_bytes_per_s
     }
-
-
-def test_failed_configurations_are_flagged_by_their_memory_only() -> None:
-    failed = predict_failed()
-    assert len(failed.runs) == 1529
-    ran, _ = predict(of_sources(read_runs(), ["nanotron*"]))
-    found = flagged(failed, ran)
-    every = [row for row in found if row.model == "all"]
-    assert [row.margin for row in every] == sorted((r.margin for r in every), reverse=True)
-    assert np.all(np.diff([row.failed_flagged for row in every]) >= 0)
-    assert np.all(np.diff([row.ran_flagged for row in every]) >= 0)
-    (rule,) = (row for row in every if row.is_rule)
-    chip, framework = failed.runs[0].cluster.chip, failed.runs[0].job.framework
-    room = framework.usable_share * (chip.memory_bytes - framework.reserve_bytes)
-    assert rule.failed_flagged == int((failed.memory_bytes > room).sum())
-    assert rule.ran_flagged == int((ran.memory_bytes > room).sum())
-    unplaced = [run.plan.pp > run.job.model.layers for run in failed.runs]
-    assert rule.failed_unplaced == sum(unplaced)
-    parts = [row for row in found if row.model != "all"]
-    assert sum(row.failed_flagged for row in parts) == rule.failed_flagged
-    assert sum(row.ran for row in parts) == rule.ran
-    # most that failed do not fit, few that ran are refused
-    assert rule.failed_flagged > 0.7 * rule.failed
-    assert rule.ran_flagged < 0.03 * rule.ran
