@@ -32,6 +32,9 @@ from planner.plan import Plan, Stage
 from planner.validation.profiles import Profile, profile_of
 
 
+_CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One published run as the cost model takes it.
@@ -131,6 +134,9 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
     chips = _whole(row, "n_chips")
     tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
     ep = _whole(row, "ep", 1)
+    if profile.era == "neuron" and "NeuronCores" in row.get("notes", ""):
+        tp = -(-tp // _CORES_PER_CHIP)
+        filled["tp"] = f"{tp} chips: the row counts cores, {_CORES_PER_CHIP} of a chip"
     if chips % (tp * pp * cp):
         raise InputError(f"{row['id']}: {chips} chips do not divide into tp {tp} pp {pp} cp {cp}")
     data = chips // (tp * pp * cp)
