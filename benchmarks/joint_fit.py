@@ -25,6 +25,7 @@ from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap
 from planner.assumptions import Assumptions, calibrated
+from planner.calibration.posterior import huber_of_rows
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
@@ -199,14 +200,11 @@ class Problem:
         whole = np.vstack([design, anchors])
         target = np.concatenate([self.weight * (measured - here), -z, np.zeros(len(names))])
 
-        def loss(squares: Floats) -> Floats:
-            return _huber_then_square(squares, len(self.rows))
-
         solution = least_squares(
             lambda x: whole @ x - target,
             np.zeros(whole.shape[1]),
             jac=lambda x: whole,
-            loss=loss,
+            loss=huber_of_rows(len(self.rows), _HUBER),
             xtol=1e-10,
             ftol=1e-12,
         ).x
@@ -247,17 +245,6 @@ class Problem:
             jacobian=jacobian,
             sigma_z=np.sqrt(np.diag(covariance))[: len(z)],
         )
-
-
-def _huber_then_square(squares: Floats, rows: int) -> Floats:
-    """Huber's loss of the first residuals, squares of the others, as scipy wants them: (3, m)."""
-    root = np.sqrt(np.maximum(squares, _HUBER**2))
-    robust = np.arange(len(squares)) < rows
-    beyond = robust & (squares > _HUBER**2)
-    value = np.where(beyond, 2 * _HUBER * root - _HUBER**2, squares)
-    slope = np.where(beyond, _HUBER / root, 1.0)
-    curve = np.where(beyond, -0.5 * _HUBER / root**3, 0.0)
-    return np.stack([value, slope, curve])
 
 
 def shrunk_site(residuals: Iterable[float], *, noise: float = 0.08, spread: float = 0.15) -> float:

@@ -200,7 +200,7 @@ class _Problem:
             lambda x: self.stacked(x, scatter),
             np.minimum(z, high - 1e-9),
             bounds=(np.full(len(z), -np.inf), high),
-            loss=_huber_of_rows(len(self.log_measured)),
+            loss=huber_of_rows(len(self.log_measured)),
             x_scale=self.sigma,
             diff_step=_STEP,
             ftol=_TOLERANCE,
@@ -210,9 +210,11 @@ class _Problem:
         return np.asarray(found.x)
 
 
-def _huber_of_rows(rows: int) -> Callable[[FloatArray], FloatArray]:
-    """Huber's loss for the first `rows` residuals, the square for those of the priors."""
-    edge = 1.5
+def huber_of_rows(rows: int, edge: float = 1.5) -> Callable[[FloatArray], FloatArray]:
+    """Huber's loss for the first `rows` residuals, the square for those of the priors.
+
+    As `scipy.optimize.least_squares` wants a loss: from squares to (3, m) values and derivatives.
+    """
 
     def loss(squares: FloatArray) -> FloatArray:
         rho = np.stack([squares, np.ones_like(squares), np.zeros_like(squares)])

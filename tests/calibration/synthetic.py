@@ -24,7 +24,7 @@ _SMALL = {
 }  # fmt: skip
 _EMPTY = dict.fromkeys(
     ("moe_experts", "moe_topk", "moe_d_ff", "inter_node_net", "interleave_v", "ep", "source",
-     "peak_mem_gib_per_chip", "power_w_per_chip"), "",
+     "peak_mem_gib_per_chip", "power_w_per_chip", "sharding_as_printed"), "",
 )  # fmt: skip
 
 
