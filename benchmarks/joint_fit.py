@@ -4,7 +4,7 @@ Every constant moves on an unbounded scale z, 0 at its prior and 1 one spread aw
 exp(spread z), or a share whose log-odds moves by spread z). With p(z) the predicted log time of a
 row, y the measured one and q the log site factor of its installation,
 
-    minimise  sum_rows rho(w (p(z) + q - y)) + |z|^2 + |q / site_spread|^2,
+    minimise  sum_rows share^2 rho((p(z) + q - y) / noise) + |z|^2 + |q / site_spread|^2,
 
 rho Huber's loss. p is linearised at z; the robust linear problem is solved and repeated until z
 stays. The posterior's covariance is the inverse of the normal matrix there.
@@ -115,21 +115,19 @@ def with_values(constants: Calibration, values: Mapping[str, float]) -> Calibrat
     return replace(constants, values=FrozenMap({**constants.values, **values}))
 
 
-def weights(rows: Sequence[Row], noise: Mapping[str, float]) -> Floats:
-    """(n,) inverse noise of each row, less where many rows repeat a cell or cells fill a set."""
+def shares(rows: Sequence[Row]) -> Floats:
+    """(n,) what each row counts: less where many rows repeat a cell or cells fill a set."""
     cells: dict[str, set[str]] = defaultdict(set)
     repeats: dict[str, int] = defaultdict(int)
     for row in rows:
         cells[row.set_name].add(row.cell)
         repeats[row.cell] += 1
-    return np.array(
-        [
-            len(cells[row.set_name]) ** -0.2
-            * repeats[row.cell] ** -0.35
-            / noise.get(row.set_name, _USUAL_NOISE)
-            for row in rows
-        ]
-    )
+    return np.array([len(cells[row.set_name]) ** -0.2 * repeats[row.cell] ** -0.35 for row in rows])
+
+
+def noise_of(rows: Sequence[Row], by_set: Mapping[str, float]) -> Floats:
+    """(n,) standard deviation of log time about any model."""
+    return np.array([by_set.get(row.set_name, _USUAL_NOISE) for row in rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +157,22 @@ class Problem:
         rows: n rows.
         priors: k constants.
         constants: What the constants are replaced in.
-        weight: (n,) of `weights`.
+        share: (n,) of `shares`.
+        noise: (n,) of `noise_of`.
         site_spread: Prior standard deviation of the log site factors.
     """
 
     rows: Sequence[Row]
     priors: Sequence[Prior]
     constants: Calibration
-    weight: Floats
+    share: Floats
+    noise: Floats
     site_spread: float
+
+    @property
+    def weight(self) -> Floats:
+        """(n,) what multiplies a residual."""
+        return self.share / self.noise
 
     def at(self, z: Floats) -> Calibration:
         """The constants at z."""
@@ -204,7 +209,7 @@ class Problem:
             lambda x: whole @ x - target,
             np.zeros(whole.shape[1]),
             jac=lambda x: whole,
-            loss=huber_of_rows(len(self.rows), _HUBER),
+            loss=self._loss,
             xtol=1e-10,
             ftol=1e-12,
         ).x
@@ -213,7 +218,15 @@ class Problem:
     def without(self, keep: npt.NDArray[np.bool_]) -> Problem:
         """The same with some of the rows."""
         rows = [row for row, kept in zip(self.rows, keep, strict=True) if kept]
-        return replace(self, rows=rows, weight=self.weight[keep])
+        return replace(self, rows=rows, share=self.share[keep], noise=self.noise[keep])
+
+    def _loss(self, squares: Floats) -> Floats:
+        """share^2 rho((residual / noise)^2) of rows, squares of the others."""
+        scale = np.concatenate([self.share**2, np.ones(len(squares) - len(self.rows))])
+        rho = huber_of_rows(len(self.rows), _HUBER)(squares / scale)
+        rho[0] *= scale
+        rho[2] /= scale
+        return rho
 
     def _sites(self) -> tuple[list[str], Floats]:
         sites = [row.run.profile.site for row in self.rows]
@@ -233,7 +246,7 @@ class Problem:
         jacobian = self._jacobian(z, here)
         names, belongs = self._sites()
         factors = belongs @ np.array([sites[name] for name in names]) if names else 0.0
-        left = self.weight * (here + factors - measured)
+        left = (here + factors - measured) / self.noise
         huber = np.sqrt(np.minimum(1.0, _HUBER / np.maximum(np.abs(left), 1e-12)))
         design = np.hstack([jacobian, belongs]) * (self.weight * huber)[:, None]
         prior = np.concatenate([np.ones(len(z)), np.full(len(names), self.site_spread**-2)])

@@ -123,7 +123,9 @@ def failures() -> list[Table]:
             title="Share that failed, by predicted memory",
             rows=[
                 {
-                    "GiB": f"{row.from_gib:g} to {row.to_gib:g}",
+                    "GiB": f"{row.from_gib:g} to {row.to_gib:g}"
+                    if row.to_gib
+                    else f"above {row.from_gib:g}",
                     "configurations": row.configurations,
                     "failed %": 100 * row.share_failed,
                 }

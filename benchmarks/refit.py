@@ -24,7 +24,18 @@ from typing import Any
 
 import numpy as np
 import yaml
-from joint_fit import Fit, Floats, Prior, Problem, Row, log_times, shrunk_site, weights, with_values
+from joint_fit import (
+    Fit,
+    Floats,
+    Prior,
+    Problem,
+    Row,
+    log_times,
+    noise_of,
+    shares,
+    shrunk_site,
+    with_values,
+)
 
 from hardware_db import Calibration, load_calibration
 from planner.errors import InputError
@@ -201,7 +212,8 @@ def problem_of(rows: Sequence[Row]) -> Problem:
         rows=used,
         priors=priors,
         constants=load_calibration(),
-        weight=weights(used, noise),
+        share=shares(used),
+        noise=noise_of(used, noise),
         site_spread=_SITE_SPREAD,
     )
 

@@ -19,7 +19,7 @@ def validate(
         Path | None,
         option(
             "CSV file of runs, .gz or not (default: the published runs that come with planner). "
-            "Needed columns: id, hardware, n_chips, seq_len, global_batch_seqs, step_time_s, and "
+            "Needed columns: hardware, n_chips, seq_len, global_batch_seqs, step_time_s, and "
             "either model_name (of planner models list) or n_layers, d_model, n_heads, d_ff, "
             "vocab. The others, such as tp, pp, sharding or recompute, are filled by rules.",
             _QUESTION,

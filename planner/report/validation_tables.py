@@ -9,7 +9,7 @@ from planner.units import show_bytes, show_seconds
 from planner.validation.answer import Runs, Validation
 from planner.validation.baselines import Peer
 from planner.validation.collectives import LARGE_BYTES
-from planner.validation.failures import FailuresTable, Flagged, OfModel
+from planner.validation.failures import FailuresTable, Flagged, OfModel, OfSize
 from planner.validation.scores import Choice, Errors, Score
 from planner.validation.targets import Reached
 
@@ -267,7 +267,7 @@ def microbench_table(answer: Validation) -> Table:
 def failure_tables(found: FailuresTable) -> list[Table]:
     """What limits of the memory flag, by margin and by model, and how many failed by memory."""
     sizes = [
-        [f"{row.from_gib:g} to {row.to_gib:g} GiB", f"{row.configurations:,}",
+        [gib_range(row), f"{row.configurations:,}",
          percent(row.share_failed)]
         for row in found.sizes
     ]  # fmt: skip
@@ -286,6 +286,13 @@ def failure_tables(found: FailuresTable) -> list[Table]:
         ),
         ("Failed, by predicted memory", ("predicted", "configurations", "failed %"), sizes),
     ]  # fmt: skip
+
+
+def gib_range(row: OfSize) -> str:
+    """Between which figures the predicted memory lies."""
+    if row.to_gib is None:
+        return f"above {row.from_gib:g} GiB"
+    return f"{row.from_gib:g} to {row.to_gib:g} GiB"
 
 
 def _flagged_cells(row: Flagged) -> list[str]:

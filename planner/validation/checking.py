@@ -17,15 +17,15 @@ from planner.request import COOLINGS
 from planner.units import show_percent
 from planner.validation.rows import Run
 
-NEEDED = ("id", "hardware", "n_chips", "seq_len", "global_batch_seqs", "step_time_s")
+NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs", "step_time_s")
 DIMENSIONS = ("n_layers", "d_model", "n_heads", "d_ff", "vocab")
 FILLED = (
     "n_kv_heads", "gated_mlp", "moe_experts", "moe_topk", "moe_d_ff", "chips_per_node",
     "inter_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
-LABELS = ("group", "source", "model_name", "set", "gold", "split", "era", "framework", "complete",
-          "sharding_as_printed")  # fmt: skip
+LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
+          "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
 IGNORED = (
@@ -61,7 +61,7 @@ def is_incomplete(cells: Mapping[str, str]) -> str:
     if cells.get("complete") == "0":
         return "marked as not complete"
     named = cells["model_name"] in list_models()
-    needed = NEEDED[2:] if named else (*NEEDED[2:], *DIMENSIONS)
+    needed = NEEDED[1:] if named else (*NEEDED[1:], *DIMENSIONS)
     lacking = [name for name in needed if not cells[name]]
     return f"no {', '.join(lacking)}" if lacking else ""
 
@@ -108,8 +108,6 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
     for name, allowed in _CHOICES.items():
         if cells[name] and cells[name] not in allowed:
             yield f"{name}: {not_one_of(cells[name], allowed)}"
-    if not cells["id"]:
-        yield "id: is empty"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := _hardware_problem(cells["hardware"]):

@@ -113,14 +113,26 @@ def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
 
 
 def missing_columns(name: str, columns: Sequence[str], needed: Sequence[str]) -> list[str]:
-    """One line for each needed column that a file lacks, with the column that may be meant."""
+    """One line for each needed column that a file lacks, with the column that may be meant.
+
+    A file that has none of them is another kind of file, which one line says.
+    """
     if len(columns) == 1:
         for separator, words in _SEPARATORS.items():
             if separator in columns[0]:
                 return [f"{name} line 1: columns are separated by {words}; write commas"]
     unknown = [column for column in columns if column and column not in needed]
+    missing = [column for column in needed if column not in columns]
+    if len(missing) == len(needed):
+        return [f"{name}: is no CSV file of runs: the columns {', '.join(missing)} are missing"]
     return [
-        f"{name} line 1: column {column!r} is missing{did_you_mean(column, unknown)}"
-        for column in needed
-        if column not in columns
+        f"{name} line 1: column {column!r} is missing{_meant(column, unknown)}"
+        for column in missing
     ]
+
+
+def _meant(column: str, unknown: Sequence[str]) -> str:
+    """The column that may be meant by one that is missing: in another unit, or misspelt."""
+    if column.endswith("_s") and f"{column.removesuffix('_s')}_ms" in unknown:
+        return f"; {column.removesuffix('_s') + '_ms'!r} is there: give seconds"
+    return did_you_mean(column, unknown)

@@ -58,10 +58,13 @@ class OfModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfSize:
-    """Configurations whose predicted memory lies between two figures, and the share that failed."""
+    """Configurations whose predicted memory lies between two figures, and the share that failed.
+
+    The largest have no upper figure.
+    """
 
     from_gib: float
-    to_gib: float
+    to_gib: float | None
     configurations: int
     share_failed: float
 
@@ -189,7 +192,7 @@ def _of_sizes(bad: FloatArray, good: FloatArray) -> tuple[OfSize, ...]:
     return tuple(
         OfSize(
             from_gib=low,
-            to_gib=high,
+            to_gib=None if high == _EDGES_GIB[-1] else high,
             configurations=int(lost + kept),
             share_failed=float(lost / max(lost + kept, 1)),
         )

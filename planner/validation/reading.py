@@ -207,6 +207,7 @@ def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = 
         if on_progress is not None and at % _EVERY == 0:
             on_progress("rows", at, len(lines))
         cells = {**dict.fromkeys(COLUMNS, ""), **line.cells}
+        cells["id"] = cells["id"] or f"line-{line.number}"
         found = _measured(line, cells, seen)
         seen.setdefault(cells["id"], line.number)
         if isinstance(found, MeasuredRun):

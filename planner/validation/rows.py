@@ -31,7 +31,6 @@ from planner.job import Job
 from planner.plan import Plan, Stage
 from planner.validation.profiles import Profile, profile_of
 
-
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -132,11 +131,8 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
 
 def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
     chips = _whole(row, "n_chips")
-    tp, pp, cp = (_whole(row, name, 1) for name in ("tp", "pp", "cp"))
-    ep = _whole(row, "ep", 1)
-    if profile.era == "neuron" and "NeuronCores" in row.get("notes", ""):
-        tp = -(-tp // _CORES_PER_CHIP)
-        filled["tp"] = f"{tp} chips: the row counts cores, {_CORES_PER_CHIP} of a chip"
+    pp, cp, ep = (_whole(row, name, 1) for name in ("pp", "cp", "ep"))
+    tp = _tensor_degree(row, profile, filled)
     if chips % (tp * pp * cp):
         raise InputError(f"{row['id']}: {chips} chips do not divide into tp {tp} pp {pp} cp {cp}")
     data = chips // (tp * pp * cp)
@@ -173,6 +169,15 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         split=_split(layers, pp, interleave),
         stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
     )
+
+
+def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
+    """Chips of tensor parallelism; rows of Trainium count cores."""
+    tp = _whole(row, "tp", 1)
+    if profile.era == "neuron" and "NeuronCores" in row.get("notes", ""):
+        tp = -(-tp // _CORES_PER_CHIP)
+        filled["tp"] = f"{tp} chips: the row counts cores, {_CORES_PER_CHIP} of a chip"
+    return tp
 
 
 def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:

@@ -144,18 +144,9 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
 
 
 _PARTS = (
-    "compute",
-    "memory_bound",
-    "tensor_parallel",
-    "context_parallel",
-    "expert_parallel",
-    "pipeline_transfer",
-    "bubble",
-    "data_parallel",
-    "optimizer",
-    "offload",
-    "host",
-)
+    "compute", "memory_bound", "tensor_parallel", "context_parallel", "expert_parallel",
+    "pipeline_transfer", "bubble", "data_parallel", "optimizer", "offload", "host",
+)  # fmt: skip
 _NAMES = {
     "compute": "compute",
     "memory": "memory_bound",

@@ -117,6 +117,41 @@ def test_duplicated_ids(write: Write) -> None:
     assert [row["reason"] for row in found["skipped"]] == ["id: 'x' is also that of line 2"]
 
 
+def test_a_row_without_an_id_has_its_line(write: Write) -> None:
+    found = document(write({"id": ""}, {"id": "x"}))
+    assert [row["id"] for row in found["rows"]] == ["line-2", "x"]
+
+
+def test_a_file_of_another_kind_and_one_in_milliseconds(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    (mistake,) = refused("validate", "--data", path)
+    assert "is no CSV file of runs: the columns hardware, n_chips" in mistake
+    path = write({})
+    path.write_text(path.read_text().replace("step_time_s", "step_time_ms"), encoding="utf-8")
+    (mistake,) = refused("validate", "--data", path)
+    assert mistake.endswith("'step_time_s' is missing; 'step_time_ms' is there: give seconds")
+
+
+@pytest.mark.parametrize(("cooling", "boundary"), [("air", "chip"), ("liquid", "node")])
+def test_power_is_that_inside_the_meter(cooling: str, boundary: str, write: Write) -> None:
+    own = {"hardware": "h100-sxm5-80", "precision": "bf16", "power_w_per_chip": "600"}
+    path = write(own, {**own, "power_boundary": boundary, "cooling": cooling})
+    whole, inside = document(path)["rows"]
+    assert whole["filled"]["power_boundary"] == whole["power_boundary"] == "node_and_fabric"
+    assert inside["power_boundary"] == boundary
+    assert inside["predicted_power_w"] < whole["predicted_power_w"]
+    assert inside["power_low_w"] < inside["predicted_power_w"] < inside["power_high_w"]
+    assert inside["predicted_step_time_s"] == whole["predicted_step_time_s"]
+
+
+def test_a_meter_that_is_none(write: Write) -> None:
+    found = document(write({}, {"power_boundary": "rack"}, {"cooling": "liquid"}))
+    boundary, cooling = (row["reason"] for row in found["skipped"])
+    assert boundary.startswith("power_boundary: 'rack' is not one of chip, node")
+    assert "cooling: 'liquid' has no effect" in cooling
+
+
 def test_missing_columns(write: Write, tmp_path: Path) -> None:
     path = write({}, drop=("step_time_s", "d_ff"))
     text = path.read_text(encoding="utf-8").replace("n_chips", "n_chip")
