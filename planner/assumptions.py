@@ -277,7 +277,8 @@ def calibrated(
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
-        dp_overlap=constants.value("overlap.data_parallel") * software.hides_reduction,
+        dp_overlap=constants.value(f"era.{software.key}.dp_overlap") * software.hides_reduction,
+        zero3_overlap=constants.value(f"era.{software.key}.zero3_overlap"),
         hides_gather=software.hides_gather,
         tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
         **_byte_counts(software, constants),  # type: ignore[arg-type]
@@ -304,7 +305,6 @@ _SHARED = {
     "scale_out_latency_s": "network.scale_out_latency_s",
     "ring_hop_s": "network.per_node_latency_s",
     "bucket_hop_s": "network.bucket_hop_latency_s",
-    "zero3_overlap": "overlap.zero3",
     "p2p_exposed": "pipeline.p2p_exposed",
     "interleaved_p2p": "pipeline.interleaved_p2p",
     "optimizer_traffic_bytes": "optimizer_bytes_per_param",
