@@ -150,10 +150,10 @@ _RULES = (
     ),
     Rule(
         pattern="automodel",
-        era="torch-fsdp",
+        era="megatron-core",
         framework="torchtitan",
         site="automodel",
-        because="NeMo AutoModel runs PyTorch FSDP2",
+        because="NeMo AutoModel runs PyTorch FSDP2 with NVIDIA's kernels",
     ),
     Rule(
         pattern="stas00/ml-engineering insights",
