@@ -27,11 +27,19 @@ from hardware_db import Calibration, FrozenMap
 from planner.assumptions import Assumptions, calibrated
 from planner.calibration.posterior import huber_of_rows
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_totals
+from planner.cost.columns import Columns, columns_of
+from planner.cost.evaluate import step_times
 from planner.plan import PlanTable
 from planner.validation.rows import Run
 
 Floats = npt.NDArray[np.float64]
+
+_NETWORK = (
+    "scale_up_efficiency", "scale_out_efficiency", "scale_up_latency_s", "scale_out_latency_s",
+    "ring_hop_s", "exchange_efficiency", "tree_efficiency", "in_switch_latency_s",
+    "collective_algorithms", "wire_latency", "latencies", "asymptotic_volume",
+)  # fmt: skip
+"""What `planner.network` reads of the assumptions."""
 
 _USUAL_NOISE = 0.06
 _HUBER = 0.6
@@ -73,6 +81,7 @@ class Row:
     gold: bool
     table: PlanTable = field(init=False)
     known: dict[Assumptions, float] = field(default_factory=dict)
+    columns: dict[tuple[object, ...], Columns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.table = PlanTable.from_plans([self.run.plan])
@@ -82,11 +91,19 @@ class Row:
         found = self.known.get(assumptions)
         if found is None:
             model = CostModel.build(self.run.job, self.run.cluster, assumptions)
-            found = float(np.log(evaluate_totals(model, self.table).step_time_s[0]))
+            found = float(np.log(step_times(model, self._columns(model))[0]))
             if len(self.known) > 400:
                 self.known.clear()
             self.known[assumptions] = found
         return found
+
+    def _columns(self, model: CostModel) -> Columns:
+        """The plan's columns, made anew where a constant of the network differs."""
+        key = tuple(getattr(model.assumptions, name) for name in _NETWORK)
+        if key not in self.columns:
+            self.columns.clear()
+            self.columns[key] = columns_of(model, self.table)
+        return self.columns[key]
 
 
 def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:

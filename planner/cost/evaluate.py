@@ -97,6 +97,16 @@ def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
     return Totals(step_time_s=step.time[:, 0], energy_j=step.energy[:, 0], memory_bytes=peak)
 
 
+def step_times(model: CostModel, columns: Columns) -> FloatArray:
+    """(n,) step times alone, in seconds, of plans whose columns were made before.
+
+    The columns of `planner.cost.columns.columns_of` do not depend on constants other than those
+    of the network, so a fit of constants can keep them.
+    """
+    time: FloatArray = _step_once(model, columns).time[:, 0]
+    return time
+
+
 def _peak_once(model: CostModel, plans: PlanTable) -> FloatArray:
     """(n,) bytes of the fullest chip; placement and clock change nothing."""
     first, which = distinct([getattr(plans, name).astype(np.int64) for name in _HELD])
@@ -313,4 +323,11 @@ def _layer_at(cost: LayerCost | None, index: int) -> LayerCost | None:
     return LayerCost(**{f.name: _at(getattr(cost, f.name), index) for f in fields(LayerCost)})
 
 
-__all__ = ["Breakdown", "Totals", "evaluate_table", "evaluate_totals", "memory_table"]
+__all__ = [
+    "Breakdown",
+    "Totals",
+    "evaluate_table",
+    "evaluate_totals",
+    "memory_table",
+    "step_times",
+]

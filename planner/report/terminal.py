@@ -35,7 +35,6 @@ _PANEL_WIDTH = 96
 
 def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
     """The headline figures of a plan."""
-    spread = (result.energy_high_j - result.energy_low_j) / 2
     memory = with_interval(
         result.memory_per_chip_bytes, result.memory_low_bytes, result.memory_high_bytes, show_bytes
     )
@@ -52,10 +51,7 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
         ("memory per chip", memory),
         ("out of memory", f"{risk_word(chance)}: {likely}"),
-        (
-            "energy per step",
-            f"{show_joules(result.energy_per_step_j)} ± {show_joules(spread, digits=2)}",
-        ),
+        ("energy per step", _energy(result)),
         ("power per chip", show_watts(result.power_per_chip_w)),
         ("power in all", show_watts(result.power_per_chip_w * result.chips)),
     ]
@@ -87,20 +83,30 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
     )
 
 
+def _energy(result: PlanResult) -> str:
+    """Joules of a step, with their interval where the time is a prediction."""
+    if result.step_time_low_s is None:
+        return show_joules(result.energy_per_step_j)
+    ends = (result.energy_low_j, result.energy_high_j)
+    return with_interval(result.energy_per_step_j, *ends, show_joules)
+
+
 def boundary_view(result: PlanResult) -> RenderableType:
-    """Energy and power inside each boundary, with their 80 % intervals."""
+    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
     rows = [
         (
             WORDS[b.name],
             show_joules(b.energy_j),
             show_watts(b.power_w),
-            f"{show_watts(b.power_low_w)} to {show_watts(b.power_high_w)}",
             show_watts(b.power_w * result.chips),
+            f"{show_watts(b.power_low_w)} to {show_watts(b.power_high_w)}",
         )
         for b in result.boundaries
     ]
-    header = ("boundary", "energy per step", "power per chip", "80 % interval", "power in all")
-    view = table(header, rows, right=header[1:], whole=("boundary",))
+    header = ("boundary", "energy per step", "power per chip", "power in all", "per chip, 80 %")
+    shown = len(header) - (result.step_time_low_s is None)  # bounds have no interval
+    cells = [row[:shown] for row in rows]
+    view = table(header[:shown], cells, right=header[1:shown], whole=("boundary",))
     return section("Energy and power by boundary", view)
 
 

@@ -16,7 +16,7 @@ OBJECTIVES = {
     "memory": "memory per chip",
 }
 BOUNDARY = (
-    "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named; ± and "
+    "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named; "
     "intervals hold 80 % (10 % to 90 % quantile) of the uncertainty of the powers."
 )
 

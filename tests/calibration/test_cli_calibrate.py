@@ -134,6 +134,30 @@ def test_local_powers_change_the_energy_alone(tmp_path: Path) -> None:
     assert lower["energy_per_step_j"] < 0.9 * shipped["energy_per_step_j"]
 
 
+def test_validate_uses_it_and_its_runs_narrow_the_intervals(
+    local: Path, runs: Path, tmp_path: Path
+) -> None:
+    flags = ("validate", "--data", runs, "--json")
+    before, after = planner(*flags), planner(*flags, "--calibration", local)
+    assert after.code == 0, after.err
+    (note,) = after.document["notes"]
+    assert "5 rows" in note
+    assert "site factor 1." in note
+    factor = content(local)["constants"]["site_factor"]["local"]["value"]
+    for old, new in zip(before.document["rows"], after.document["rows"], strict=True):
+        assert new["predicted_step_time_s"] == pytest.approx(factor * old["predicted_step_time_s"])
+        assert new["site_factor"] == 1.0
+        assert new["high_s"] / new["low_s"] < old["high_s"] / old["low_s"]
+    two = tmp_path / "two.yaml"
+    two.write_text(local.read_text().replace("runs: 5", "runs: 2"), encoding="utf-8")
+    (few, *_) = planner(*flags, "--calibration", two).document["rows"]
+    old = before.document["rows"][0]
+    assert few["high_s"] / few["low_s"] == pytest.approx(old["high_s"] / old["low_s"])
+    solved = planner(*SOLVE, "--calibration", local, "--json").document
+    assert solved["interval"]["situation"] == "local.dense"
+    assert planner(*SOLVE, "--json").document["interval"]["situation"] != "local.dense"
+
+
 def test_rows_that_cannot_be_used_are_named_and_the_others_used(runs: Path, tmp_path: Path) -> None:
     lines = runs.read_text(encoding="utf-8").splitlines()
     cells = lines[2].split(",")

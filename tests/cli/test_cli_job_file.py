@@ -41,6 +41,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "placement": ("all", ("--placement", "all")),
     "clocks": (False, ("--no-clocks",)),
     "max_memory": (20e9, ("--max-memory", "20GB")),
+    "memory_margin": (0.7, ("--memory-margin", "0.7")),
     "power_cap": (500, ("--power-cap", "500W")),
     "cooling": ("liquid", ("--cooling", "liquid")),
     "pue": (1.25, ("--pue", "1.25")),
@@ -62,7 +63,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
 }
 WITH_UNITS = {
     "chips": "2", "batch_tokens": "1Mi", "seq_len": "1Ki", "lora_rank": "32",
-    "max_memory": "20GB", "max_power": "3kW", "max_step_time": "2s", "time_limit": "1min",
+    "max_memory": "20GB", "memory_margin": "70%", "max_power": "3kW", "max_step_time": "2s", "time_limit": "1min",
     "train_tokens": "1T",
 }  # fmt: skip
 
