@@ -9,7 +9,7 @@ from planner.report.likely import spread_words
 from planner.report.svg import front_svg
 from planner.report.terminal import cost_rows, run_rows
 from planner.report.words import (
-    BOUNDARY,
+    boundary_words,
     choice_words,
     front_job_words,
     front_title,
@@ -57,7 +57,7 @@ def _paragraph(words: str) -> str:
 
 
 def _plan(result: PlanResult) -> str:
-    return _table((), [*plan_rows(result), *cost_rows(result)]) + _paragraph(BOUNDARY)
+    return _table((), [*plan_rows(result), *cost_rows(result)]) + _paragraph(boundary_words(result))
 
 
 def _front(result: SolveResult) -> str:

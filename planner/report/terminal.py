@@ -15,7 +15,7 @@ from planner.memory_risk import risk_word
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
-from planner.report.words import BOUNDARY, OBJECTIVES, job_words, plan_rows
+from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
 from planner.units import (
     plain,
@@ -75,7 +75,7 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
 
     return Group(
         Panel(ByWidth(draw), title=Text(title), title_align="left"),
-        Text(BOUNDARY),
+        Text(boundary_words(result)),
         Text(),
         boundary_view(result),
         Text(),

@@ -15,10 +15,18 @@ OBJECTIVES = {
     "edp": "energy-delay product",
     "memory": "memory per chip",
 }
-BOUNDARY = (
-    "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named; "
-    "intervals hold 80 % (10 % to 90 % quantile) of the uncertainty of the powers."
+_BOUNDARY = "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named"
+_INTERVALS = (
+    "intervals hold 80 % (10 % to 90 % quantile): of power its own uncertainty, of energy also "
+    "that of the step time"
 )
+
+
+def boundary_words(result: PlanResult) -> str:
+    """What energy and power of a plan hold, and what their intervals do, where there are some."""
+    if result.step_time_low_s is None:  # a bound, not a prediction
+        return f"{_BOUNDARY}."
+    return f"{_BOUNDARY}; {_INTERVALS}."
 
 
 def mesh_words(plan: Plan) -> str:

@@ -63,8 +63,8 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
 }
 WITH_UNITS = {
     "chips": "2", "batch_tokens": "1Mi", "seq_len": "1Ki", "lora_rank": "32",
-    "max_memory": "20GB", "memory_margin": "70%", "max_power": "3kW", "max_step_time": "2s", "time_limit": "1min",
-    "train_tokens": "1T",
+    "max_memory": "20GB", "memory_margin": "70%", "max_power": "3kW", "max_step_time": "2s",
+    "time_limit": "1min", "train_tokens": "1T",
 }  # fmt: skip
 
 
