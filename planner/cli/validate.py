@@ -56,7 +56,7 @@ def validate(
 
       planner validate --source mpt --source 'nemo*' --json
 
-      planner validate --data mine.csv --calibration local.yaml
+      planner validate --data runs.csv --calibration local.yaml
 
       planner validate --what energy
     """
