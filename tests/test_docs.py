@@ -100,7 +100,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
                 text = re.sub(r"\n\s+(?=--)", " ", node.value)
                 examples += re.findall(r"^ {2,}(planner [a-z].*)$", text, re.MULTILINE)
     assert len(examples) >= 6
-    ordered = sorted(set(examples), key=_after_its_files)
+    ordered = sorted(dict.fromkeys(examples), key=_after_its_files)
     for line in ordered:
         arguments = arguments_of(line)
         assert arguments is not None, line

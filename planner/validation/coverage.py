@@ -205,7 +205,8 @@ def section(entries: Iterable[Entry]) -> str:
 
 def _lines(tree: dict[str, object], indent: int) -> Iterator[str]:
     pad = " " * indent
-    for name, node in tree.items():
+    for key, node in tree.items():
+        name = key if key[0].isalpha() else f"'{key}'"  # the 04 of 2026.04 is no number
         if isinstance(node, dict):
             yield f"{pad}{name}:\n"
             yield from _lines(node, indent + 2)

@@ -6,6 +6,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
+import yaml
 from scipy.stats import norm
 
 from hardware_db import load_calibration
@@ -150,6 +151,10 @@ def test_the_section_replaces_itself_to_the_byte() -> None:
         Entry(path="time.a.rows", value=12),
         Entry(path="tie.b", value=1.0),
     ]
+    dated = page.with_section(text, [Entry(path="time.core-2026.04.low", value=0.9)])
+    assert yaml.safe_load(dated)["constants"]["intervals"]["time"] == {
+        "core-2026": {"04": {"low": {"value": 0.9, "unit": "1", "kind": "derived", "source": "fit"}}}
+    }
     once = page.with_section(text, entries)
     assert once.startswith("name: x\nconstants:\n  one: {value: 1}\n  intervals:\n    time:\n")
     assert once.endswith("\nsources:\n  fit: {title: t}\n")
