@@ -104,7 +104,7 @@ def entries(problem: Problem, fit: Fit) -> dict[str, dict[str, Any]]:
     felt = np.abs(fit.jacobian) > _FELT
     for index, prior in enumerate(problem.priors):
         value = prior.value(float(fit.z[index]))
-        moved = fit.sigma_z[index] < 0.9 or abs(fit.z[index]) > 0.1
+        moved = fit.sigma_z[index] < 0.98 or abs(fit.z[index]) > 0.1
         found[prior.path] = {
             "value": rounded(value),
             "kind": "derived" if moved else "assumed",

@@ -165,7 +165,7 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
-        offload=("optimizer",) if "optimizer offload" in row["sharding_as_printed"] else (),
+        offload=("optimizer",) if "optimizer offload" in row.get("sharding_as_printed", "") else (),
         split=_split(layers, pp, interleave),
         stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
     )
