@@ -7,7 +7,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 import yaml
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from hardware_db import load_calibration
 from planner.validation import coverage as page
@@ -182,11 +182,14 @@ def test_the_shipped_section_is_what_the_data_give(found: list[Outcome]) -> None
 @pytest.mark.slow
 def test_the_test_split_is_covered_as_often_as_it_says(found: list[Outcome]) -> None:
     covered = {one.name: one for one in page.coverage(found)}
-    for name in ("dense", "gold", "experts"):
+    for name in ("dense", "gold"):
         one = covered[name]
         assert one.test is not None
-        assert one.test_rows >= 30
+        assert one.test_rows >= 180
         assert 0.75 <= one.test <= 0.85, (name, one.test)
+    few = covered["experts"]  # of 34 rows one is 3 %: no more can be told than a binomial test does
+    assert few.test is not None
+    assert binomtest(round(few.test * few.test_rows), few.test_rows, 0.8).pvalue > 0.2
     left_out = covered["gold"].left_out
     assert left_out is not None
     assert 0.72 <= left_out <= 0.88
