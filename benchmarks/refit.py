@@ -14,11 +14,8 @@ python -m planner.validation.coverage --write.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 from collections import defaultdict
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +37,7 @@ from joint_fit import (
 from hardware_db import Calibration, load_calibration
 from planner.errors import InputError
 from planner.files import write_atomically
+from planner.validation.csvfile import published
 from planner.validation.rows import run_of
 
 _HERE = Path(__file__).parent
@@ -50,21 +48,15 @@ _NOT_FITTED = ("nanotron-rest",)
 _FELT = 0.002  # a row rests on a constant that moves its log time so far within its spread
 
 
-def _table(name: str) -> list[dict[str, str]]:
-    path = resources.files("planner.validation") / "data" / f"{name}.csv.gz"
-    with path.open("rb") as packed, gzip.open(packed, "rt", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
-
 def all_rows() -> list[Row]:
     """Every complete row that can be predicted, but for sets that no fit uses."""
-    published = {row["id"]: row for row in _table("runs")}
+    known = {row["id"]: row for row in published("runs")}
     rows = []
-    for entry in _table("sets"):
+    for entry in published("sets"):
         if entry["set"] in _NOT_FITTED:
             continue
         try:
-            run = run_of(published[entry["id"]])
+            run = run_of(known[entry["id"]])
         except InputError:
             continue
         rows.append(

@@ -46,8 +46,10 @@ def quantity_faults(
     found = [f"{path}: undefined source {key}" for key in keys if key not in sources]
     if not keys:
         found.append(f"{path}: no source")
-    if set(node) - {"value", "unit", "kind", "source", "note"}:
+    if set(node) - {"value", "unit", "kind", "source", "note", "uncertainty", "rows"}:
         found.append(f"{path}: unexpected field")
+    if ("uncertainty" in node) != ("rows" in node):
+        found.append(f"{path}: a fit has an uncertainty and rows")
     if node.get("unit") not in UNITS:
         found.append(f"{path}: unit {node.get('unit')!r}")
     if node.get("kind") not in KINDS:
