@@ -226,13 +226,18 @@ def _expert_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSec
 
 
 def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:
+    """Scores and weighted values; sinks slow fused kernels only.
+
+    To unfused attention a sink is one more column of the softmax: its products stay as they are.
+    """
     if not shapes.heads:
         none = np.zeros(np.broadcast(x.tokens, x.tp, x.clock).shape)
         return AttentionSeconds(none, none, none, none)
     mean_dim = (shapes.head_dim + shapes.value_dim) / 2
     width = shapes.heads / x.tp * mean_dim
     core = attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
-    return core.slowed(1 / a.sink_attention) if shapes.sinks else core
+    slow = shapes.sinks and a.fused_attention
+    return core.slowed(1 / a.sink_attention) if slow else core
 
 
 def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:

@@ -50,6 +50,19 @@ def not_above(smaller: float, larger: float) -> bool:
     return bool(smaller <= larger * (1 + 1e-12))
 
 
+def test_sinks_slow_fused_attention_only() -> None:
+    """Unfused, a sink is a column of the softmax; a model without sinks never feels the rate."""
+    plan = Plan(sequence_parallel=False)
+    for name, fused, feels in (
+        ("gpt-oss-20b", True, True),
+        ("gpt-oss-20b", False, False),
+        ("llama3-8b", True, False),
+    ):
+        case = case_of(name, layers=4, batch=8).assuming(fused_attention=fused)
+        slow, fast = (case.assuming(sink_attention=r).run([plan]).step_time_s[0] for r in (0.3, 1))
+        assert bool(slow > fast) is feels, (name, fused)
+
+
 @PAIR
 @given(st.data())
 def test_parts_add_up(data: st.DataObject) -> None:
