@@ -53,12 +53,34 @@ def test_without_stages_every_micro_batch_gathers() -> None:
 
 @pytest.mark.parametrize("framework", ["torchtitan", "megatron"])
 def test_kept_weights_cost_what_zero1_costs(framework: str) -> None:
-    """One gather and one scatter of the stage within the same group; not in Megatron."""
-    case = case_of("llama3-8b", batch=64, framework=framework)
+    """One gather and one scatter of the stage within the same group; not in Megatron.
+
+    Where the backward pass hides both: `hides_gather`, else zero1's gather ends the step.
+    """
+    case = case_of("llama3-8b", batch=64, framework=framework).assuming(hides_gather=True)
     zero1 = replace(PIPELINE, fsdp=1, dp=8, sharding="zero1")
     one, other = (case.run([plan]).time_parts["data_parallel"][0] for plan in (PIPELINE, zero1))
     assert one > 0
     assert math.isclose(one, other, rel_tol=1e-12) is (framework == "torchtitan")
+
+
+def test_a_gather_that_nothing_hides_ends_the_step() -> None:
+    """Without overlap it takes as long in either place; with overlap it costs more at the end."""
+    case = case_of("llama3-8b", batch=64, framework="torchtitan").assuming(dp_overlap=0.0)
+    parts = ("data_parallel", "optimizer")
+    for sharding in ("zero1", "ddp"):
+        plan = replace(PIPELINE, fsdp=1, dp=8, sharding=sharding)
+        hidden, late = (case.assuming(hides_gather=on).run([plan]) for on in (True, False))
+        moved = [float(late.time_parts[name][0] - hidden.time_parts[name][0]) for name in parts]
+        assert (moved[1] > 0) is (sharding == "zero1")
+        assert math.isclose(-moved[0], moved[1], rel_tol=1e-9)
+        assert math.isclose(late.step_time_s[0], hidden.step_time_s[0], rel_tol=1e-12)
+    zero1 = replace(PIPELINE, fsdp=1, dp=8, sharding="zero1")
+    best, worst = (
+        case.assuming(hides_gather=on, dp_overlap=1.0).run([zero1]).step_time_s[0]
+        for on in (True, False)
+    )
+    assert best < worst
 
 
 def test_frozen_weights_are_gathered_too() -> None:

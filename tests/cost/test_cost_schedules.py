@@ -2,7 +2,9 @@
 
 The simulated stages take the layer times of the scalar reference (which the model equals to 1e-9);
 sends and the overhead per micro-batch are charged half to F and half to B; the exposed
-data-parallel reduction, the optimizer and the step overhead happen once, outside.
+data-parallel reduction, the optimizer and the step overhead happen once, outside. A simulated stage
+waits for its own sends, so interleaved schedules are compared where none is hidden
+(`interleaved_p2p` = 1); what hiding them does is asserted by itself.
 
 Equal stages agree to 1e-9. Unequal stages lie between bounds that hold for every work-conserving
 order, and the distance to the simulation is asserted.
@@ -68,9 +70,11 @@ def schedule_of(plan: Plan, m: int) -> Schedule:
 def simulated(case: Case, plan: Plan, *, head_on_last_chunk: bool = False) -> Pipeline:
     """Simulate a plan with the reference's layer times; chunks of a stage are equal.
 
-    With `head_on_last_chunk` the last stage's surplus over the first sits on its last chunk.
+    No message is hidden, so `case` must not hide them either. With `head_on_last_chunk` the last
+    stage's surplus over the first sits on its last chunk.
     """
     a = case.assumptions
+    assert a.interleaved_p2p == 1.0 or plan.interleave == 1
     cost = reference.evaluate(case.job, case.cluster, a, plan)
     m, v = round(cost.micro_batches), plan.interleave
     half = (cost.p2p + a.micro_batch_s / v) / 2
@@ -110,7 +114,7 @@ def small_case(
     framework: str = "torchtitan", *, model: str = "llama3-8b", batch: int = 48, **changes: Any
 ) -> Case:
     case = case_of(model, layers=12, batch=batch, seq_len=2048, framework=framework)
-    return case.assuming(**changes)
+    return case.assuming(interleaved_p2p=1.0, **changes)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -214,6 +218,38 @@ def test_interleaved_with_the_head_on_its_last_chunk_is_exact(pp: int) -> None:
     assert math.isclose(pipelined(case, plan, pipe), pipe.makespan, rel_tol=1e-9)
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(
+    pp=st.sampled_from([2, 3, 4, 6]),
+    v=st.sampled_from([1, 2, 3]),
+    tp=st.sampled_from([1, 2]),
+    groups=st.integers(1, 6),
+    shares=st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted),
+)
+def test_hiding_messages_saves_what_a_full_pipeline_sends(
+    pp: int, v: int, tp: int, groups: int, shares: list[float]
+) -> None:
+    """From the simulation at share 1 down to it with sends that pace nothing but the ramp.
+
+    Each of the m micro-batches waits for v messages less the hidden share; filling and draining
+    the pipeline waits for all of its own. A schedule that is not interleaved hides nothing.
+    """
+    case = small_case(batch=pp * groups, **WEIGHTLESS_ENDS)
+    assume(12 % (pp * v) == 0 and pp * tp in case.cluster.chip_counts(96))
+    plan = Plan(pp=pp, tp=tp, schedule="interleaved" if v > 1 else "1f1b", interleave=v,
+                sharding="ddp", sequence_parallel=tp > 1)  # fmt: skip
+    pipe = simulated(case, plan)
+    p2p = reference.evaluate(case.job, case.cluster, case.assumptions, plan).p2p
+    at = [0.0, *shares, 1.0]
+    times = [pipelined(case.assuming(interleaved_p2p=share), plan, pipe) for share in at]
+    assert math.isclose(times[-1], pipe.makespan, rel_tol=1e-9)
+    assert all(fewer <= more * (1 + 1e-12) for fewer, more in pairwise(times))
+    sent = pp * groups * v * p2p if v > 1 else 0.0
+    for share, time in zip(at, times, strict=True):
+        assert math.isclose(time, pipe.makespan - (1 - share) * sent, rel_tol=1e-9)
+    assert (times[0] < times[-1]) is (v > 1)
+
+
 @st.composite
 def uneven_plans(draw: st.DrawFn, schedule: str) -> Plan:
     """Explicit stages: any layers, recomputation and clock per stage."""
@@ -302,7 +338,7 @@ def test_interleaved_chunks_against_the_simulation(model: str, split: str) -> No
     ):
         case = case_of(
             model, layers=layers, batch=pp * groups * size, seq_len=2048, framework="torchtitan"
-        )
+        ).assuming(interleaved_p2p=1.0)
         plan = Plan(pp=pp, tp=tp, micro_batch=size, schedule="interleaved", interleave=v,
                     split=split, sharding="ddp", sequence_parallel=tp > 1)  # fmt: skip
         if not runnable(case, plan):
