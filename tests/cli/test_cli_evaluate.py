@@ -53,10 +53,11 @@ def test_the_written_job_holds_every_default(written: Path) -> None:
 def test_a_plan_that_needs_the_limit_of_solve_still_fits(tmp_path: Path) -> None:
     """A plan found under --max-memory beyond the framework's share must not warn afterwards."""
     path = tmp_path / "plan.yaml"
-    flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--max-memory", "82GB",
-             "--chips-exact", "--fix", "recompute=none", "--fix", "pp=4",
-             "--fix", "dp=2")  # fmt: skip
-    answer = solve(*flags, "-o", path)
+    flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--chips-exact",
+             "--fix", "recompute=none", "--fix", "pp=1", "--fix", "dp=8")  # fmt: skip
+    by_default = planner("solve", *flags, "--json")
+    assert by_default.code == 3, "no plan fits the default limit"
+    answer = solve(*flags, "--max-memory", "82GB", "-o", path)
     assert answer["best"]["memory_per_chip_bytes"] > 75e9, "chosen so that the default is exceeded"
     again = evaluate(path)
     assert again["step_time_s"] == answer["best"]["step_time_s"]
