@@ -8,8 +8,10 @@ import numpy as np
 
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
+from planner.cost.data_parallel import late_gather_s
 from planner.cost.energy import Energy, split_energy
 from planner.cost.memory import MEMORY_PARTS, Memory
+from planner.cost.parameters import trained_share
 from planner.cost.step import (
     LayerCost,
     StageCost,
@@ -19,7 +21,7 @@ from planner.cost.step import (
     paced_sends,
     slowest_class,
 )
-from planner.cost.terms import LayerTerms, send_s
+from planner.cost.terms import LayerTerms, data_nets, send_s
 from planner.cost.traffic import (
     Traffic,
     model_flop_per_token,
@@ -190,6 +192,7 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     m = inputs.m[:, 0]
     parts = {name: m * part for name, part in parts.items()}
     parts["data_parallel"] += _of_class(np.hstack([s.collective for s in x.stages]), which)
+    parts["data_parallel"] += _late_s(model, x)
     parts["pipeline_transfer"] += m * inputs.v[:, 0] * _sends_s(model, x)
     return {name: part * x.step.factor[:, 0] for name, part in parts.items()}
 
@@ -200,6 +203,20 @@ def _sends_s(model: CostModel, x: Evaluated) -> FloatArray:
     tokens = plans.micro_batch * model.job.seq_len / plans.cp
     net = x.columns.nets["pp"].flat()
     return send_s(model, plans.tp, tokens, plans.sequence_parallel, net)
+
+
+def _late_s(model: CostModel, x: Evaluated) -> FloatArray:
+    """(n,) seconds of the longest optimizer step that gather weights with nothing to hide them."""
+    columns = x.columns
+    seconds = late_gather_s(
+        model.assumptions,
+        data_nets(columns.nets),
+        columns.sharding,
+        *columns.parameters,
+        trained_share(model.job),
+    )
+    longest = np.argmax(np.hstack([stage.optimizer for stage in x.stages]), axis=1)
+    return _of_class(seconds, longest)
 
 
 def _of_class(table: FloatArray, which: IntArray) -> FloatArray:
@@ -240,6 +257,7 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     parts["host"] += m * a.micro_batch_s + a.step_s
     parts["pipeline_transfer"] += m * paced_sends(a, inputs.v[:, 0]) * inputs.p2p[:, 0]
     parts["bubble"] += step.bubble[:, 0]
-    parts["data_parallel"] += step.exposed[:, 0]
-    parts["optimizer"] += step.optimizer[:, 0]
+    late = _late_s(model, x)
+    parts["data_parallel"] += step.exposed[:, 0] + late
+    parts["optimizer"] += step.optimizer[:, 0] - late
     return {name: part * step.factor[:, 0] for name, part in parts.items()}

@@ -51,6 +51,7 @@ class StageTimes:
     parts: dict[str, float] = field(default_factory=dict)
     reduction: float = 0.0
     optimizer: float = 0.0
+    late: float = 0.0
     optimizer_kernels: float = 0.0
 
     @property
@@ -112,10 +113,11 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     time += a.step_s
     time *= factor
     parts = {cause: m * slow.parts.get(cause, 0.0) for cause in _PARTS}
-    parts["data_parallel"] += m * slow.exposed + exposed
+    late = max(stages, key=lambda stage: stage.optimizer).late
+    parts["data_parallel"] += m * slow.exposed + exposed + late
     parts["host"] += m * a.micro_batch_s + a.step_s
     parts["pipeline_transfer"] = m * sends * p2p
-    parts["bubble"], parts["optimizer"] = bubble, optimizer
+    parts["bubble"], parts["optimizer"] = bubble, optimizer - late
     busy = [factor * (m * s.kernels + s.optimizer_kernels) for s in stages]
     energy, low, high, static, host = joules(cluster, plan, specs, time, busy)
     memory = [stage_memory(job, plan, spec, fused=a.fused_attention) for spec in specs]
@@ -333,7 +335,8 @@ def _once_per_step(
         stage.optimizer = stage.optimizer_kernels = traffic / a.memory_bytes_per_s
     if not a.hides_gather and spec.sharding in ("zero1", "zero2"):
         for prefix, count in [pair for pair in pairs if pair[1]]:
-            stage.optimizer += found[prefix + "data"].gather_s(2 * count)
+            stage.late += found[prefix + "data"].gather_s(2 * count)
+        stage.optimizer += stage.late
 
 
 def _reduction(

@@ -119,6 +119,17 @@ def test_a_verdict_reads_the_sweep() -> None:
     assert below.binds == "dp communication"
 
 
+def test_a_gather_at_the_end_of_the_step_is_exposed() -> None:
+    """Software that does not hide it needs larger batches to be compute-bound, not smaller ones."""
+    model, least = small(), []
+    for hides in (True, False):
+        own = replace(model, assumptions=replace(model.assumptions, hides_gather=hides))
+        (row,) = default_rows(own, BY_NAME["zero1"], 8, Limits())
+        assert row.min_batch_tokens_compute_bound is not None
+        least.append(row.min_batch_tokens_compute_bound)
+    assert least[0] < least[1]
+
+
 def test_what_binds_without_room() -> None:
     model = small()
     (row,) = default_rows(model, BY_NAME["dp"], 8, Limits(memory_bytes=1e9))
