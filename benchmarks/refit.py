@@ -31,6 +31,7 @@ from joint_fit import (
     noise_of,
     shares,
     shrunk_site,
+    site_sigma,
     with_values,
 )
 
@@ -43,6 +44,7 @@ from planner.validation.rows import run_of
 _HERE = Path(__file__).parent
 _FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"
 _SITE_SPREAD = 0.07
+_LEAST_ROWS = 3  # of a site factor
 _EVERY = 5  # of a cell of vtrain-single
 _NOT_FITTED = ("nanotron-rest",)
 _FELT = 0.002  # a row rests on a constant that moves its log time so far within its spread
@@ -125,10 +127,11 @@ def site_entries(problem: Problem, constants: Calibration) -> dict[str, dict[str
             "kind": "derived",
             "source": "fit",
             "note": "uniform factor of this installation; 1 elsewhere",
-            "uncertainty": rounded(float((len(left) / 0.08**2 + 0.15**-2) ** -0.5), 2),
+            "uncertainty": rounded(site_sigma(left), 2),
             "rows": len(left),
         }
         for site, left in sorted(residuals.items())
+        if len(left) >= _LEAST_ROWS
     }
 
 

@@ -280,6 +280,9 @@ def calibrated(
         dp_overlap=constants.value(f"era.{software.key}.dp_overlap") * software.hides_reduction,
         zero3_overlap=constants.value(f"era.{software.key}.zero3_overlap"),
         hides_gather=software.hides_gather,
+        interleaved_p2p=constants.value("pipeline.interleaved_p2p")
+        if software.overlaps_p2p
+        else 1.0,
         tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
         **_byte_counts(software, constants),  # type: ignore[arg-type]
         **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
@@ -306,7 +309,6 @@ _SHARED = {
     "ring_hop_s": "network.per_node_latency_s",
     "bucket_hop_s": "network.bucket_hop_latency_s",
     "p2p_exposed": "pipeline.p2p_exposed",
-    "interleaved_p2p": "pipeline.interleaved_p2p",
     "optimizer_traffic_bytes": "optimizer_bytes_per_param",
     "accumulation_bytes": "gradient_accumulation_bytes",
     "jitter_per_doubling": "jitter_per_doubling",

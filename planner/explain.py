@@ -155,10 +155,13 @@ def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str
     """Whether two plans of one job cannot be told apart by an objective.
 
     Energy carries the error of time once, energy x time twice; memory none of it, so there the
-    time decides. None where times are bounds, not predictions.
+    time decides. Plans that differ in the clock alone share their whole error: only equal ones tie.
+    None where times are bounds, not predictions.
     """
     if not is_prediction(model.assumptions):
         return None
+    if replace(other.plan, clock=best.plan.clock) == best.plan:
+        return value_of(other, objective) == value_of(best, objective)
     noise = tie_noise(model.job) * (2 if objective == "edp" else 1)
     objective = "time" if objective == "memory" else objective
     return bool(ties(value_of(other, objective), value_of(best, objective), noise))

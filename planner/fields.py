@@ -132,7 +132,7 @@ Share = Annotated[
     Percent,
     _schema("share", {**_POSITIVE, "maximum": 1}, 0.4, "40%"),
 ]
-MOST_MARGIN = 1.2  # beyond any spread of memory that a plan could be lucky with
+MOST_MARGIN = 1.0  # what a chip has
 Margin = Annotated[
     float,
     Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),

@@ -27,6 +27,7 @@ class Era:
         constants: Key of the calibration file's `era` group; empty: the name.
         experts: Key of the calibration's `moe` group: how mixture-of-experts layers are fused.
         launches_experts: Whether the host launches the kernels of every expert.
+        overlaps_p2p: Whether stages of an interleaved schedule send while they compute.
         hides_reduction: Whether gradients are reduced during the backward pass; Megatron-LM got
             `--overlap-grad-reduce` in 2023.
         hides_gather: Whether zero1 and zero2 gather the updated weights behind the next forward
@@ -49,6 +50,7 @@ class Era:
     constants: str = ""
     experts: str = "grouped"
     launches_experts: bool = True
+    overlaps_p2p: bool = False
     hides_reduction: bool = True
     hides_gather: bool = False
 
@@ -66,6 +68,7 @@ _MEGATRON_CORE = Era(
     overlaps_tp=True,
     gradient_wire_bytes=2.0,
     experts="fused",
+    overlaps_p2p=True,
     hides_gather=True,
 )
 
@@ -167,7 +170,7 @@ class Framework:
             step down, so that no plan fills more by default (`planner.memory_risk`); XLA lays its
             memory out before the run, so 1 there.
         slows_without_headroom: Whether published runs of the framework were slower above it.
-        memory_knowledge: How well published runs bear the profile out: "validated", "profile" or
+        memory_knowledge: How well published runs bear the profile out: "profile" or
             "unmeasured" (keys of `planner.memory_risk.SPREADS`).
         vocab_multiple: The vocabulary is padded to this times tp.
         splits: Layer-to-stage rules it offers (names of `planner.plan.SPLITS`).
@@ -221,7 +224,7 @@ _MEGATRON = Framework(
     weight_gradient_buffer=2.0,
     constant_bytes=0.3 * GIB,
     vocab_multiple=128,
-    memory_knowledge="validated",
+    memory_knowledge="profile",
     orders=(_DATA_INSIDE, _PIPELINE_INSIDE),
     splits=("even", "even-counted", "front"),
     schedules=("1f1b", "interleaved"),

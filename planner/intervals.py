@@ -4,7 +4,8 @@ The interval of a step time is data: measured over predicted time of the publish
 and 90 % quantiles for each class of situation (`planner.validation.interval_fit` makes them and
 says how). A rule with three questions chooses the class; its words are part of every answer:
 
-    local calibration from 3 runs or more?  -> `local`: what is left within one installation
+    local calibration from 3 runs or more?  -> `local`: what is left within one installation,
+                                               dense models by era
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
     chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
 
@@ -16,6 +17,7 @@ state a bound, such as `roofline`, have no interval. Intervals of power and ener
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +28,14 @@ from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.frameworks import Framework
 from planner.job import Job
-from planner.memory_risk import headroom_factor
+from planner.memory_risk import headroom_factor, memory_spread
 from planner.plan import BoolArray, FloatArray, PlanTable
 
 LEVEL = 0.8
 """Share of measurements that an interval is made to contain."""
+
+Z80 = 1.2816
+"""Standard deviations of a normal distribution that reach from its mean to its 90 % quantile."""
 
 RUNS_FOR_SITE = 3
 """Runs from which a local calibration counts: one or two may make a prediction worse."""
@@ -97,11 +102,7 @@ def situation(
     kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
     fitted = has_fitted_chip(cluster.chip, known)
     local = local_runs >= RUNS_FOR_SITE
-    name = kind
-    if local:
-        name = "local.experts" if kind == "experts" else "local.dense"
-    elif kind == "dense":
-        name = f"dense.{job.era}" if f"dense.{job.era}.low" in entries else _ANY
+    name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
     if not fitted and not local:
@@ -110,7 +111,7 @@ def situation(
         rows, sources = entries["unfitted_chip.rows"], entries["unfitted_chip.sources"]
     return Situation(
         name=name if fitted or local else f"{name}, unfitted_chip",
-        words=_words(job, cluster, kind, fitted=fitted, local=local),
+        words=_words(job, cluster, kind, fitted=fitted, runs=local_runs),
         low=low,
         high=high,
         rows=int(rows),
@@ -122,16 +123,33 @@ _TIME, _ANY = "intervals.time", "dense.any"
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
 
 
+def _narrowest(kind: str, era: str, entries: Mapping[str, float], *, local: bool) -> str:
+    """The class of a kind of job; that after a local calibration where it is the narrower one.
+
+    Where the sources of an era agree better than runs of one site, three runs add nothing.
+    """
+    names = [kind, *(["local.experts" if kind == "experts" else "local.dense"] if local else [])]
+    of_era = [
+        name + (f".{era}" if f"{name}.{era}.low" in entries else ".any")
+        if name.endswith("dense")
+        else name
+        for name in names
+    ]
+    return min(of_era, key=lambda name: entries[f"{name}.high"] / entries[f"{name}.low"])
+
+
 def _with_intervals(calibration: Calibration | None) -> Calibration:
     """The calibration if it has intervals, else the shipped one."""
     has = calibration is not None and f"{_TIME}.{_ANY}.low" in calibration.values
     return calibration if calibration is not None and has else load_calibration()
 
 
-def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, local: bool) -> str:
+def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, runs: int) -> str:
     """The answers to the three questions of the rule."""
     chip = "in the fit" if fitted else "without runs in the fit"
-    site = "local calibration" if local else "no local calibration"
+    site = "no local runs"
+    if runs:
+        site = f"{runs} local runs" + ("" if runs >= RUNS_FOR_SITE else ": too few to count")
     return f"{_KINDS[kind]}, {job.era} software, {cluster.chip.name} {chip}, {site}"
 
 
@@ -169,20 +187,22 @@ def step_time_interval(
 
 
 def memory_interval(
-    framework: Framework, memory_bytes: FloatArray, calibration: Calibration | None = None
+    framework: Framework, era: str, plans: PlanTable, memory_bytes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) low and high ends of the 80 % intervals of bytes per chip.
 
+    held exp(-z s), held exp(z s) with z = 1.2816 and the spread s on which the chance of running
+    out of memory rests, so that the two cannot disagree.
+
     Args:
-        framework: Its measured rows decide; one without any has the factors of all together.
+        framework: Its memory profile.
+        era: Software era of the job.
+        plans: n plans.
         memory_bytes: (n,) predicted bytes per chip.
-        calibration: As in `situation`.
     """
-    known = _with_intervals(calibration)
-    entries = known.group("intervals.memory")
-    name = framework.name if f"{framework.name}.low" in entries else "any"
     held = np.asarray(memory_bytes, dtype=np.float64)
-    return held * entries[f"{name}.low"], held * entries[f"{name}.high"]
+    factor = np.exp(Z80 * memory_spread(framework, era, plans))
+    return held / factor, held * factor
 
 
 def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, FloatArray]:
@@ -199,7 +219,7 @@ def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, F
     low, high = step_time_interval(
         model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held, local_runs=runs
     )
-    least, most = memory_interval(model.framework, held)
+    least, most = memory_interval(model.framework, model.job.era, plans, held)
     return {
         "step_time_low_s": low,
         "step_time_high_s": high,

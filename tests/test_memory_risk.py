@@ -58,7 +58,7 @@ def test_spread_says_what_is_known() -> None:
         framework = FRAMEWORKS[name]
         return memory_spread(framework, era or framework.era, plans).tolist()
 
-    assert of("megatron") == [spread["validated"]] * 3
+    assert of("megatron") == [spread["profile"]] * 3
     assert of("megatron", "megatron-2022") == [spread["era"]] * 3
     assert of("torchtitan") == [spread["profile"]] * 3
     assert of("jax") == [spread["unmeasured"]] * 3
@@ -73,7 +73,7 @@ def test_spread_says_what_is_known() -> None:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda framework: framework.name)
 def test_every_profile_says_how_well_it_is_known(framework: Framework) -> None:
-    assert framework.memory_knowledge in ("validated", "profile", "unmeasured")
+    assert framework.memory_knowledge in ("profile", "unmeasured")
     assert framework.headroom_share in (1.0, HEADROOM_SHARE.value)
 
 

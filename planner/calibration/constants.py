@@ -119,7 +119,8 @@ def path_of(template: str, chip: Chip, era: str = "") -> str:
     attention = chip.calibration_attention
     if attention == "hopper":
         attention = ERAS[era].hopper_attention if era else "cudnn"
-    return template.format(gemm=chip.calibration_gemm, attention=attention, era=era)
+    key = ERAS[era].key if era else ""
+    return template.format(gemm=chip.calibration_gemm, attention=attention, era=key)
 
 
 def prior_of(template: str, base: Calibration, chip: Chip, era: str = "") -> Prior:

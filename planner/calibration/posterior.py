@@ -114,7 +114,9 @@ def shrunk_median(residuals: FloatArray, sigma: float, noise: Noise) -> tuple[fl
     if len(residuals) == 0:
         return 0.0, sigma, noise.usual
     median = float(np.median(residuals))
-    scatter = noise_of(residuals - median, noise)
+    count = len(residuals)
+    free = np.full(count, (count - 1) / count)  # one went into the median
+    scatter = noise_of(residuals - median, noise, free)
     error = (
         np.sqrt(np.pi / 2) * scatter / np.sqrt(len(residuals)) if len(residuals) > 1 else scatter
     )

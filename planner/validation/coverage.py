@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -23,6 +23,7 @@ from hardware_db import Calibration, load_calibration
 from planner.cost.breakdown import Breakdown
 from planner.files import read_text, write_atomically
 from planner.intervals import has_fitted_chip
+from planner.plan import FloatArray
 from planner.validation.csvfile import published
 from planner.validation.interval_fit import (
     Entry,
@@ -74,7 +75,6 @@ def _outcome(
 ) -> Outcome:
     """One run with its costs, which are those of row `at`."""
     run = measured.run
-    held, peak = float(costs.memory_per_chip_bytes[at]), run.measured_memory_bytes
     batch = (run.job.global_batch, run.job.seq_len, run.job.precision)
     return Outcome(
         key=run.key,
@@ -90,7 +90,6 @@ def _outcome(
         fitted_chip=fitted,
         measured_s=run.measured_step_time_s,
         predicted_s=float(costs.step_time_s[at]),
-        memory_ratio=peak / held if peak and held > 0 else None,
     )
 
 
@@ -251,26 +250,37 @@ def _cells(one: Covered) -> tuple[str, ...]:
     return (one.name, *counts, *ends, f"{100 * one.fit:.0f} %", test, left)
 
 
+def _local_line(
+    name: str, entries: Mapping[str, float], errors: FloatArray, rows: Sequence[Outcome]
+) -> str:
+    """The line of a local class: its factors and how often they hold."""
+    low, high = (entries[f"time.local.{name}.{end}"] for end in ("low", "high"))
+    inside = (errors >= np.log(low)) & (errors <= np.log(high))
+    test = np.array([o.split == "test" and (o.gold or o.experts) for o in rows])
+    mean = np.average(inside, weights=weights(rows))
+    share = f"{100 * inside[test].mean():.0f} % of {test.sum()}" if test.any() else "-"
+    return f"| {name} | {low:.3f} | {high:.3f} | {share} | {100 * mean:.0f} % |"
+
+
 def markdown(found: Sequence[Outcome]) -> str:
     """The coverage of every class and source, and of the local classes, as Markdown tables."""
     lines = ["| " + " | ".join(_HEADER) + " |", "|---" + "|--:" * (len(_HEADER) - 1) + "|"]
     lines += ["| " + " | ".join(_cells(one)) + " |" for one in coverage(found)]
     lines += ["", "| local class | low | high | test | by source |", "|---|--:|--:|--:|--:|"]
     entries = {entry.path: entry.value for entry in fit_intervals(found)}
-    for name, experts in (("dense", False), ("experts", True)):
-        low, high = (entries[f"time.local.{name}.{end}"] for end in ("low", "high"))
-        errors, rows = within_site(found, experts=experts)
-        inside = (errors >= np.log(low)) & (errors <= np.log(high))
-        test = np.array([o.split == "test" and (o.gold or experts) for o in rows])
-        mean = np.average(inside, weights=weights(rows))
-        share = f"{100 * inside[test].mean():.0f} % of {test.sum()}" if test.any() else "-"
-        lines.append(f"| {name} | {low:.3f} | {high:.3f} | {share} | {100 * mean:.0f} % |")
+    dense, experts = (within_site(found, experts=kind) for kind in (False, True))
+    for era in sorted({o.era for o in dense[1]}):
+        some = np.array([o.era == era for o in dense[1]])
+        rows = [o for o in dense[1] if o.era == era]
+        lines.append(_local_line(f"dense.{era}", entries, dense[0][some], rows))
+    lines.append(_local_line("experts", entries, *experts))
     factors = [entries[f"tie.{name}.factor"] for name in ("dense", "experts")]
     jobs, plans = entries["tie.dense.jobs"], entries["tie.dense.pairs"]
     lines += [
         "",
-        f"Two plans of one job: within a factor of {factors[0]:.3f} in 80 % of {plans:,} pairs of "
-        f"{jobs} jobs from {entries['tie.dense.sources']} sources; experts {factors[1]:.3f}.",
+        f"Two plans of one job: within a factor of {factors[0]:.3f} in 80 % of {plans:,} pairs, "
+        f"each job counting the same; {jobs} jobs from {entries['tie.dense.sources']} sources; "
+        f"experts {factors[1]:.3f}.",
     ]
     return "\n".join(lines) + "\n"
 

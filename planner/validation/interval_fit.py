@@ -54,7 +54,6 @@ class Outcome:
         experts, adapters: Kind of job.
         fitted_chip: Runs on such chips are in the fit of the constants.
         measured_s, predicted_s: Step time.
-        memory_ratio: Measured over predicted bytes; None where none were published.
     """
 
     key: str
@@ -70,7 +69,6 @@ class Outcome:
     fitted_chip: bool
     measured_s: float
     predicted_s: float
-    memory_ratio: float | None
 
     @property
     def error(self) -> float:
@@ -132,15 +130,24 @@ def weighted_quantiles(
     return np.asarray(np.interp(levels, middle, np.asarray(values)[order]))
 
 
-def pooled(outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None) -> FloatArray:
-    """(2,) low and high factor; the rows that are not `own` weigh at most `_PRIOR` together."""
+def pooled_weights(
+    outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None
+) -> FloatArray:
+    """(n,) weights; the rows that are not `own` weigh at most `_PRIOR` together."""
     weight = weights(outcomes)
-    if own is not None:
-        other = np.array([not own(outcome) for outcome in outcomes])
-        whole = float(weight[other].sum())
-        if not other.all() and whole > _PRIOR:
-            weight = np.where(other, weight * _PRIOR / whole, weight)
+    if own is None:
+        return weight
+    other = np.array([not own(outcome) for outcome in outcomes])
+    whole = float(weight[other].sum())
+    if other.all() or whole <= _PRIOR:
+        return weight
+    return np.where(other, weight * _PRIOR / whole, weight)
+
+
+def pooled(outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None) -> FloatArray:
+    """(2,) low and high factor of a class that is drawn towards all others; `pooled_weights`."""
     errors = np.array([outcome.error for outcome in outcomes])
+    weight = pooled_weights(outcomes, own)
     return np.exp(weighted_quantiles(errors, weight, (TAIL, 1 - TAIL)))
 
 
@@ -296,30 +303,29 @@ def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
     why = "quantile of measured over predicted step time"
     for name, (low, high, some) in classes(rows).items():
         entries += _counted(f"time.{name}", {"low": low, "high": high}, some, why)
-    spans = {}
-    for name, experts in (("dense", False), ("experts", True)):
-        errors, some = within_site(rows, experts=experts)
-        reach = float(weighted_quantiles(np.abs(errors), weights(some), (1 - 2 * TAIL,))[0])
-        spans[name] = reach
-        reach = _of_median(some) if experts else reach
-        low, high = exp(-reach), exp(reach)
-        left = "the same after a site factor from three other runs, as much below as above"
-        entries += _counted(f"time.local.{name}", {"low": low, "high": high}, some, left)
-    return [*entries, *_memory(rows), *_ties(rows, spans["experts"] / spans["dense"])]
+    local, wider = _local(rows)
+    return [*entries, *local, *_ties(rows, wider)]
 
 
-def _memory(rows: Sequence[Outcome]) -> list[Entry]:
-    """Quantiles of measured over predicted bytes, per framework and of all together."""
-    measured = [o for o in rows if o.memory_ratio is not None]
-    names = sorted({o.framework for o in measured})
+def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
+    """Classes after a local calibration, and the spread of experts over that of dense models."""
+    left = "the same after a site factor from three other runs, as much below as above"
+    errors, dense = within_site(rows, experts=False)
+    eras: list[str | None] = [None, *sorted({o.era for o in dense})]
     entries: list[Entry] = []
-    for name in (*names, "any"):
-        some = [o for o in measured if name in (o.framework, "any")]
-        ratios = np.log([o.memory_ratio for o in some if o.memory_ratio is not None])
-        low, high = np.exp(weighted_quantiles(ratios, weights(some), (TAIL, 1 - TAIL)))
-        why = "quantile of measured over predicted bytes per chip"
-        entries += _counted(f"memory.{name}", {"low": low, "high": high}, some, why)
-    return entries
+    for era in eras:
+        weight = pooled_weights(dense, era and (lambda o, era=era: o.era == era))  # type: ignore[misc, arg-type]
+        reach = float(weighted_quantiles(np.abs(errors), weight, (1 - 2 * TAIL,))[0])
+        own = [o for o in dense if era in (None, o.era)]
+        ends = {"low": exp(-reach), "high": exp(reach)}
+        entries += _counted(f"time.local.dense.{era or 'any'}", ends, own, left)
+    of_any = float(weighted_quantiles(np.abs(errors), weights(dense), (1 - 2 * TAIL,))[0])
+    more, experts = within_site(rows, experts=True)
+    spread = float(weighted_quantiles(np.abs(more), weights(experts), (1 - 2 * TAIL,))[0])
+    reach = _of_median(experts)
+    ends = {"low": exp(-reach), "high": exp(reach)}
+    entries += _counted("time.local.experts", ends, experts, left)
+    return entries, spread / of_any
 
 
 def _ties(rows: Sequence[Outcome], wider: float) -> list[Entry]:

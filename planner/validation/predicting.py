@@ -236,7 +236,7 @@ def _columns(runs: Sequence[MeasuredRun], found: Costed, constants: Constants) -
         memory_bytes=held,
         local_runs=model.assumptions.local_runs,
     )
-    held_low, held_high = memory_interval(model.framework, held, constants.calibration)
+    held_low, held_high = memory_interval(model.framework, model.job.era, plans, held)
     bubble = (plans.pp - 1) / (plans.interleave * costs.micro_batches)
     sites = np.array([constants.site_factor(measured.run) for measured in runs])
     power = _power(found, [measured.power_boundary for measured in runs])

@@ -137,9 +137,16 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         raise InputError(f"{row['id']}: {chips} chips do not divide into tp {tp} pp {pp} cp {cp}")
     data = chips // (tp * pp * cp)
     batch = _whole(row, "global_batch_seqs")
-    if not row["micro_batch_seqs"]:
-        filled["micro_batch"] = "1" if pp > 1 else "batch / data ranks"
-    micro = _whole(row, "micro_batch_seqs", 1 if pp > 1 else max(batch // data, 1))
+    if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
+        cp, data = data // batch, batch
+        filled["cp"] = f"{cp}: fewer sequences than chips"
+    micro = _micro_batch(row, profile, max(batch // data, 1), filled)
+    if batch % (data * micro):
+        least = data * micro
+        raise InputError(
+            f"{row['id']}: a batch of {batch} sequences does not divide among {data} data ranks x "
+            f"micro-batch {micro}; nearest: {max(round(batch / least), 1) * least}"
+        )
     sharding = row["sharding"] or ("ddp" if profile.era.startswith("megatron-d") else "zero1")
     if not row["sharding"]:
         filled["sharding"] = sharding
@@ -191,6 +198,17 @@ def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
     head = head_cost_in_layers(model) * (1 - 1e-9)
     sizes = layers_by_cost(model.layers, pp, head)
     return tuple(Stage(layers=size) for size in sizes) if pp > 1 else None
+
+
+def _micro_batch(
+    row: Mapping[str, str], profile: Profile, share: int, filled: dict[str, str]
+) -> int:
+    """As printed; else a data rank's whole `share` of the batch under XLA, and 1 elsewhere."""
+    if row["micro_batch_seqs"]:
+        return _whole(row, "micro_batch_seqs")
+    micro = share if profile.era == "jax" else 1
+    filled["micro_batch"] = f"{micro}: batch / data ranks" if profile.era == "jax" else "1"
+    return micro
 
 
 def _split(layers: int, pp: int, interleave: int) -> str:

@@ -134,7 +134,7 @@ def test_local_powers_change_the_energy_alone(tmp_path: Path) -> None:
     assert lower["energy_per_step_j"] < 0.9 * shipped["energy_per_step_j"]
 
 
-def test_validate_uses_it_and_its_runs_narrow_the_intervals(
+def test_validate_uses_it_and_its_runs_never_widen_the_intervals(
     local: Path, runs: Path, tmp_path: Path
 ) -> None:
     flags = ("validate", "--data", runs, "--json")
@@ -147,15 +147,16 @@ def test_validate_uses_it_and_its_runs_narrow_the_intervals(
     for old, new in zip(before.document["rows"], after.document["rows"], strict=True):
         assert new["predicted_step_time_s"] == pytest.approx(factor * old["predicted_step_time_s"])
         assert new["site_factor"] == 1.0
-        assert new["high_s"] / new["low_s"] < old["high_s"] / old["low_s"]
+        # strictly narrower only where the sources of an era differ: tests/test_intervals.py
+        assert new["high_s"] / new["low_s"] <= old["high_s"] / old["low_s"] * (1 + 1e-9)
     two = tmp_path / "two.yaml"
     two.write_text(local.read_text().replace("runs: 5", "runs: 2"), encoding="utf-8")
     (few, *_) = planner(*flags, "--calibration", two).document["rows"]
     old = before.document["rows"][0]
     assert few["high_s"] / few["low_s"] == pytest.approx(old["high_s"] / old["low_s"])
     solved = planner(*SOLVE, "--calibration", local, "--json").document
-    assert solved["interval"]["situation"] == "local.dense"
-    assert planner(*SOLVE, "--json").document["interval"]["situation"] != "local.dense"
+    assert solved["interval"]["words"].endswith("5 local runs")
+    assert planner(*SOLVE, "--json").document["interval"]["words"].endswith("no local runs")
 
 
 def test_rows_that_cannot_be_used_are_named_and_the_others_used(runs: Path, tmp_path: Path) -> None:

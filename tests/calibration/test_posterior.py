@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from hardware_db import load_calibration, load_chip
+from planner.calibration.constants import ADJUSTABLE, prior_of
 from planner.calibration.posterior import (
     Noise,
     Prior,
@@ -12,6 +14,7 @@ from planner.calibration.posterior import (
     shrunk_median,
 )
 from planner.calibration.systematic import SYSTEMATIC, learn, updated
+from planner.frameworks import ERAS
 from planner.plan import FloatArray
 
 NOISE = Noise(usual=0.05)
@@ -32,6 +35,18 @@ def test_without_rows_the_site_factor_is_that_of_the_prior() -> None:
     assert shrunk_median(np.array([]), 0.1, NOISE) == (0.0, 0.1, 0.05)
 
 
+def test_one_row_scatters_as_rows_usually_do() -> None:
+    _, _, scatter = shrunk_median(np.array([0.3]), 0.1, Noise(usual=0.06))
+    assert scatter == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_era_has_the_constants_that_runs_adjust(era: str) -> None:
+    chip, base = load_chip("h100-sxm5-80"), load_calibration()
+    for item in ADJUSTABLE:
+        assert prior_of(item.path, base, chip, era).value > 0
+
+
 def test_many_rows_give_the_median() -> None:
     rows = np.log(1.3) + 0.05 * RNG.standard_normal(3000)
     mean, sigma, scatter = shrunk_median(rows, 0.1, NOISE)
@@ -50,7 +65,7 @@ def test_shrinkage_is_between_prior_and_median_and_fades() -> None:
 
 def test_the_weight_of_a_median_by_hand() -> None:
     rows = np.array([0.1, 0.2, 0.3])
-    scatter = np.sqrt((4 * 0.05**2 + 3 * (1.4826 * 0.1) ** 2) / 7)
+    scatter = np.sqrt((4 * 0.05**2 + 2 * (1.4826 * 0.1) ** 2) / 6)  # one row went into the median
     error = np.sqrt(np.pi / 2) * scatter / np.sqrt(3)
     weight = 0.1**2 / (0.1**2 + error**2)
     mean, sigma, found = shrunk_median(rows, 0.1, NOISE)

@@ -75,7 +75,7 @@ def test_a_bound_has_no_interval() -> None:
 def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) -> None:
     printed = " ".join(planner("solve", *JOB).out.split())
     assert "(80 %: " in printed
-    assert "no local calibration" in printed
+    assert "no local runs" in printed
     assert "Best 3 of different mesh or micro-batch" in printed
     ties = sum(plan["tie"] for plan in answer["top"])
     assert (f"Measure these {ties} for a few steps" in printed) == (ties > 1)

@@ -76,7 +76,7 @@ def test_what_is_nearly_full_is_risky_and_has_no_headroom(tmp_path: Path) -> Non
     assert found["lacks_headroom"]
     (line,) = [line for line in found["warnings"] if "tp_recompute_allgather" in line]
     assert line.startswith("memory: ")
-    assert any(line.startswith("headroom: slows down: allocator") for line in found["warnings"])
+    assert any(line.startswith("headroom: little headroom: ") for line in found["warnings"])
     printed = planner("evaluate", str(plan)).out
     assert found["memory_risk"] in printed
 
@@ -86,8 +86,8 @@ def test_what_is_nearly_full_is_risky_and_has_no_headroom(tmp_path: Path) -> Non
     [
         ("0", "must be greater than 0"),
         ("-0.5", "must be greater than 0"),
-        ("1.3", "must be at most 1.2"),
-        ("121%", "must be at most 1.2"),
+        ("1.1", "must be at most 1"),
+        ("101%", "must be at most 1"),
         ("nan", "finite"),
         ("much", "number"),
     ],

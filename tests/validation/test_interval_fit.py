@@ -28,7 +28,6 @@ from planner.validation.interval_fit import (
 ROW = Outcome(
     key="", source="a", cell="1", split="fit", gold=True, job="j", era="jax", framework="jax",
     experts=False, adapters=False, fitted_chip=True, measured_s=1.0, predicted_s=1.0,
-    memory_ratio=None,
 )  # fmt: skip
 
 

@@ -110,3 +110,23 @@ def test_a_precision_that_is_not_printed(
     found = run_of({**row, "tp": "1"})
     assert found.job.precision == precision
     assert found.filled["precision"] == precision
+
+
+def test_a_batch_that_does_not_divide_is_a_fault() -> None:
+    with pytest.raises(InputError, match=r"512 sequences does not divide among 32 .* nearest: 480"):
+        run_of({**ROW, "micro_batch_seqs": "3"})
+
+
+def test_what_a_row_without_a_micro_batch_gets() -> None:
+    row = {**ROW, "micro_batch_seqs": ""}
+    assert run_of(row).plan.micro_batch == 1
+    xla = run_of({**row, "hardware": "tpu-v5p", "tp": "1", "sharding": "zero3"})
+    assert xla.plan.micro_batch == 8
+    assert "8" in xla.filled["micro_batch"]
+
+
+def test_fewer_sequences_than_chips_are_cut_under_xla() -> None:
+    row = {**ROW, "hardware": "tpu-v5p", "tp": "1", "cp": "", "global_batch_seqs": "16"}
+    found = run_of({**row, "sharding": "zero3", "micro_batch_seqs": ""})
+    assert (found.plan.fsdp, found.plan.cp, found.plan.micro_batch) == (16, 4, 1)
+    assert found.filled["cp"].startswith("4")
