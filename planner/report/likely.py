@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.answers import Spread
-from planner.report.tables import section, table
+from planner.report.fitted import Fitted
+from planner.report.tables import section
 from planner.report.words import choice_words, listed, mesh_words
 from planner.results import RankedPlan, SolveResult
 from planner.units import plural, show_percent, show_seconds
@@ -51,7 +52,7 @@ def ranked_view(result: SolveResult) -> list[RenderableType]:
         return []
     rows = [_row(number, plan) for number, plan in enumerate(result.top, start=1)]
     header = ("#", "mesh", "other choices", "step time", "against #1")
-    view = table(header, rows, right=("#",), whole=("mesh", "step time"))
+    view = Fitted(header, rows, right=("#",))
     title = f"Best {len(result.top)} of different mesh or micro-batch"
     title += "" if result.top_complete else " found (not proved: the time limit ended the search)"
     return [section(title, view, *map(Text, _advice(result))), Text()]

@@ -12,6 +12,7 @@ from rich.text import Text
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
+from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
@@ -106,7 +107,7 @@ def boundary_view(result: PlanResult) -> RenderableType:
     header = ("boundary", "energy per step", "power per chip", "power in all", "per chip, 80 %")
     shown = len(header) - (result.step_time_low_s is None)  # bounds have no interval
     cells = [row[:shown] for row in rows]
-    view = table(header[:shown], cells, right=header[1:shown], whole=("boundary",))
+    view = Fitted(header[:shown], cells, right=header[1:shown])
     return section("Energy and power by boundary", view)
 
 

@@ -179,7 +179,30 @@ def row_table(runs: Runs) -> Table:
         for row, measured in enumerate(p.runs)
     ]
     header = ("id", "measured", "predicted", "error %", "80 % interval", "memory")
-    return "Runs", header, rows
+    words = ""
+    if has_factors(runs):
+        words = f", predicted {'with' if runs.site_factors else 'without'} site factors"
+    return f"Runs{words}", header, rows
+
+
+def has_factors(runs: Runs) -> bool:
+    """Whether any run is of an installation with a factor of its own."""
+    return any(row.site_factors != (1.0, 1.0) for row in (*runs.sources, *runs.aggregates))
+
+
+def site_words(runs: Runs) -> str:
+    """What `--site-factors` changes in the tables, in a sentence or two."""
+    if not has_factors(runs):
+        return (
+            "Site factors: no installation of these runs has one, so that figures with and "
+            "without them are the same."
+        )
+    listed = "predicted times and intervals of the Runs table, " * (len(runs.predictions) <= LISTED)
+    return (
+        f'With site factors: {listed}the table "Step time with site factors", all columns named '
+        "so, pictures, and the rows of --json. Without: all other errors of step times. Memory and "
+        "power have none; choices among plans of one job do not depend on them."
+    )
 
 
 def interval_table(scores: Sequence[Score]) -> Table:

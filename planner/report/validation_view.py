@@ -10,7 +10,8 @@ from rich.text import Text
 
 from planner.messages import shown
 from planner.report.energy_tables import energy_tables
-from planner.report.tables import Widest, indented, section, table
+from planner.report.fitted import Fitted
+from planner.report.tables import indented, section
 from planner.report.validation_tables import (
     LISTED,
     TEXT,
@@ -19,6 +20,7 @@ from planner.report.validation_tables import (
     collective_table,
     failure_tables,
     filled_table,
+    has_factors,
     interval_table,
     memory_table,
     microbench_table,
@@ -26,16 +28,18 @@ from planner.report.validation_tables import (
     power_table,
     row_table,
     rule_table,
+    site_words,
     summary_table,
     target_table,
     time_table,
 )
 from planner.units import plural
 from planner.validation.answer import Runs, Validation
-from planner.validation.reading import Skipped
+from planner.validation.reading import Skipped, is_unused
 
+# Left out first where a line is too short; then columns from the right.
 _LESS = ("where from", "test median", "gold", "p90", "in interval", "in 20 %", "test rows",
-         "site factors", "largest %", "median %", "test mean", "median", "figure")  # fmt: skip
+         "largest %", "median %", "test mean", "median")  # fmt: skip
 _NAMED = 6
 
 
@@ -43,6 +47,8 @@ def validation_view(answer: Validation) -> RenderableType:
     """Everything that `planner validate` prints."""
     parts: list[RenderableType] = []
     tables: list[Table] = []
+    if answer.runs is not None:
+        parts += _heeded_first(answer.runs)
     if answer.runs is not None:
         tables += run_tables(answer.runs)
     if answer.collectives is not None:
@@ -63,26 +69,22 @@ def validation_view(answer: Validation) -> RenderableType:
     return Group(*parts)
 
 
-def fitting(found: Table) -> Widest:
-    """A table that loses its less important columns, one after the other, on narrow screens."""
+def fitting(found: Table) -> Fitted:
+    """A table that folds on narrow screens, then says which columns it leaves out."""
     _, header, rows = found
-    views = []
-    for dropped in range(len(_LESS) + 1):
-        kept = [at for at, name in enumerate(header) if name not in _LESS[:dropped]]
-        names = [header[at] for at in kept]
-        right = [name for name in names if name not in TEXT]
-        views.append(table(names, [[row[at] for at in kept] for row in rows], right=right))
-    return Widest(views)
+    right = [name for name in header if name not in TEXT]
+    where = "a wider terminal or --json shows them"
+    return Fitted(header, rows, right=right, whole=("predicted",), less=_LESS, where=where)
 
 
 def run_tables(runs: Runs) -> list[Table]:
     """All tables about training runs that have rows."""
     scores = [*runs.sources, *runs.aggregates]
     tables = [time_table(scores, site=False)]
+    if has_factors(runs):  # those asked for come first
+        tables.insert(0 if runs.site_factors else 1, time_table(scores, site=True))
     if len(runs.sources) > 1:
         tables.insert(0, summary_table(runs))
-    if any(row.site_factors != (1.0, 1.0) for row in scores):
-        tables.append(time_table(scores, site=True))
     tables += [choice_table(scores), memory_table(scores), power_table(scores)]
     tables += [target_table(runs.targets), peer_table(runs.sources, runs.peers)]
     if len(runs.predictions) <= LISTED:
@@ -119,5 +121,15 @@ _LEGEND = (
 )
 
 
+def _heeded_first(runs: Runs) -> Iterator[RenderableType]:
+    """What is to be known before any figure is read: columns not used, and site factors."""
+    lines = [Text(f"Warning: {line}", style="red") for line in runs.notes if is_unused(line)]
+    if runs.site_factors:
+        lines.append(Text(site_words(runs)))
+    if lines:
+        yield Group(*lines, Text())
+
+
 def _notes(runs: Runs) -> Iterator[RenderableType]:
-    yield section("Notes", indented([*_LEGEND, *runs.notes]))
+    notes = [line for line in runs.notes if not is_unused(line)]
+    yield section("Notes", indented([*_LEGEND, *notes]))

@@ -11,7 +11,7 @@ from models_db import list_models
 from planner.assumptions import PRECISIONS
 from planner.cost.energy import BOUNDARIES
 from planner.frameworks import ERAS, FRAMEWORKS
-from planner.messages import nearest, not_one_of, shown
+from planner.messages import did_you_mean, nearest, not_one_of, shown
 from planner.records import names_a_file
 from planner.request import COOLINGS
 from planner.units import show_percent
@@ -60,10 +60,31 @@ def is_incomplete(cells: Mapping[str, str]) -> str:
     """Why a row is not complete, where nothing in it is wrong; empty: it is."""
     if cells.get("complete") == "0":
         return "marked as not complete"
-    named = cells["model_name"] in list_models()
+    named = known_model(cells["model_name"])
     needed = NEEDED[1:] if named else (*NEEDED[1:], *DIMENSIONS)
     lacking = [name for name in needed if not cells[name]]
-    return f"no {', '.join(lacking)}" if lacking else ""
+    unknown = _unknown_model(cells) if set(DIMENSIONS) <= set(lacking) else ""
+    return f"no {', '.join(lacking)}{unknown}" if lacking else ""
+
+
+def known_model(name: str) -> str:
+    """The model of the database that a name in any case is; empty: none."""
+    word = _as_named(name)
+    return word if word in list_models() else ""
+
+
+def _as_named(name: str) -> str:
+    return name.lower().replace(" ", "-").replace("_", "-")
+
+
+def _unknown_model(cells: Mapping[str, str]) -> str:
+    """What to say of a row whose model is not known and not described either."""
+    name = cells["model_name"]
+    if not name:
+        return f" (a model_name of planner models list suffices instead of {', '.join(DIMENSIONS)})"
+    word = _as_named(name).rsplit("/", 1)[-1]
+    hint = did_you_mean(word, list_models())
+    return f"; model_name: {shown(name)} is no model of the database (planner models list){hint}"
 
 
 def faults(cells: Mapping[str, str]) -> list[str]:
@@ -148,10 +169,11 @@ def _size_faults(cells: Mapping[str, str]) -> Iterator[str]:
 
     chips, inside = whole("n_chips"), whole("tp") * whole("pp") * whole("cp")
     if chips % inside:
-        near = f"{chips // inside * inside or inside} or {(chips // inside + 1) * inside}"
+        below, above = chips // inside * inside, (chips // inside + 1) * inside
+        near = f"{below} or {above}" if below else f"{above}"
         yield (f"n_chips: {chips} is not a multiple of tp x pp x cp = {inside}; nearest: {near}")
     data = max(chips // inside, 1)
-    if cells["model_name"] not in list_models() or cells["n_layers"]:
+    if not known_model(cells["model_name"]) or cells["n_layers"]:
         if whole("d_model") < whole("n_heads"):
             yield f"n_heads: {cells['n_heads']} exceeds d_model {cells['d_model']}"
         experts = whole("moe_experts", 0)

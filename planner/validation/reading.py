@@ -15,18 +15,19 @@ from functools import cache
 from pathlib import Path
 
 from hardware_db import HardwareError
-from models_db import Model, ModelError, list_models, load_model
+from models_db import Model, ModelError, load_model
 from planner.boundaries import PRINTED
 from planner.defaults import Defaults
 from planner.errors import InputError
 from planner.machines import cooled_as
-from planner.messages import nearest, not_one_of, one_line, shown
+from planner.messages import did_you_mean, not_one_of, one_line, shown
 from planner.validation.checking import (
     COLUMNS,
     DIMENSIONS,
     NEEDED,
     faults,
     is_incomplete,
+    known_model,
 )
 from planner.validation.csvfile import Line, missing_columns, read, shipped
 from planner.validation.meters import meter_of
@@ -38,6 +39,18 @@ _PLAIN = {
     "tp": "1", "pp": "1", "cp": "1", "ep": "1", "interleave_v": "1", "n_kv_heads": "n_heads",
     "gated_mlp": "0", "precision": "bf16",
 }  # fmt: skip
+
+_NOT_USED = "is not used"
+_ALIASES = {
+    "tp": ("tensor_parallel", "tensor_parallel_size", "tp_size", "tp_degree"),
+    "pp": ("pipeline_parallel", "pipeline_parallel_size", "pp_size", "pp_degree"),
+    "cp": ("context_parallel", "context_parallel_size", "cp_size", "cp_degree"),
+    "ep": ("expert_parallel", "expert_parallel_size", "ep_size", "ep_degree"),
+    "sharding": ("zero", "zero_stage", "fsdp"),
+    "recompute": ("activation_checkpointing", "recomputation", "checkpointing"),
+    "micro_batch_seqs": ("mbs", "micro_batch", "micro_batch_size"),
+    "model_name": ("model", "architecture"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +125,7 @@ def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> 
     name = one_line(str(path))
     columns, found = read(path)
     if problems := missing_columns(name, columns, _needed(columns)):
-        raise InputError("\n".join(problems))
+        raise InputError("\n".join(map(_model_suffices, problems)))
     if not found:
         raise InputError(f"{name}: has no rows below its header")
     reading = reading_of(name, found, on_progress)
@@ -163,8 +176,9 @@ def matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _needed(columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that a file must have: dimensions only where no model is named."""
-    return NEEDED if "model_name" in columns else (*NEEDED, *DIMENSIONS)
+    """Columns that a file must have: the name of a model unless dimensions describe it."""
+    described = "model_name" not in columns and any(name in columns for name in DIMENSIONS)
+    return (*NEEDED, *DIMENSIONS) if described else (*NEEDED, "model_name")
 
 
 def _with_set(line: Line, entry: Mapping[str, str]) -> Line:
@@ -182,14 +196,31 @@ def _with_set(line: Line, entry: Mapping[str, str]) -> Line:
     return replace(line, cells={**line.cells, **said})
 
 
+def _model_suffices(problem: str) -> str:
+    """What is said of a missing column; of models, that they can be described instead."""
+    if "column 'model_name' is missing" not in problem:
+        return problem
+    return f"{problem}; names of planner models list suffice, else give {', '.join(DIMENSIONS)}"
+
+
 def _unused(columns: Iterable[str]) -> list[str]:
-    unused = [column for column in columns if column not in COLUMNS]
-    notes = []
-    for column in unused:
-        near = nearest(column, COLUMNS)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        notes.append(f"column {shown(column)} is not used{hint}")
-    return notes
+    return [
+        f"column {shown(column)} {_NOT_USED}{_known_column(column)}"
+        for column in columns
+        if column not in COLUMNS
+    ]
+
+
+def is_unused(note: str) -> bool:
+    """Whether a note is about a column that is not used."""
+    return note.startswith("column ") and f" {_NOT_USED}" in note
+
+
+def _known_column(column: str) -> str:
+    """The column that may be meant by another name."""
+    word = column.lower().replace(" ", "_").replace("-", "_")
+    found = [known for known, others in _ALIASES.items() if word in others]
+    return did_you_mean(found[0] if found else word, COLUMNS)
 
 
 def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = None) -> Reading:
@@ -271,8 +302,8 @@ def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
 def _run(cells: dict[str, str]) -> Run:
     """The run of a row; a model of the database where the row has no dimensions of its own."""
     model = None
-    if not cells["n_layers"] and cells["model_name"] in list_models():
-        model = _model_named(cells["model_name"])
+    if not cells["n_layers"] and (known := known_model(cells["model_name"])):
+        model = _model_named(known)
         cells = {**cells, **_dimensions(model)}
     run = run_of(cells)
     filled = {name: value for name, value in _PLAIN.items() if not cells[name]}

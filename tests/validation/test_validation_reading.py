@@ -58,6 +58,7 @@ FAULTS = [
     ({"hardware": "a100-sxm4-81"}, "did you mean 'a100-sxm4-80'?"),
     ({"hardware": "A100"}, "a100-sxm4-80"),
     ({"hardware": ""}, "hardware: is empty"),
+    ({"tp": "128"}, "n_chips: 64 is not a multiple of tp x pp x cp = 128; nearest: 128"),
     ({"tp": "3"}, "n_chips: 64 is not a multiple of tp x pp x cp = 3; nearest: 63 or 66"),
     ({"era": "megatron-deepsped"}, "did you mean 'megatron-deepspeed'?"),
     ({"framework": "megatro"}, "did you mean 'megatron'?"),
@@ -202,6 +203,35 @@ def test_a_model_of_the_database_needs_no_dimensions(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("llama2-7b", "llama2-7bb"), encoding="utf-8")
     (_, mistake) = refused("validate", "--data", path)
     assert "no n_layers" in mistake
+
+
+DIMENSIONS = ("n_layers", "d_model", "n_heads", "d_ff", "vocab")
+
+
+@pytest.mark.parametrize(("name", "near"), [
+    ("llama9", "did you mean 'llama-7b'?"),
+    ("meta-llama/Llama-3-8B", "did you mean 'llama3-8b'?"),
+])  # fmt: skip
+def test_an_unknown_model_is_named_with_the_nearest(name: str, near: str, write: Write) -> None:
+    path = write({"model_name": "LLaMA3-8B"}, {"model_name": name}, drop=DIMENSIONS)
+    found = document(path)
+    assert [row["id"] for row in found["rows"]] == ["row0"], "names are read in any case"
+    (skipped,) = found["skipped"]
+    assert f"model_name: {name!r} is no model of the database" in skipped["reason"]
+    assert near in skipped["reason"]
+
+
+def test_a_header_without_dimensions_is_told_of_model_names(write: Write) -> None:
+    (mistake,) = refused("validate", "--data", write({"model": "llama3-8b"}, drop=DIMENSIONS))
+    assert "column 'model_name' is missing; did you mean 'model'?" in mistake
+    assert "names of planner models list suffice, else give n_layers, d_model" in mistake
+
+
+def test_columns_that_are_not_used_are_named_before_the_figures(write: Write) -> None:
+    out = planner("validate", "--data", write({"tensor_parallel": "8"})).out
+    warning = "Warning: column 'tensor_parallel' is not used; did you mean 'tp'?"
+    assert out.splitlines()[0] == warning
+    assert out.count("tensor_parallel") == 1
 
 
 @pytest.mark.parametrize(("content", "words"), [
