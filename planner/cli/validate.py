@@ -38,7 +38,8 @@ def validate(
         bool,
         typer.Option(
             "--site-factors",
-            help="Predicted times include the factor of each run's installation.",
+            help="Predicted times of single runs include the factor of their installation: in the "
+            "Runs table, pictures and --json. Tables of errors name which have it.",
             rich_help_panel=_QUESTION,
         ),
     ] = False,
