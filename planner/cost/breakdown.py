@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
-from planner.cost.data_parallel import late_gather_s
+from planner.cost.data_parallel import gathers_once, late_gather_s
 from planner.cost.energy import Energy, split_energy
 from planner.cost.memory import MEMORY_PARTS, Memory
 from planner.cost.parameters import trained_share
@@ -213,6 +213,7 @@ def _late_s(model: CostModel, x: Evaluated) -> FloatArray:
         data_nets(columns.nets),
         columns.sharding,
         *columns.parameters,
+        gathers_once(model.framework, columns.plans.pp[:, None]),
         trained_share(model.job),
     )
     longest = np.argmax(np.hstack([stage.optimizer for stage in x.stages]), axis=1)

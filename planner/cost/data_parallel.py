@@ -170,9 +170,14 @@ def step_collective_s(
 def _gathered_once_s(
     a: Assumptions, shard: GroupCosts, parameters: FloatArray, trained_share: float
 ) -> FloatArray:
-    """An all-gather of all weights and a reduce-scatter of the gradients within the shards."""
+    """A reduce-scatter of the gradients within the shards, and the all-gather of all weights.
+
+    The latter only where it is hidden; else `late_gather_s` has it.
+    """
     gradients = a.gradient_wire_bytes * trained_share * parameters
-    both = shard.gather_s(WEIGHT_BYTES * parameters) + shard.gather_s(gradients)
+    both = shard.gather_s(gradients)
+    if a.hides_gather:
+        both = shard.gather_s(WEIGHT_BYTES * parameters) + both
     return both + _hops_s(a, shard, gradients)
 
 
@@ -205,21 +210,28 @@ def late_gather_s(
     sharding: IntArray,
     dense: FloatArray,
     experts: FloatArray,
+    once: BoolArray,
     trained_share: float,
 ) -> FloatArray:
-    """Seconds in which zero1 and zero2 gather the updated weights when nothing hides it.
+    """Seconds in which weights are gathered once per step where nothing hides it.
 
+    By zero1 and zero2 the updated ones; by zero3 that keeps a stage all of them.
     Arguments as for `step_collective_s`, of which this is a part where `hides_gather` is on.
     """
     none = np.zeros(np.broadcast(dense, sharding).shape)
     if a.hides_gather:
         return none
-    seconds = nets.data.gather_s(WEIGHT_BYTES * trained_share * dense)
+
+    def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
+        updated = data.gather_s(WEIGHT_BYTES * trained_share * parameters)
+        whole = np.where(once, shard.gather_s(WEIGHT_BYTES * parameters), 0.0)
+        seconds = np.where(sharding == ZERO3, whole, np.where(sharding == DDP, 0.0, updated))
+        return np.where(parameters > 0, seconds, 0.0)
+
+    seconds = none + of(dense, nets.data, nets.shard)
     if np.any(experts):
-        of_experts = nets.expert_data.gather_s(WEIGHT_BYTES * trained_share * experts)
-        seconds = seconds + np.where(experts > 0, of_experts, 0.0)
-    late = (sharding != DDP) & (sharding != ZERO3) & (dense + experts > 0)
-    return np.where(late, seconds, none)
+        seconds = seconds + of(experts, nets.expert_data, nets.expert_shard)
+    return seconds
 
 
 def owned_parameters(

@@ -359,7 +359,7 @@ def state_terms(
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     once = gathers_once(model.framework, pp)
-    late = late_gather_s(a, nets, sharding, dense, experts, trained_share)
+    late = late_gather_s(a, nets, sharding, dense, experts, once, trained_share)
     return StateTerms(
         collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
         optimizer=np.where(on_host, there, here) + late,

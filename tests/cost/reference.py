@@ -322,7 +322,9 @@ def _once_per_step(
         for prefix, count in (("", dense), ("expert_", experts)):
             net, wire = found[prefix + "shard"], a.gradient_wire_bytes * share * count
             if count:
-                stage.reduction += net.gather_s(2 * count) + net.gather_s(wire)
+                weights = net.gather_s(2 * count)
+                stage.reduction += net.gather_s(wire) + (weights if a.hides_gather else 0.0)
+                stage.late += 0.0 if a.hides_gather else weights
                 stage.reduction += 2 * (net.nodes() - 1) * a.bucket_hop_s * wire / a.bucket_bytes
     ranks = shard_counts(plan, spec.sharding) if spec.sharding != "ddp" else (1.0, 1.0)
     owned = share * (dense / ranks[0] + experts / ranks[1])
@@ -336,7 +338,7 @@ def _once_per_step(
     if not a.hides_gather and spec.sharding in ("zero1", "zero2"):
         for prefix, count in [pair for pair in pairs if pair[1]]:
             stage.late += found[prefix + "data"].gather_s(2 * count)
-        stage.optimizer += stage.late
+    stage.optimizer += stage.late
 
 
 def _reduction(
