@@ -271,19 +271,11 @@ def calibrated(
         attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
-        elementwise=constants.value(f"era.{software.key}.elementwise"),
-        host_s_per_layer=constants.value(f"era.{software.key}.host_s_per_layer"),
-        fixed_s_per_layer=constants.value(f"era.{software.key}.fixed_s_per_layer"),
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
-        dp_overlap=constants.value(f"era.{software.key}.dp_overlap") * software.hides_reduction,
-        zero3_overlap=constants.value(f"era.{software.key}.zero3_overlap"),
         hides_gather=software.hides_gather,
-        interleaved_p2p=constants.value("pipeline.interleaved_p2p")
-        if software.overlaps_p2p
-        else 1.0,
-        tp_overlap=constants.value("overlap.tensor_parallel") if software.overlaps_tp else 0.0,
+        **_of_era(software, constants),  # type: ignore[arg-type]
         **_byte_counts(software, constants),  # type: ignore[arg-type]
         **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in _SHARED.items()},  # type: ignore[arg-type]
@@ -330,6 +322,16 @@ def _expert_constants(
         "moe_host_s": constants.value(f"moe.{level}.host_s_per_layer"),
         "expert_host_s": constants.value(launch) if era.launches_experts else 0.0,
     }
+
+
+def _of_era(era: Era, constants: Calibration) -> dict[str, float]:
+    """What differs between generations of software: kernels, host, overlaps."""
+    names = ("elementwise", "host_s_per_layer", "fixed_s_per_layer", "zero3_overlap", "dp_overlap")
+    found = {name: constants.value(f"era.{era.key}.{name}") for name in names}
+    found["dp_overlap"] *= era.hides_reduction
+    found["tp_overlap"] = constants.value("overlap.tensor_parallel") * era.overlaps_tp
+    felt = constants.value("pipeline.interleaved_p2p")
+    return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
 
 
 def _is_blackwell(chip: Chip) -> bool:
@@ -391,11 +393,6 @@ def _attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float
 
 
 def _byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
-    kind = "fused" if era.fused_attention else "unfused"
-    group = f"elementwise_bytes.{kind}"
-    return {
-        "row_bytes": constants.value(f"{group}.row"),
-        "tp_bytes": constants.value(f"{group}.tp"),
-        "ffn_bytes": constants.value(f"{group}.ffn"),
-        "score_bytes": constants.value("elementwise_bytes.unfused.attention"),
-    }
+    group = f"elementwise_bytes.{'fused' if era.fused_attention else 'unfused'}"
+    found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
+    return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}

@@ -29,6 +29,7 @@ from planner.errors import InputError
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
 from planner.plan import Plan, Stage
+from planner.validation.networks import network_bytes_per_s
 from planner.validation.profiles import Profile, profile_of
 
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
@@ -130,23 +131,10 @@ def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int
 
 
 def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
-    chips = _whole(row, "n_chips")
-    pp, cp, ep = (_whole(row, name, 1) for name in ("pp", "cp", "ep"))
+    pp, ep = (_whole(row, name, 1) for name in ("pp", "ep"))
     tp = _tensor_degree(row, profile, filled)
-    if chips % (tp * pp * cp):
-        raise InputError(f"{row['id']}: {chips} chips do not divide into tp {tp} pp {pp} cp {cp}")
-    data = chips // (tp * pp * cp)
-    batch = _whole(row, "global_batch_seqs")
-    if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
-        cp, data = data // batch, batch
-        filled["cp"] = f"{cp}: fewer sequences than chips"
-    micro = _micro_batch(row, profile, max(batch // data, 1), filled)
-    if batch % (data * micro):
-        least = data * micro
-        raise InputError(
-            f"{row['id']}: a batch of {batch} sequences does not divide among {data} data ranks x "
-            f"micro-batch {micro}; nearest: {max(round(batch / least), 1) * least}"
-        )
+    data, cp = _data_ranks(row, profile, tp * pp, filled)
+    micro = _micro_batch(row, profile, data, filled)
     sharding = row["sharding"] or ("ddp" if profile.era.startswith("megatron-d") else "zero1")
     if not row["sharding"]:
         filled["sharding"] = sharding
@@ -178,6 +166,22 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
     )
 
 
+def _data_ranks(
+    row: Mapping[str, str], profile: Profile, model_ranks: int, filled: dict[str, str]
+) -> tuple[int, int]:
+    """Data ranks and context parallelism; XLA cuts sequences where there are fewer than chips."""
+    chips, cp = _whole(row, "n_chips"), _whole(row, "cp", 1)
+    if chips % (model_ranks * cp):
+        raise InputError(
+            f"{row['id']}: {chips} chips do not divide into tp x pp {model_ranks}, cp {cp}"
+        )
+    data, batch = chips // (model_ranks * cp), _whole(row, "global_batch_seqs")
+    if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
+        data, cp = batch, data // batch
+        filled["cp"] = f"{cp}: fewer sequences than chips"
+    return data, cp
+
+
 def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
     """Chips of tensor parallelism; rows of Trainium count cores."""
     tp = _whole(row, "tp", 1)
@@ -201,13 +205,21 @@ def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
 
 
 def _micro_batch(
-    row: Mapping[str, str], profile: Profile, share: int, filled: dict[str, str]
+    row: Mapping[str, str], profile: Profile, data: int, filled: dict[str, str]
 ) -> int:
-    """As printed; else a data rank's whole `share` of the batch under XLA, and 1 elsewhere."""
+    """As printed; else a data rank's whole share of the batch under XLA, and 1 elsewhere."""
+    batch = _whole(row, "global_batch_seqs")
     if row["micro_batch_seqs"]:
-        return _whole(row, "micro_batch_seqs")
-    micro = share if profile.era == "jax" else 1
-    filled["micro_batch"] = f"{micro}: batch / data ranks" if profile.era == "jax" else "1"
+        micro = _whole(row, "micro_batch_seqs")
+    else:
+        micro = max(batch // data, 1) if profile.era == "jax" else 1
+        filled["micro_batch"] = f"{micro}: batch / data ranks" if profile.era == "jax" else "1"
+    if batch % (data * micro):
+        least = data * micro
+        raise InputError(
+            f"{row['id']}: a batch of {batch} sequences does not divide among {data} data ranks x "
+            f"micro-batch {micro}; nearest: {max(round(batch / least), 1) * least}"
+        )
     return micro
 
 
@@ -232,7 +244,7 @@ def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
     first = cluster.levels[0]
     node = _whole(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node
-    per_chip = _network_bytes_per_s(row["inter_node_net"], node)
+    per_chip = network_bytes_per_s(row["inter_node_net"], node)
     if first.torus is None and domain <= 16 and node != domain:
         levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
         levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
@@ -248,21 +260,6 @@ def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
     elif not row["inter_node_net"]:
         filled["network"] = f"that of {cluster.name}"
     return cluster
-
-
-def _network_bytes_per_s(text: str, node: int) -> float | None:
-    """Bytes per second and chip that a printed network gives, or None for the default."""
-    if "Omni-Path" in text:
-        return 4 * 12.5e9 / node
-    if match := re.search(r"(\d+) ?Gb/s per GPU", text):
-        return float(match.group(1)) * 1e9 / 8
-    if match := re.search(r"\((\d+) Gb/s per node\)", text):
-        return float(match.group(1)) * 1e9 / 8 / node
-    if match := re.match(r"(\d+)x HDR", text):
-        return int(match.group(1)) * 25e9 / node
-    if match := re.search(r"(\d+) ?Gbps", text):
-        return float(match.group(1)) * 1e9 / 8 / node
-    return None
 
 
 def _model(row: Mapping[str, str], profile: Profile) -> Model:

@@ -55,7 +55,8 @@ def test_neighbors_say_whether_they_tie(answer: dict[str, Any]) -> None:
     for neighbor in answer["neighbors"]:
         if neighbor["tie"] is not None:
             ratio = neighbor["costs"]["step_time_s"] / answer["best"]["step_time_s"]
-            assert neighbor["tie"] == (1 / noise <= ratio <= noise)
+            share_all = neighbor["change"].startswith("clock")  # another clock shares its error
+            assert neighbor["tie"] == (1 / noise <= ratio <= noise and not share_all)
             judged += 1
     assert judged
 
