@@ -16,7 +16,7 @@ section 4; Huber, Robust Statistics (1981).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,8 +25,7 @@ from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap
 from planner.assumptions import Assumptions, calibrated
-from planner.calibration.posterior import Noise, huber_of_rows
-from planner.calibration.posterior import noise_of as noise_of_rows
+from planner.calibration.posterior import huber_of_rows
 from planner.cost.columns import Columns, columns_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import step_times
@@ -276,28 +275,3 @@ class Problem:
             jacobian=jacobian,
             sigma_z=np.sqrt(np.diag(covariance))[: len(z)],
         )
-
-
-_SITE_NOISE = 0.08  # usual scatter of runs of one site, worth four rows of its own
-_SITE_SPREAD = 0.15  # of site factors
-
-
-def _scatter(left: Floats) -> float:
-    """Standard deviation of a site's rows about its factor, drawn towards the usual one."""
-    return noise_of_rows(left - np.median(left), Noise(usual=_SITE_NOISE))
-
-
-def shrunk_site(residuals: Iterable[float]) -> float:
-    """A site factor from its rows' log residuals: their median, shrunk to 1.
-
-    n / (n + (scatter / spread)^2) of the median: posterior mean of a normal offset.
-    """
-    left = np.array(list(residuals))
-    share = len(left) / (len(left) + (_scatter(left) / _SITE_SPREAD) ** 2)
-    return float(np.exp(np.median(left) * share))
-
-
-def site_sigma(residuals: Iterable[float]) -> float:
-    """Standard deviation of the logarithm of `shrunk_site`."""
-    left = np.array(list(residuals))
-    return float((len(left) / _scatter(left) ** 2 + _SITE_SPREAD**-2) ** -0.5)

@@ -30,12 +30,11 @@ from joint_fit import (
     log_times,
     noise_of,
     shares,
-    shrunk_site,
-    site_sigma,
     with_values,
 )
 
 from hardware_db import Calibration, load_calibration
+from planner.calibration.posterior import Noise, shrunk_median
 from planner.errors import InputError
 from planner.files import write_atomically
 from planner.validation.csvfile import published
@@ -45,6 +44,8 @@ _HERE = Path(__file__).parent
 _FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"
 _SITE_SPREAD = 0.07
 _LEAST_ROWS = 3  # of a site factor
+_SITES_DIFFER = 0.15  # standard deviation of the logarithm of site factors
+_SITE_NOISE = Noise(usual=0.08)
 _EVERY = 5  # of a cell of vtrain-single
 _NOT_FITTED = ("nanotron-rest",)
 _FELT = 0.002  # a row rests on a constant that moves its log time so far within its spread
@@ -121,18 +122,20 @@ def site_entries(problem: Problem, constants: Calibration) -> dict[str, dict[str
         if row.run.profile.site:
             left = float(np.log(row.run.measured_step_time_s)) - float(log_time)
             residuals[row.run.profile.site].append(left)
-    return {
-        f"site_factor.{site}": {
-            "value": rounded(shrunk_site(left)),
+    found: dict[str, dict[str, Any]] = {}
+    for site, logs in sorted(residuals.items()):
+        if len(logs) < _LEAST_ROWS:
+            continue
+        factor, sigma, _ = shrunk_median(np.array(logs), _SITES_DIFFER, _SITE_NOISE)
+        found[f"site_factor.{site}"] = {
+            "value": rounded(float(np.exp(factor))),
             "kind": "derived",
             "source": "fit",
             "note": "uniform factor of this installation; 1 elsewhere",
-            "uncertainty": rounded(site_sigma(left), 2),
-            "rows": len(left),
+            "uncertainty": rounded(sigma, 2),
+            "rows": len(logs),
         }
-        for site, left in sorted(residuals.items())
-        if len(left) >= _LEAST_ROWS
-    }
+    return found
 
 
 def rounded(value: float, digits: int = 4) -> float:

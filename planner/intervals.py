@@ -26,6 +26,7 @@ from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions import Assumptions
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
+from planner.cost.energy import Z_80
 from planner.frameworks import Framework
 from planner.job import Job
 from planner.memory_risk import headroom_factor, memory_spread
@@ -33,9 +34,6 @@ from planner.plan import BoolArray, FloatArray, PlanTable
 
 LEVEL = 0.8
 """Share of measurements that an interval is made to contain."""
-
-Z80 = 1.2816
-"""Standard deviations of a normal distribution that reach from its mean to its 90 % quantile."""
 
 RUNS_FOR_SITE = 3
 """Runs from which a local calibration counts: one or two may make a prediction worse."""
@@ -201,7 +199,7 @@ def memory_interval(
         memory_bytes: (n,) predicted bytes per chip.
     """
     held = np.asarray(memory_bytes, dtype=np.float64)
-    factor = np.exp(Z80 * memory_spread(framework, era, plans))
+    factor = np.exp(Z_80 * memory_spread(framework, era, plans))
     return held / factor, held * factor
 
 

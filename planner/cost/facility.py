@@ -13,9 +13,6 @@ from functools import lru_cache
 
 from hardware_db import load_reference
 
-LEAST_PUE, MOST_PUE = 1.0, 3.0
-"""What may be asked for: no facility needs less than its machines; 3 is beyond any in use."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facility:
