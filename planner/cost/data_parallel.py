@@ -8,7 +8,8 @@
              where the framework keeps the gathered stage (`gathers_once`): within the shards what
              zero1 sends, once
 
-Where nothing hides the gather of zero1, zero2 and kept stages (`hides_gather` off), it ends the step.
+Where nothing hides the gather of zero1, zero2 and kept stages (`hides_gather` off), it ends the
+step.
 
 Source: Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7; Zhao et al., PyTorch FSDP,
 arXiv:2304.11277, section 3; for the last, the code that `planner.frameworks` names. Expert
