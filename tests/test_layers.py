@@ -41,7 +41,7 @@ LAYERS: dict[str, int] = {
     "planner.resolved": 7, "planner.machines": 7, "planner.boundaries": 5,
     "planner.answers": 1, "planner.likely": 8,
     "planner.results": 8, "planner.caveats": 8, "planner.explain": 8, "planner.diagnose": 8,
-    "planner.feasibility": 8, "planner.report": 8,
+    "planner.feasibility": 8, "planner.rack": 8, "planner.report": 8,
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,
     "planner.provenance": 8,
     "planner.api": 9,
