@@ -23,6 +23,7 @@ class Chip:
         name, title, vendor, architecture, year, process: Labels.
         pe_kind: What a processing element is (SM, CU, TensorCore, ...).
         pe_count: Processing elements per chip.
+        pe_rows: Rows of a rigid array of them; None where each works by itself.
         clock_hz: Clock at which `peak_flop_per_s` holds; None if unpublished.
         peak_flop_per_s: Peak per number format of `DTYPES` (integer operations for int8); formats
             without a published rate are absent.
@@ -34,6 +35,7 @@ class Chip:
         l2_bytes, sram_bytes, sram_bytes_per_pe, register_bytes_per_pe: On-chip storage (last
             shared cache; software-managed memory of the chip; L1 or shared memory and register
             file of one PE); None if unpublished or absent.
+        sram_bandwidth_bytes_per_s: Of the last shared memory on the chip, reads and writes.
         tdp_w, idle_w: Power limit; clean idle.
         wait_w: Clocks up, waiting in communication, bubble or stall.
         busy_w: Kernels running. wait_sigma_w, busy_sigma_w: One standard deviation.
@@ -44,6 +46,8 @@ class Chip:
         voltage_slope, voltage_floor: V/V0 = max(floor, 1 + slope (f/f0 - 1)).
         flop_j: Energy per FLOP and format (component model: only ratios are trusted).
         memory_j_per_byte: Energy per byte of device memory traffic, at system level.
+        sram_j_per_byte, register_j_per_byte: Energy per byte of an access to the last shared
+            memory on the chip, and to the registers; None if no source gives one.
         scale_up_generation: NVLink4, ICI, xGMI, ...
         scale_up_links: Links per chip; None if unpublished.
         scale_up_link_bytes_per_s: One link, one direction; None if unpublished.
@@ -69,6 +73,7 @@ class Chip:
     process: str
     pe_kind: str
     pe_count: int
+    pe_rows: int | None
     clock_hz: float | None
     peak_flop_per_s: FrozenMap[float]
     flop_per_pe_per_clock: FrozenMap[float]
@@ -80,6 +85,7 @@ class Chip:
     sram_bytes: float | None
     sram_bytes_per_pe: float | None
     register_bytes_per_pe: float | None
+    sram_bandwidth_bytes_per_s: float | None
     tdp_w: float
     idle_w: float
     wait_w: float
@@ -95,6 +101,8 @@ class Chip:
     voltage_floor: float
     flop_j: FrozenMap[float]
     memory_j_per_byte: float
+    sram_j_per_byte: float | None
+    register_j_per_byte: float | None
     scale_up_generation: str
     scale_up_links: int | None
     scale_up_link_bytes_per_s: float | None

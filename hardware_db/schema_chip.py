@@ -55,6 +55,9 @@ class Pe(Strict):
 
     kind: Text = Field(description="What a processing element is: SM, CU, TensorCore, ...")
     count: Count = Field(description="Processing elements per chip.")
+    rows: Count | None = Field(
+        default=None, description="Rows of a rigid array of processing elements."
+    )
     flop_per_clock: Widths | None = Field(
         default=None, description="FLOP per cycle of one processing element."
     )
@@ -95,6 +98,9 @@ class OnChip(Strict):
     )
     registers_per_pe: PublishedBytes | None = Field(
         default=None, description="Register file of one processing element."
+    )
+    bandwidth: PublishedBandwidth | None = Field(
+        default=None, description="Of the last shared memory on the chip, reads and writes."
     )
 
 
@@ -145,6 +151,12 @@ class Energy(Strict):
 
     flop: FlopEnergies = Field(description="Per FLOP; only ratios are relied on.")
     memory: EnergyPerByte = Field(description="Per byte of device memory traffic, at system level.")
+    sram: EnergyPerByte | None = Field(
+        default=None, description="Per byte of an access to the last shared memory on the chip."
+    )
+    registers: EnergyPerByte | None = Field(
+        default=None, description="Per byte of an access to the registers."
+    )
 
 
 class ScaleUp(Strict):
