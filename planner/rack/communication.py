@@ -8,7 +8,7 @@
     latency = B h / (N T) with T per chip, energy = B h J per byte and hop
 
 Sources: Samuthrsindh and Kerdphoksup, Modeling Rack-Scale Data and ZeRO Parallelisms, section III;
-Lu, Hu and Zhu, Investigating the Energy and Latency Tradeoff in Rack Scale Computing, section III B;
+Lu, Hu and Zhu, Investigating the Energy and Latency Tradeoff in Rack Scale Computing, section III;
 Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, doi:10.1016/j.jpdc.2008.09.002.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.network.topology.hops import average_hops, link_count
+from planner.network.topology.hops import average_hops
 from planner.plan import FloatArray, IntArray
 from planner.rack.assumptions import RackAssumptions
 from planner.rack.compute import items_per_rank, stages_of
@@ -137,10 +137,12 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
 
 def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
     """(n,) links of each plan's topology, at least 1."""
+    from planner.network.topology.forms import link_count, sizes_of  # noqa: PLC0415
+
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
         here = plans.topology == index
-        links[here] = np.maximum(link_count(name, plans.chips[here]), 1)
+        links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
     return links
 
 
