@@ -260,7 +260,8 @@ def _share_between_racks(
     g, d = machine.rack_chips, (target - source) * width
 
     def leaving(end: IntArray) -> IntArray:
-        return end // g * np.minimum(d, g) + np.maximum(0, end % g - np.maximum(g - d, 0))
+        partial = np.maximum(0, end % g - np.maximum(g - d, 0))
+        return np.asarray(end // g * np.minimum(d, g) + partial, dtype=np.int64)
 
     start = source * width
     return np.asarray((leaving(start + width) - leaving(start)) / width, dtype=np.float64)

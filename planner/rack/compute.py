@@ -101,7 +101,7 @@ def compute(
             name: passes * chips * _by_einsum(joules, count).sum(axis=1)
             for name, joules in costs.energy_j.items()
         },
-        **_dram_bytes(costs, count, passes * chips),
+        **_dram_bytes(costs, count, np.asarray(passes * chips, dtype=np.float64)),
     )
 
 

@@ -97,4 +97,4 @@ def _latency(
     others = np.asarray(sum(t.latency_s for name, t in transfers.items() if name != "weight fetch"))
     busy = computed.latency_s
     busy = np.maximum(busy, fetch) if assumptions.hides_fetch else busy + fetch
-    return np.maximum(busy, others) if assumptions.hides_collectives else busy + others
+    return np.asarray(np.maximum(busy, others) if assumptions.hides_collectives else busy + others)

@@ -65,8 +65,8 @@ def machine_of(cluster: Cluster, precision: str | None = None) -> Machine:
     """
     rates = cluster.chip.peak_flop_per_s
     known = [name for name in ("bf16", "fp16", "int8", "fp8") if name in rates]
-    if precision is None and known:
-        precision = known[0]
+    if precision is None:
+        precision = known[0] if known else ""
     if precision not in rates:
         raise InputError(f"precision: {cluster.chip.name} has {', '.join(sorted(rates))}")
     inner, *others = cluster.levels

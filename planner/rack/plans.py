@@ -74,4 +74,4 @@ def rack_plans(
         name: column.astype(np.bool_ if name == "zero" else np.int64)
         for name, column in zip(names, columns, strict=True)
     }
-    return RackPlans(**arrays)
+    return RackPlans(**arrays)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ that their figures imply; where a dimension is inferred, the note of the workloa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -177,13 +178,28 @@ def attention(
     """
     head = hidden // heads
     kv_width = kv_heads * head
-    scores = {"rows": seq_len, "copies": heads, "has_weights": False}
     einsums = (
         Einsum(name="query", rows=seq_len, inner=hidden, outputs=hidden),
         Einsum(name="key", rows=seq_len, inner=hidden, outputs=kv_width),
         Einsum(name="value", rows=seq_len, inner=hidden, outputs=kv_width),
-        Einsum(name="scores", inner=head, outputs=seq_len, inputs=("query", "key"), **scores),
-        Einsum(name="values", inner=seq_len, outputs=head, inputs=("scores", "value"), **scores),
+        Einsum(
+            name="scores",
+            rows=seq_len,
+            inner=head,
+            outputs=seq_len,
+            copies=heads,
+            has_weights=False,
+            inputs=("query", "key"),
+        ),
+        Einsum(
+            name="values",
+            rows=seq_len,
+            inner=seq_len,
+            outputs=head,
+            copies=heads,
+            has_weights=False,
+            inputs=("scores", "value"),
+        ),
         Einsum(
             name="output",
             rows=seq_len,
@@ -207,7 +223,7 @@ def attention(
     )
 
 
-WORKLOADS = {
+WORKLOADS: dict[str, Callable[[], Workload]] = {
     "fc": fully_connected,
     "conv": convolution,
     "ffn": feed_forward,
