@@ -1,0 +1,1 @@
+"""How chips are wired: graphs, average hops, bisection, links, and the load that traffic puts."""

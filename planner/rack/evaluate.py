@@ -1,0 +1,100 @@
+"""Latency and energy of plans of a workload on a rack: computing plus communication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.plan import FloatArray
+from planner.rack.assumptions import RackAssumptions
+from planner.rack.communication import (
+    Transfer,
+    gradient_all_reduce,
+    stage_transfers,
+    tensor_gathers,
+    weight_fetch,
+)
+from planner.rack.compute import Compute, compute
+from planner.rack.machine import Machine
+from planner.rack.plans import RackPlans
+from planner.rack.workloads import Workload
+
+FORWARD = ("weight fetch", "tensor forward", "pipeline forward")
+BACKWARD = ("gradient all-reduce", "tensor backward", "pipeline backward")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackCost:
+    """What n plans cost; arrays of shape (n,).
+
+    Attributes:
+        latency_s: Of the batch.
+        energy_j: Joules of all chips by part: those of computing (`mac`, `dram`, `sram`,
+            `registers`), `network` (inside racks), `network between racks` and `static`.
+        compute: Computing alone.
+        transfers: Communication by kind (`FORWARD`, `BACKWARD`).
+    """
+
+    latency_s: FloatArray
+    energy_j: dict[str, FloatArray]
+    compute: Compute
+    transfers: dict[str, Transfer]
+
+    @property
+    def total_j(self) -> FloatArray:
+        """Joules of all parts."""
+        return np.asarray(sum(self.energy_j.values()), dtype=np.float64)
+
+
+def evaluate(
+    workload: Workload, plans: RackPlans, machine: Machine, assumptions: RackAssumptions
+) -> RackCost:
+    """The cost of every plan.
+
+    Args:
+        workload: What is computed.
+        plans: n plans.
+        machine: Chips and links.
+        assumptions: What is left out or read how.
+    """
+    computed = compute(workload, plans, machine, assumptions)
+    transfers = _transfers(workload, plans, machine, assumptions)
+    latency = _latency(computed, transfers, assumptions)
+    energy = dict(computed.energy_j)
+    energy["network"] = np.asarray(sum(t.inner_j for t in transfers.values()))
+    energy["network between racks"] = np.asarray(sum(t.outer_j for t in transfers.values()))
+    if assumptions.static_power:
+        energy["static"] = plans.chips * machine.chip.idle_w * latency
+    return RackCost(latency_s=latency, energy_j=energy, compute=computed, transfers=transfers)
+
+
+def _transfers(
+    workload: Workload, plans: RackPlans, machine: Machine, assumptions: RackAssumptions
+) -> dict[str, Transfer]:
+    """Communication by kind; an exchange of tensor or pipeline ranks goes back as it came."""
+    given = (workload, plans, machine, assumptions)
+    tensor, pipeline = tensor_gathers(*given), stage_transfers(*given)
+    found = {
+        "weight fetch": weight_fetch(*given),
+        "tensor forward": tensor,
+        "pipeline forward": pipeline,
+    }
+    if assumptions.backward:
+        found |= {
+            "gradient all-reduce": gradient_all_reduce(*given),
+            "tensor backward": tensor,
+            "pipeline backward": pipeline,
+        }
+    return found
+
+
+def _latency(
+    computed: Compute, transfers: dict[str, Transfer], assumptions: RackAssumptions
+) -> FloatArray:
+    """Computing and communication, hidden behind each other where the assumptions say so."""
+    fetch = transfers["weight fetch"].latency_s
+    others = np.asarray(sum(t.latency_s for name, t in transfers.items() if name != "weight fetch"))
+    busy = computed.latency_s
+    busy = np.maximum(busy, fetch) if assumptions.hides_fetch else busy + fetch
+    return np.asarray(np.maximum(busy, others) if assumptions.hides_collectives else busy + others)

@@ -1,0 +1,88 @@
+"""The rack: chips with an array of PEs, links inside a rack, links between racks, topologies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hardware_db import Chip, Cluster, Level
+from planner.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What one hop costs.
+
+    Attributes:
+        bytes_per_s: Rate per chip and direction.
+        j_per_byte: Energy of one byte over one hop.
+        latency_s: Time before the first byte; counts where the assumptions say so.
+    """
+
+    bytes_per_s: float
+    j_per_byte: float
+    latency_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.bytes_per_s) and self.bytes_per_s > 0):
+            raise InputError(f"bandwidth: {self.bytes_per_s:g} bytes per second is not above 0")
+        if not (math.isfinite(self.j_per_byte) and self.j_per_byte >= 0):
+            raise InputError(f"energy-per-hop: {self.j_per_byte:g} J per byte is not at least 0")
+        if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
+            raise InputError(f"latency: {self.latency_s:g} s is not at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Chips and what joins them.
+
+    Attributes:
+        chip: The chip at its own number of PEs.
+        precision: Number format of the arithmetic.
+        inner: Links between chips of a rack.
+        outer: Links between racks; None: there is only one rack.
+        rack_chips: Chips of one rack, side by side in the order of `RackPlans`.
+        topologies: Names of `planner.network.topology` that plans may index.
+    """
+
+    chip: Chip
+    precision: str
+    inner: Link
+    outer: Link | None
+    rack_chips: int
+    topologies: tuple[str, ...]
+
+
+def machine_of(cluster: Cluster, precision: str | None = None) -> Machine:
+    """The machine of a cluster record with one or two levels.
+
+    Args:
+        cluster: Record, e.g. `report1-rack` or `c2c-ndr400-rack`.
+        precision: Default the chip's widest 16-bit format, else 8 bits.
+
+    Raises:
+        InputError: The chip has no rate at that precision.
+    """
+    rates = cluster.chip.peak_flop_per_s
+    known = [name for name in ("bf16", "fp16", "int8", "fp8") if name in rates]
+    if precision is None:
+        precision = known[0] if known else ""
+    if precision not in rates:
+        raise InputError(f"precision: {cluster.chip.name} has {', '.join(sorted(rates))}")
+    inner, *others = cluster.levels
+    return Machine(
+        chip=cluster.chip,
+        precision=precision,
+        inner=_link(inner),
+        outer=_link(others[0]) if others else None,
+        rack_chips=inner.domain_chips or cluster.max_chips,
+        topologies=("fully-connected" if inner.topology == "switch" else inner.topology,),
+    )
+
+
+def _link(level: Level) -> Link:
+    return Link(
+        bytes_per_s=level.bandwidth_bytes_per_s,
+        j_per_byte=level.energy_j_per_byte,
+        latency_s=level.latency_s,
+    )
