@@ -11,7 +11,7 @@ from planner.assumptions import Assumptions
 from planner.cost.compute import MatmulSeconds, Number, linear_s
 from planner.cost.shapes import Shapes
 from planner.cost.tiling import least_traffic_elements
-from planner.plan import FloatArray
+from planner.plan import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,8 @@ class Shares:
     """What the shapes depend on; broadcast to (n, s): tokens on the chip, degrees of tp and ep."""
 
     tokens: FloatArray
-    tp: Number
-    ep: Number
+    tp: IntArray
+    ep: IntArray
 
 
 def layer_linears(a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:

@@ -123,25 +123,34 @@ def repeated_flop_per_token(
     return x.over_stages(linear + attention)
 
 
-def traffic(model: CostModel, x: Columns) -> Traffic:
-    """The totals of every plan."""
+def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
+    """The totals of every plan; without `wires`, as if nothing crossed a network."""
+    none = (np.zeros(len(x.plans)),) * len(model.cluster.levels)
     return Traffic(
         flop=_executed_flop(model, x),
         memory_bytes=_memory_bytes(model, x),
-        wire_bytes=_wire_bytes(model, x),
+        wire_bytes=_wire_bytes(model, x) if wires else none,
     )
 
 
-def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
-    """Model FLOP (causal half of attention where the kernels skip it) plus recomputation."""
+def flop_without_repeats(model: CostModel) -> float:
+    """FLOP that one token takes where nothing is recomputed."""
     job, shapes, a = model.job, model.shapes, model.assumptions
-    share = a.causal_share if a.fused_attention else 1.0
-    attention = share * attention_flop_per_token(job.model, shapes)
+    attention = _share(a) * attention_flop_per_token(job.model, shapes)
     passes = 3.0 if job.trains_all else 2.0
     backward = 2.5 if a.fused_attention else 2.0
-    once = 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
-    tokens = x.batch * job.seq_len
-    return tokens * (once + repeated_flop_per_token(model, x, causal_share=share))
+    return 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
+
+
+def _share(a: Assumptions) -> float:
+    """Share of the scores that kernels compute: the causal half where they skip the other."""
+    return a.causal_share if a.fused_attention else 1.0
+
+
+def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
+    """FLOP of every pass, recomputation included."""
+    again = repeated_flop_per_token(model, x, causal_share=_share(model.assumptions))
+    return x.batch * model.job.seq_len * (flop_without_repeats(model) + again)
 
 
 def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
