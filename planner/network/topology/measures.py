@@ -13,6 +13,8 @@ from scipy.sparse import csgraph
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray, IntArray
 
+_REFINED = 512
+
 
 def distances(wiring: Wiring, sources: IntArray | None = None) -> IntArray:
     """Hops of the shortest paths, by breadth-first search.
@@ -70,14 +72,18 @@ def halves(wiring: Wiring) -> tuple[IntArray, int]:
     """Two halves of the chips that few links join: an upper bound of the bisection.
 
     The chips are ordered by the second eigenvector of the Laplacian (Fiedler, 1973), halved, and
-    swapped in pairs while that helps; every switch stands where it cuts fewer links.
+    swapped in pairs while that helps; every switch stands where it cuts fewer links. Graphs of
+    more than 512 nodes are halved in the order of their chips only.
 
     Returns:
         (n,) 0 or 1 per node, and the links between the two sides.
     """
-    order = np.argsort(_fiedler(wiring)[: wiring.chips], kind="stable")
     in_order = np.zeros(len(wiring.labels), dtype=np.int64)
     in_order[: wiring.chips // 2] = 1
+    if len(wiring.labels) > _REFINED:
+        side = _with_switches(wiring, in_order)
+        return side, cut_links(wiring, side)
+    order = np.argsort(_fiedler(wiring)[: wiring.chips], kind="stable")
     spectral = np.zeros_like(in_order)
     spectral[order[: wiring.chips // 2]] = 1
     found = []
@@ -88,11 +94,13 @@ def halves(wiring: Wiring) -> tuple[IntArray, int]:
 
 
 def least_cut(wiring: Wiring) -> int:
-    """A lower bound of the bisection: lambda_2 |A| |B| / N without switches, else one link.
+    """A lower bound of the bisection: lambda_2 |A| |B| / N, or one link.
+
+    One link with switches and above 512 nodes.
 
     lambda_2 is the second eigenvalue of the Laplacian (Fiedler, 1973; Mohar, 1991).
     """
-    if wiring.switches:
+    if wiring.switches or len(wiring.labels) > _REFINED:
         return 1
     half = wiring.chips // 2
     second = float(np.linalg.eigvalsh(_laplacian(wiring))[1])

@@ -33,8 +33,11 @@ def parse_topology(spec: str, chips: int | None = None) -> Topology:
         InputError: The name is unknown, or the sizes are missing, malformed or impossible.
     """
     name, colon, sizes = (part.strip() for part in spec.partition(":"))
+    if name in MEASURED:
+        raise InputError(f"topology: {shown(spec)}: {MEASURED[name]}")
     if name not in NAMES:
-        raise InputError(f"topology: {not_one_of(name, (*NAMES, *MEASURED))}")
+        known = (*NAMES, *(other for other in MEASURED if other != "custom"))
+        raise InputError(f"topology: {not_one_of(name, known)}")
     try:
         if not colon:
             if chips is None:
