@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from planner.errors import InputError
@@ -111,6 +110,8 @@ def _bar(
 
 def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
     """One graph: chips as dots, switches as squares, links from pale to dark by load."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     wiring, load = row.wiring, row.load
     assert wiring is not None
     assert load is not None
@@ -159,6 +160,8 @@ def _map() -> Any:
 
 def _positions(row: TopologyRow, wiring: Wiring) -> dict[int, FloatArray]:
     """Where the nodes are drawn: lines and grids straight, switches above their chips."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     name, _, sizes = row.name.partition(":")
     count = wiring.chips
     if wiring.switches:
@@ -213,6 +216,8 @@ def _ringed(wiring: Wiring) -> dict[int, FloatArray]:
 
 def _layered(wiring: Wiring) -> dict[int, FloatArray]:
     """Chips in a row, each switch above, at the mean of what hangs below it."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     graph = nx.Graph()
     graph.add_nodes_from(range(len(wiring.labels)))
     graph.add_edges_from(wiring.ends.tolist())

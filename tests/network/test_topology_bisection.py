@@ -13,15 +13,52 @@ from planner.network.topology.wiring import Wiring, wiring_of
 from solvers.bisection import BisectionProblem, fewest_cut
 from solvers.solution import Status
 
-PROVED = (
-    "linear:7 linear:8 ring:2 ring:3 ring:8 fully-connected:7 fully-connected:8 mesh:4x3 mesh:3x3 "
-    "mesh:5x4 mesh:5x3 mesh:3x3x2 mesh:4x2x2 torus:4x4 torus:3x2 torus:5x2 torus:3x3 torus:5x3 "
-    "torus:4x3 torus:7x2 torus:3x3x2 torus:3x2x2 torus:4x2x2 hypercube:16 hyperx:3x3 hyperx:4x3 "
-    "hyperx:5x3 hyperx:3x3x2 hyperx:2x5 star:2 star:5 star:6 switch:5 switch:8 leaf-spine:16 "
-    "leaf-spine:chips=12,leaf=4,spines=2 leaf-spine:chips=15,leaf=3,spines=1 "
-    "leaf-spine:chips=9,leaf=3,spines=4 leaf-spine:chips=8,leaf=8 fat-tree:k=2 "
-    "dragonfly:a=2,h=1,p=1 dragonfly:a=2,h=1,p=0 dragonfly:a=4,h=1,p=0 dragonfly:a=3,h=1,p=1"
-).split()
+PROVED = [
+    "linear:7",
+    "linear:8",
+    "ring:2",
+    "ring:3",
+    "ring:8",
+    "fully-connected:7",
+    "fully-connected:8",
+    "mesh:4x3",
+    "mesh:3x3",
+    "mesh:5x4",
+    "mesh:5x3",
+    "mesh:3x3x2",
+    "mesh:4x2x2",
+    "torus:4x4",
+    "torus:3x2",
+    "torus:5x2",
+    "torus:3x3",
+    "torus:5x3",
+    "torus:4x3",
+    "torus:7x2",
+    "torus:3x3x2",
+    "torus:3x2x2",
+    "torus:4x2x2",
+    "hypercube:16",
+    "hyperx:3x3",
+    "hyperx:4x3",
+    "hyperx:5x3",
+    "hyperx:3x3x2",
+    "hyperx:2x5",
+    "star:2",
+    "star:5",
+    "star:6",
+    "switch:5",
+    "switch:8",
+    "leaf-spine:16",
+    "leaf-spine:chips=12,leaf=4,spines=2",
+    "leaf-spine:chips=15,leaf=3,spines=1",
+    "leaf-spine:chips=9,leaf=3,spines=4",
+    "leaf-spine:chips=8,leaf=8",
+    "fat-tree:k=2",
+    "dragonfly:a=2,h=1,p=1",
+    "dragonfly:a=2,h=1,p=0",
+    "dragonfly:a=4,h=1,p=0",
+    "dragonfly:a=3,h=1,p=1",
+]
 
 
 def problem_of(wiring: Wiring) -> BisectionProblem:

@@ -121,9 +121,9 @@ def test_order_of_the_report() -> None:
 
 @pytest.mark.parametrize("n", [1, 0, -3, 1_000_001])
 def test_numbers_of_chips_are_checked(n: int) -> None:
-    with pytest.raises(InputError, match="^chips: "):
+    with pytest.raises(InputError, match=r"^chips: "):
         average_hops("ring", [4, n])
-    with pytest.raises(InputError, match="^chips: "):
+    with pytest.raises(InputError, match=r"^chips: "):
         fitted("ring", n)
 
 

@@ -1,5 +1,7 @@
 """Link loads against routes walked one by one."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -16,11 +18,42 @@ from planner.network.topology.traffic import PATTERNS, traffic_matrix
 from planner.network.topology.wiring import FIGURES, Wiring, wiring_of
 from planner.plan import FloatArray
 
-SPECS = ("linear:6 linear:7 ring:2 ring:5 ring:6 fully-connected:5 mesh:4x3 mesh:3x2x2 torus:4x3 "
-         "torus:4x2 torus:3x3x2 hypercube:8 hyperx:3x3 star:6 switch:5 leaf-spine:12 fat-tree:k=2 "
-         "fat-tree:k=4 dragonfly:a=2,h=2,p=1 dragonfly:a=3,h=1,p=0").split()  # fmt: skip
-FIXED = ("linear:6 ring:5 ring:6 fully-connected:5 mesh:4x3 mesh:3x2x2 torus:4x3 torus:4x2 "
-         "torus:5x4 torus:4x3x2 hypercube:8 hyperx:3x4").split()  # fmt: skip
+SPECS = [
+    "linear:6",
+    "linear:7",
+    "ring:2",
+    "ring:5",
+    "ring:6",
+    "fully-connected:5",
+    "mesh:4x3",
+    "mesh:3x2x2",
+    "torus:4x3",
+    "torus:4x2",
+    "torus:3x3x2",
+    "hypercube:8",
+    "hyperx:3x3",
+    "star:6",
+    "switch:5",
+    "leaf-spine:12",
+    "fat-tree:k=2",
+    "fat-tree:k=4",
+    "dragonfly:a=2,h=2,p=1",
+    "dragonfly:a=3,h=1,p=0",
+]
+FIXED = [
+    "linear:6",
+    "ring:5",
+    "ring:6",
+    "fully-connected:5",
+    "mesh:4x3",
+    "mesh:3x2x2",
+    "torus:4x3",
+    "torus:4x2",
+    "torus:5x4",
+    "torus:4x3x2",
+    "hypercube:8",
+    "hyperx:3x4",
+]
 
 
 def some_traffic(chips: int, seed: int = 0) -> FloatArray:
@@ -34,7 +67,7 @@ def add(loads: FloatArray, wiring: Wiring, path: list[int], amount: float) -> No
     """Bytes over a path, link by link."""
     edges = {tuple(pair): (at, 0) for at, pair in enumerate(wiring.ends.tolist())}
     edges |= {pair[::-1]: (at, 1) for pair, (at, _) in list(edges.items())}
-    for step in zip(path, path[1:], strict=False):
+    for step in pairwise(path):
         loads[edges[step]] += amount
 
 
@@ -46,7 +79,7 @@ def walked_shortest(wiring: Wiring, traffic: FloatArray) -> FloatArray:
     loads = np.zeros((len(wiring.ends), 2))
     for s, t in np.argwhere(traffic > 0).tolist():
         paths = list(nx.all_shortest_paths(graph, s, t))
-        steps = [list(zip(path, path[1:], strict=False)) for path in paths]
+        steps = [list(pairwise(path)) for path in paths]
         weights = [np.prod([graph.edges[step]["links"] for step in path]) for path in steps]
         for path, weight in zip(paths, weights, strict=True):
             add(loads, wiring, path, traffic[s, t] * weight / sum(weights))
@@ -217,5 +250,5 @@ def test_patterns() -> None:
             assert (matrix.sum(axis=1) == 10.0).all()
     with pytest.raises(InputError, match="did you mean 'uniform'"):
         traffic_matrix("unifrm", 4, 1.0)
-    with pytest.raises(InputError, match="^bytes"):
+    with pytest.raises(InputError, match=r"^bytes"):
         traffic_matrix("uniform", 4, 0.0)
