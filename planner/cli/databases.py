@@ -241,7 +241,7 @@ def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
         typer.Argument(
-            help="chip, cluster, calibration, reference, model, job, plan or assumptions."
+            help="chip, cluster, calibration, reference, model, job, plan, graph or assumptions."
         ),
     ] = None,
     *,
@@ -254,6 +254,7 @@ def schema(  # the flag is there because every command takes it
     """
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
+    from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.overrides import changes_schema  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
@@ -263,6 +264,7 @@ def schema(  # the flag is there because every command takes it
         **models_db.json_schemas(),
         "job": Request.model_json_schema(),
         "plan": PlanFile.model_json_schema(),
+        "graph": GraphFile.model_json_schema(),
         "assumptions": changes_schema(),
     }
     schemas = {name: {"$schema": _DIALECT, **schema} for name, schema in schemas.items()}
