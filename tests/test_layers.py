@@ -39,7 +39,7 @@ LAYERS: dict[str, int] = {
     "planner.request": 7, "planner.planfile": 7, "planner.checks": 7, "planner.defaults": 7,
     "planner.records": 7, "planner.kinds": 3, "planner.frontfile": 7, "planner.torus_axes": 7,
     "planner.resolved": 7, "planner.machines": 7, "planner.boundaries": 5,
-    "planner.answers": 1, "planner.likely": 8, "planner.joint": 8,
+    "planner.answers": 1, "planner.likely": 8, "planner.joint": 8, "planner.joint_answer": 8,
     "planner.scaling": 7, "planner.wiring": 7, "planner.variants": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explain": 8, "planner.diagnose": 8,
     "planner.feasibility": 8, "planner.rack": 8, "planner.report": 8,
