@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 
+MACHINE_FIELDS = ("pes", "scale", "topology")
+"""Fields of a job that say what its machine is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRun:
     """What a whole training run takes with a plan.
@@ -64,8 +68,7 @@ class Machine:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "fields": {name: value for name, value in self.fields.items()}}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "fields"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

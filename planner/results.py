@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.answers import Diagnosis, Machine, MachineSearch, Spread, TrainingRun
+from planner.answers import MACHINE_FIELDS, Diagnosis, Machine, MachineSearch, Spread, TrainingRun
 from planner.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
@@ -320,6 +320,13 @@ class SolveResult(Shown):
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
 
+    def point_fields(self, point: PlanResult) -> dict[str, Any]:
+        """A plan of the front as JSON-ready data; with its job, where its machine is its own."""
+        if point.machine is None:
+            return point.to_dict()
+        kept = {name: value for name, value in self.plan_job.items() if name not in MACHINE_FIELDS}
+        return {**point.to_dict(), "job": thawed({**kept, **point.machine.fields})}
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         return {
@@ -332,7 +339,7 @@ class SolveResult(Shown):
             "counts": thawed(self.counts),
             "front_counts": thawed(self.front_counts),
             "best": self.best.to_dict() if self.best else None,
-            "front": [point.to_dict() for point in self.front],
+            "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
             "front_complete": self.front_complete,
             "front_note": self.front_note,
