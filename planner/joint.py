@@ -46,6 +46,14 @@ def is_joint(request: Request) -> bool:
     return bool(request.pes or request.topology or any(b is not None for b in budgets))
 
 
+def on_machine(request: Request, machine: Machine | None) -> Request:
+    """The question about one of its machines alone."""
+    if machine is None:
+        return request
+    changes = {name: tuple(words) for name, words in machine.fields.items()}
+    return request.model_copy(update=changes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One machine.

@@ -374,9 +374,11 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: l
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
+    from planner.joint import on_machine  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
     again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
-    return plan_text(resolve(request), best.plan, [*best_words(result, best), again], output.parent)
+    job = on_machine(request, best.machine)
+    return plan_text(resolve(job), best.plan, [*best_words(result, best), again], output.parent)
