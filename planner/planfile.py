@@ -379,17 +379,6 @@ def plan_text(
     return with_end(head, text)
 
 
-def machine_of(request: Request) -> dict[str, Any]:
-    """What a request decides about the machines, as a plan file holds it."""
-    fields: dict[str, Any] = {}
-    if request.pes is not None:
-        fields["pes"] = list(request.pes)
-    for name in ("scale", "topology"):
-        if words := getattr(request, name):
-            fields[name] = list(words)
-    return fields
-
-
 def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     """The job of a plan file, every default written out; see `plan_text`."""
     request, job = resolved.request, resolved.cost.job
@@ -411,5 +400,5 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     given = {name: getattr(request, name) for name in _KEPT}
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None}
-    fields |= machine_of(request)
+    fields |= request.machine
     return portable(fields, folder)

@@ -358,11 +358,7 @@ class SolveResult(Shown):
             "mfu_convention": self.mfu_convention,
             "job": thawed(self.job),
             "plan_job": thawed(self.plan_job),
-            **(
-                {"machines": [searched.to_dict() for searched in self.machines]}
-                if self.machines
-                else {}
-            ),
+            "machines": [searched.to_dict() for searched in self.machines],
             "seconds": self.seconds,
             "versions": thawed(self.versions),
             "sources": thawed(self.sources),

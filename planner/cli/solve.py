@@ -374,7 +374,7 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: l
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.joint import on_machine  # noqa: PLC0415
+    from planner.joint_machines import on_machine  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
