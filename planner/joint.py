@@ -107,7 +107,8 @@ class JointSearch:
             return self._leanest(full)
         proof, counts = self._pass(full)
         rest = [(at, self._rest(one)) for at, one in enumerate(self.candidates)]
-        whole, front_counts = proof, {}
+        whole = proof
+        front_counts: dict[str, dict[str, int]] = {}
         if any(some for _, some in rest):
             whole, front_counts = self._pass(rest)
             whole = _no_better_than(proof, whole)
@@ -213,11 +214,11 @@ class JointSearch:
         """The least memory over the machines, and the front of time and energy."""
         leanest: Found | None = None
         statuses: list[Status] = []
-        for at, counts in full:
-            if not counts:
+        for at, chips in full:
+            if not chips:
                 continue
             model = self.candidates[at].model
-            found = least_memory(model, *counts, self.options, self.limits, self.deadline)
+            found = least_memory(model, chips[0], self.options, self.limits, self.deadline)
             found = replace(found, models=(model,) * len(found.points))
             statuses.append(found.status)
             self.alone.setdefault(at, found)

@@ -45,8 +45,8 @@ from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
 from planner.records import cluster_named, model_named
-from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.scaling import SCALES
+from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.torus_axes import read_torus_axes, torus_axes_schema
 from planner.wiring import read_wirings, wirings_schema
 
