@@ -102,11 +102,12 @@ class JointSearch:
 
     def run(self) -> JointFound:
         """The best plan and the front over all machines."""
-        full = [(at, self._full(one)) for at, one in enumerate(self.candidates)]
+        order = sorted(enumerate(self.candidates), key=lambda one: -one[1].model.chip.pe_count)
+        full = [(at, self._full(one)) for at, one in order]  # the large first: they prune most
         if self.request.objective == "memory":
             return self._leanest(full)
         proof, counts = self._pass(full)
-        rest = [(at, self._rest(one)) for at, one in enumerate(self.candidates)]
+        rest = [(at, self._rest(one)) for at, one in order]
         whole = proof
         front_counts: dict[str, dict[str, int]] = {}
         if any(some for _, some in rest):
