@@ -108,10 +108,19 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
     from planner.rack.zero import zero_study  # noqa: PLC0415  (numpy; not for --help)
     from planner.rack.zero_request import zero_question  # noqa: PLC0415
+    from planner.report.rack_zero_picture import check_plot, draw  # noqa: PLC0415
 
     question, cluster = zero_question(**asked)
+    check_plot(plot)
     answer = zero_study(question)
+    if plot is not None:
+        draw(answer, plot)
     if as_json:
         from planner.rack.zero_json import to_dict  # noqa: PLC0415
 
         print_json(to_dict(answer, cluster))
+    else:
+        from planner.report.rack_zero_view import zero_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(zero_view(answer, cluster))

@@ -113,12 +113,12 @@ def _reading(letter: str, basis: str, factor: Factor) -> Reading:
 
 
 def _stops(factor: Factor, topology: str, step: int) -> Interval:
-    """r for which the last hidden number of GPUs is the stated one, in steps of 1 or 2."""
+    """Values of r for which the last hidden rack is the stated one, in steps of 1 or 2 GPUs."""
     last = LAST_HIDDEN[topology]
     return Interval(low=1 / factor(topology, last + step), high=1 / factor(topology, last))
 
 
 def _never_bound(factor: Factor) -> Interval:
-    """r for which a fully connected network hides the fetch on up to `MOST_GPUS`."""
+    """Values of r for which a fully connected network hides the fetch on up to `MOST_GPUS`."""
     most = max(factor("fully-connected", chips) for chips in range(2, MOST_GPUS + 1))
     return Interval(low=Fraction(0), high=1 / most)

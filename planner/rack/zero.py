@@ -1,4 +1,4 @@
-"""ZeRO against data parallelism on a rack: the six figures of the report, for any workload and rack.
+"""ZeRO against data parallelism: the six figures of the report, for any workload and rack.
 
 Every number comes from `planner.rack.evaluate`, in one call per workload. Figures 3 and 4 compare
 workloads over the number of GPUs, 5 and 6 the two strategies over the columns of PEs, 7 and 8

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 import hardware_db
 import models_db
 from hardware_db import Cluster
@@ -185,9 +187,9 @@ def _exact(answer: ZeroAnswer) -> dict[str, dict[str, str | None]]:
 
 
 def weight_share(answer: ZeroAnswer) -> float:
-    """r = (L / T) / computing cycles of the first workload on figure 8's PEs."""
+    """The ratio r = (L / T) / computing cycles of the first workload on figure 8's PEs."""
     question, one = answer.question, answer.topologies[0]
-    computing = float(one.dp_s[~(one.dp_s != one.dp_s)][0])
+    computing = float(one.dp_s[~np.isnan(one.dp_s)][0])
     return question.workloads[0].weight_bytes / question.machine.inner.bytes_per_s / computing
 
 

@@ -98,7 +98,15 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
         tries.attempt(_column_gpus, fixed, topologies[0])
     if tries.problems:
         raise tries.error()
-    assert machine and workloads and figures and gpus and columns and fixed and topologies and pes
+    assert cluster is not None
+    assert machine is not None
+    assert workloads is not None
+    assert gpus is not None
+    assert columns is not None
+    assert fixed is not None
+    assert topologies is not None
+    assert pes is not None
+    assert figures is not None
     question = ZeroQuestion(
         machine=replace(machine, topologies=topologies),
         workloads=workloads,
@@ -109,7 +117,6 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
         column_gpus=fixed[0],
         figures=figures,
     )
-    assert cluster
     return question, cluster
 
 
