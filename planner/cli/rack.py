@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from planner.cli import rack_zero
+from planner.cli import rack_topology, rack_zero
 from planner.cli.once import Once
 
 app = typer.Typer(
@@ -12,3 +12,4 @@ app = typer.Typer(
     help="Operators split over a rack of chips: latency and energy, strategy by strategy.",
 )
 app.command("zero", cls=Once)(rack_zero.zero)
+app.command("topology", cls=Once)(rack_topology.topology)
