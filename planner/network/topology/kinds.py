@@ -60,9 +60,10 @@ class Topology:
     def spec(self) -> str:
         """How it is written, e.g. `torus:4x4x4`."""
         if self.name in GRIDS:
-            return f"{self.name}:{'x'.join(map(str, self.sizes))}"
-        if len(self.sizes) == 1 and self.name != "fat-tree":
-            return f"{self.name}:{self.sizes[0]}"
+            sizes = self.sizes if len(self.sizes) > 1 else (*self.sizes, 1)
+            return f"{self.name}:{'x'.join(map(str, sizes))}"
+        if self.name in (*LINES, "hypercube"):
+            return f"{self.name}:{self.chips}"
         names = PARAMETERS[self.name]
         return f"{self.name}:" + ",".join(
             f"{name}={size}" for name, size in zip(names, self.sizes, strict=True)
