@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from planner.cli import rack_parallelism
+from planner.cli.once import Once
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Operators split over a rack of chips: latency and energy, strategy by strategy.",
 )
+app.command("parallelism", cls=Once)(rack_parallelism.parallelism)
