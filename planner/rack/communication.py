@@ -179,7 +179,7 @@ def gradient_all_reduce(
 ) -> Transfer:
     """Data parallelism: the gradients of each stage's shard are summed over the data ranks."""
     elements = np.array([einsum.weight_elements for einsum in workload.einsums], dtype=np.float64)
-    stage = stages_of(workload, plans.pp)
+    stage = stages_of(workload, plans.pp, scores_stay=assumptions.scores_stay)
     parts = []
     for s in range(int(stage.max()) + 1):
         held = ((stage == s) * elements).sum(axis=1) * workload.gradient_bytes / plans.tp
@@ -227,7 +227,8 @@ def stage_transfers(
 
     Ranks send their shard; under `copies` every tensor rank of the next stage gets all rows.
     """
-    items, stage = items_per_rank(workload, plans), stages_of(workload, plans.pp)
+    items = items_per_rank(workload, plans)
+    stage = stages_of(workload, plans.pp, scores_stay=assumptions.scores_stay)
     copies = plans.tp if assumptions.stage_transfers == "copies" else np.ones_like(plans.tp)
     width = plans.dp * plans.tp
     total = inner = outer = latency = np.zeros(len(plans))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hardware_db import Chip, Cluster, Level
+from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.errors import InputError
+
+FULL_BLOCK = 1024
+"""Threads of a block that keep all multipliers of a PE busy: the largest block of the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +89,22 @@ def _link(level: Level) -> Link:
         j_per_byte=level.energy_j_per_byte,
         latency_s=level.latency_s,
     )
+
+
+def with_threads(machine: Machine, threads: int) -> Machine:
+    """The machine with blocks of so many threads, `FULL_BLOCK` of which use all of a PE.
+
+    Fewer threads use fewer of its multipliers; PEs, memories and their rates stay as they are.
+
+    Raises:
+        InputError: Not from 1 to `FULL_BLOCK`.
+    """
+    if not 1 <= threads <= FULL_BLOCK:
+        nearest = min(max(threads, 1), FULL_BLOCK)
+        raise InputError(
+            f"block-size: {threads:,} is not from 1 to {FULL_BLOCK:,} threads; nearest: {nearest:,}"
+        )
+    rates = {
+        name: rate * threads / FULL_BLOCK for name, rate in machine.chip.peak_flop_per_s.items()
+    }
+    return replace(machine, chip=replace(machine.chip, peak_flop_per_s=FrozenMap(rates)))
