@@ -43,10 +43,14 @@ def zero(
     topology: Annotated[
         str | None,
         option(
-            "linear, ring, fully-connected, mesh, torus, hypercube, ... with commas; the first is "
-            "that of figures 3 to 6 (default: linear,ring,fully-connected).",
+            "linear, ring, fully-connected, mesh, hypercube, torus:4x4x4, ... with commas; the "
+            "first is that of figures 3 to 6 (default: linear,ring,fully-connected).",
             _RACK,
         ),
+    ] = None,
+    graph: Annotated[
+        Path | None,
+        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _RACK),
     ] = None,
     basis: Annotated[
         str | None,
@@ -96,6 +100,7 @@ def zero(
         "pe_columns": pe_columns,
         "column_gpus": column_gpus,
         "topology": topology,
+        "graph": graph,
         "basis": basis,
         "bandwidth": bandwidth,
         "energy_per_hop": energy_per_hop,

@@ -115,14 +115,16 @@ def ring_hops(
         elif name == "fully-connected":
             mean = shared = np.ones(len(plans))
         else:
-            far = _hops(name, plans.chips)
+            far = _hops(machine, name, plans.chips)
             mean = shared = np.clip(stride, 1.0, np.maximum(far, 1.0))
         hops, sharers = np.where(here, mean, hops), np.where(here, shared, sharers)
     return np.maximum(hops, np.where(members > 1, 1.0, 0.0)), sharers
 
 
-def _hops(name: str, chips: IntArray) -> FloatArray:
+def _hops(machine: Machine, name: str, chips: IntArray) -> FloatArray:
     """(n,) average hops; 0 for a single chip, which sends nothing."""
+    if name in machine.fixed:
+        return np.full(len(chips), float(machine.fixed[name].hops))
     return np.where(chips > 1, average_hops(name, np.maximum(chips, 2)), 0.0)
 
 
@@ -131,7 +133,7 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
     hops = np.zeros(len(plans))
     for index, name in enumerate(machine.topologies):
         here = plans.topology == index
-        hops[here] = _hops(name, plans.chips[here])
+        hops[here] = _hops(machine, name, plans.chips[here])
     return hops
 
 
@@ -142,7 +144,11 @@ def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
         here = plans.topology == index
-        links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
+        if name in machine.fixed:
+            links[here] = machine.fixed[name].links
+            continue
+        sizes = sizes_of(name, np.maximum(plans.chips[here], 2))
+        links[here] = np.maximum(link_count(name, sizes), 1)
     return links
 
 

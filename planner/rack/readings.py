@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from planner.rack.fetching import fetch_factor
+from planner.rack.fetching import named_fetch_factor
 
 LAST_HIDDEN = {"linear": 6, "ring": 8}
 """GPUs up to which the report's fully connected layer hides the fetch, as stated."""
@@ -80,7 +80,7 @@ Factor = Callable[[str, int], Fraction]
 
 
 def _of_basis(basis: str) -> Factor:
-    return lambda topology, chips: fetch_factor(topology, chips, basis)
+    return lambda topology, chips: named_fetch_factor(topology, chips, basis)
 
 
 def busiest_link(topology: str, chips: int) -> Fraction:
@@ -92,7 +92,7 @@ def busiest_link(topology: str, chips: int) -> Fraction:
     if topology == "linear":
         left = chips // 2
         return Fraction(2 * left * (chips - left), chips)
-    return fetch_factor(topology, chips, "per_link")
+    return named_fetch_factor(topology, chips, "per_link")
 
 
 def _reading(letter: str, basis: str, factor: Factor) -> Reading:
@@ -122,3 +122,22 @@ def _never_bound(factor: Factor) -> Interval:
     """Values of r for which a fully connected network hides the fetch on up to `MOST_GPUS`."""
     most = max(factor("fully-connected", chips) for chips in range(2, MOST_GPUS + 1))
     return Interval(low=Fraction(0), high=1 / most)
+
+
+def basis_words() -> str:
+    """Why the default is not the equation that the report prints."""
+    needed = next(reading for reading in readings() if reading.basis == "per_gpu").all_claims
+    linear, ring = (named_fetch_factor(name, n, "network") for name, n in _TWINS)
+    assert linear == ring
+    return (
+        "The equation that the report prints gives T to the whole network (--basis network): N "
+        "times slower than T per GPU (per_gpu, the default). Then a line of 7 GPUs and a ring of 8 "
+        f"both take {linear} L / T to fetch, so that neither or both hide it, while by "
+        "the figures the line waits and the ring does not. With T per GPU all claims hold at once "
+        f"where L / T is above {float(needed.low):g} and up to {float(needed.high):g} of the "
+        "computing cycles."
+    )
+
+
+_TWINS = (("linear", 7), ("ring", 8))
+"""One waits for its fetch and the other does not, by the report's figures."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.within_chip import chip_array
-from planner.network.topology.fit import fits
 from planner.network.topology.kinds import LINES
 from planner.plan import BoolArray, FloatArray, IntArray
 from planner.rack.assumptions import RackAssumptions
@@ -123,32 +122,32 @@ def compare(
         gpus, pes: (n,) or numbers; racks.
     """
     chips, each = np.broadcast_arrays(np.atleast_1d(gpus), np.atleast_1d(pes))
-    there = np.array([count == 1 or fits(topology, int(count)) for count in chips])
-    index = question.machine.topologies.index(topology)
-    plans = rack_plans(
-        dp=np.tile(chips[there], 2),
-        pes=np.tile(each[there], 2),
-        zero=np.repeat([True, False], int(there.sum())),
-        topology=index,
-    )
-    cost = evaluate(workload, plans, question.machine, question.assumptions)
-
-    def spread(values: FloatArray, *, zero: bool) -> FloatArray:
-        full = np.full(len(chips), np.nan)
-        full[there] = values[plans.zero == zero]
-        return full
-
+    there = np.array([question.machine.has_rack(topology, int(count)) for count in chips])
+    columns = {name: np.full(len(chips), np.nan) for name in _MEASURED}
+    if there.any():
+        plans = rack_plans(
+            dp=np.tile(chips[there], 2),
+            pes=np.tile(each[there], 2),
+            zero=np.repeat([True, False], int(there.sum())),
+            topology=question.machine.topologies.index(topology),
+        )
+        cost = evaluate(workload, plans, question.machine, question.assumptions)
+        zero, dp = np.flatnonzero(plans.zero), np.flatnonzero(~plans.zero)
+        columns["zero_s"][there] = cost.latency_s[zero]
+        columns["dp_s"][there] = cost.latency_s[dp]
+        columns["fetch_s"][there] = cost.transfers["weight fetch"].latency_s[zero]
+        columns["zero_j"][there] = cost.total_j[zero]
+        columns["dp_j"][there] = cost.total_j[dp]
     return Comparison(
         workload=workload.name,
         topology=topology,
         gpus=chips.astype(np.int64),
         pes=each.astype(np.int64),
-        zero_s=spread(cost.latency_s, zero=True),
-        dp_s=spread(cost.latency_s, zero=False),
-        fetch_s=spread(cost.transfers["weight fetch"].latency_s, zero=True),
-        zero_j=spread(cost.total_j, zero=True),
-        dp_j=spread(cost.total_j, zero=False),
+        **columns,
     )
+
+
+_MEASURED = ("zero_s", "dp_s", "fetch_s", "zero_j", "dp_j")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +184,7 @@ def zero_study(question: ZeroQuestion) -> ZeroAnswer:
     names, first = question.machine.topologies, question.workloads[0]
     gpus, pes = np.array(question.gpus), question.pes
     columns = question.rows * np.array(question.pe_columns)
-    searched = {name: SEARCHED_GPUS if name in LINES else SEARCHED_SIZES for name in names}
+    searched = {name: _searched(question.machine, name) for name in names}
     return ZeroAnswer(
         question=question,
         workloads=tuple(
@@ -206,6 +205,13 @@ def zero_study(question: ZeroQuestion) -> ZeroAnswer:
         },
         searched=searched,
     )
+
+
+def _searched(machine: Machine, topology: str) -> int:
+    """The largest number of GPUs that is looked at."""
+    if topology in machine.fixed:
+        return machine.fixed[topology].chips
+    return SEARCHED_GPUS if topology in LINES else SEARCHED_SIZES
 
 
 def last_hidden(over_gpus: Comparison) -> int | None:

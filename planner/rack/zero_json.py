@@ -12,8 +12,9 @@ import numpy as np
 import hardware_db
 import models_db
 from hardware_db import Cluster
-from planner.rack.fetching import BASIS_WORDS, EQUATIONS, exact_latency_ratio
-from planner.rack.readings import Interval, Reading, readings
+from planner.network.topology.fit import fitted
+from planner.rack.fetching import EQUATIONS, exact_latency_ratio, fixed
+from planner.rack.readings import Interval, Reading, basis_words, readings
 from planner.rack.workloads import Workload
 from planner.rack.zero import SUMMARY_GPUS, Comparison, ZeroAnswer, ZeroQuestion
 from planner.version import SCHEMA_VERSION, __version__
@@ -57,7 +58,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
         "basis": {
             "name": question.assumptions.basis,
             "cycles": EQUATIONS[question.assumptions.basis],
-            "words": BASIS_WORDS,
+            "words": basis_words(),
         },
         "assumptions": asdict(question.assumptions),
         "versions": {
@@ -169,8 +170,7 @@ def _exact(answer: ZeroAnswer) -> dict[str, dict[str, str | None]]:
         cycles = _cycles(float(one.dp_s[0]), question.clock_hz)
         return str(
             exact_latency_ratio(
-                topology,
-                SUMMARY_GPUS,
+                question.machine.fixed.get(topology) or fixed(fitted(topology, SUMMARY_GPUS)),
                 question.assumptions.basis,
                 weight_bytes=workload.weight_bytes,
                 rate=rate,
@@ -200,9 +200,9 @@ def never_bound(answer: ZeroAnswer) -> dict[str, str]:
     proved = proved and answer.question.machine.outer is None
     proved = proved and answer.question.workloads[0].batch is None
     return {
-        name: f"proved: r (N - 1) / N < r = {r:g} <= 1 for every N"
+        name: f"always: r (N - 1) / N < r = {r:g} <= 1 for every N"
         if proved and name == "fully-connected"
-        else f"none found up to {answer.searched[name]:,} GPUs"
+        else f"on all racks up to {answer.searched[name]:,} GPUs; no larger one was looked at"
         for name, most in answer.last_hidden.items()
         if most is None
     }

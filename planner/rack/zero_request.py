@@ -10,10 +10,11 @@ from hardware_db import Cluster
 from planner.errors import InputError
 from planner.feasibility.sizes import texts_of
 from planner.messages import Attempts, Origin, not_one_of, shown
-from planner.network.topology.fit import fits, nearest_chips
-from planner.network.topology.kinds import MOST_CHIPS, check_name
+from planner.network.topology.fit import nearest_chips
+from planner.network.topology.kinds import MOST_CHIPS
 from planner.rack.assumptions import BASES, RACK_ZERO
 from planner.rack.machine import Machine, machine_of
+from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.rack.zero import FIGURES, ZeroQuestion
@@ -22,19 +23,19 @@ from planner.units import parse_bytes, parse_whole
 
 FIELDS = (
     "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",
-    "basis", "bandwidth", "energy_per_hop", "sram",
+    "graph", "basis", "bandwidth", "energy_per_hop", "sram",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "hardware": "report1-rack",
     "workload": "fc,conv",
     "figure": ",".join(map(str, FIGURES)),
-    "gpus": "2-12",
     "pe_columns": "1-20",
-    "column_gpus": "4",
     "topology": "linear,ring,fully-connected",
     "basis": "per_gpu",
 }
+_GPUS, _COLUMN_GPUS = "2-12", 4
 _MOST_VALUES = 1000
+_MOST_COLUMNS = 1_000_000
 
 
 def whole_list(text: object, what: str, least: int, most: int = MOST_CHIPS) -> tuple[int, ...]:
@@ -84,40 +85,63 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     cluster = tries.attempt(cluster_named, fields["hardware"])
     workloads = tries.attempt(_workloads, fields["workload"])
     figures = tries.attempt(_figures, fields["figure"])
-    gpus = tries.attempt(whole_list, fields["gpus"], "gpus", 2)
-    columns = tries.attempt(whole_list, fields["pe_columns"], "pe-columns", 1)
-    fixed = tries.attempt(whole_list, fields["column_gpus"], "column-gpus", 2)
-    topologies = tries.attempt(_topologies, fields["topology"])
+    columns = tries.attempt(whole_list, fields["pe_columns"], "pe-columns", 1, _MOST_COLUMNS)
+    racks = tries.attempt(wired, fields["topology"], fields.get("graph"))
     if fields["basis"] not in BASES:
         tries.add([f"basis: {not_one_of(fields['basis'], BASES)}"])
-    machine = cluster and tries.attempt(_machine, cluster, fields)
-    pes = cluster and tries.attempt(_pes, fields.get("pes"), cluster)
-    if topologies and gpus:
-        tries.attempt(_some_fit, topologies, gpus)
-    if topologies and fixed:
-        tries.attempt(_column_gpus, fixed, topologies[0])
+    machine = None if cluster is None else tries.attempt(_machine, cluster, fields)
+    pes = None if cluster is None else tries.attempt(_pes, fields.get("pes"), cluster)
+    gpus = tries.attempt(_gpus, fields, racks or {})
+    fixed = tries.attempt(_column_gpus, fields, racks or {})
+    if machine is not None and racks and gpus and fixed:
+        machine = replace(
+            machine,
+            topologies=tuple(racks),
+            fixed={name: one for name, one in racks.items() if one is not None},
+        )
+        tries.attempt(_check_racks, machine, gpus, fixed)
     if tries.problems:
         raise tries.error()
     assert cluster is not None
     assert machine is not None
     assert workloads is not None
-    assert gpus is not None
-    assert columns is not None
-    assert fixed is not None
-    assert topologies is not None
-    assert pes is not None
     assert figures is not None
+    assert columns is not None
+    assert gpus is not None
+    assert fixed is not None
+    assert pes is not None
     question = ZeroQuestion(
-        machine=replace(machine, topologies=topologies),
+        machine=machine,
         workloads=workloads,
         assumptions=replace(RACK_ZERO, basis=fields["basis"]),
         gpus=gpus,
         pes=pes,
         pe_columns=columns,
-        column_gpus=fixed[0],
+        column_gpus=fixed,
         figures=figures,
     )
     return question, cluster
+
+
+def _gpus(fields: dict[str, Any], racks: Wired) -> tuple[int, ...]:
+    """The numbers asked for; by default those of the report and of topologies with one number."""
+    if "gpus" in fields:
+        return whole_list(fields["gpus"], "gpus", 2)
+    sizes = {one.chips for one in racks.values() if one is not None}
+    if racks and all(racks.values()):
+        return tuple(sorted(sizes))
+    return tuple(sorted(sizes.union(whole_list(_GPUS, "gpus", 2))))
+
+
+def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
+    """The number asked for; by default the report's, or the only one of the first topology."""
+    if "column_gpus" in fields:
+        found = whole_list(fields["column_gpus"], "column-gpus", 2)
+        if len(found) > 1:
+            raise InputError(f"column-gpus: {len(found)} numbers; give one")
+        return found[0]
+    first = next(iter(racks.values()), None)
+    return _COLUMN_GPUS if first is None else first.chips
 
 
 def _workloads(given: object) -> tuple[Workload, ...]:
@@ -130,13 +154,6 @@ def _workloads(given: object) -> tuple[Workload, ...]:
 
 def _figures(given: object) -> tuple[int, ...]:
     return whole_list(given, "figure", FIGURES[0], FIGURES[-1])
-
-
-def _topologies(given: object) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(texts_of(given)))
-    for name in names:
-        check_name(name)
-    return names
 
 
 def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
@@ -190,20 +207,22 @@ def _pes(given: object, cluster: Cluster) -> int:
     return pes
 
 
-def _some_fit(topologies: tuple[str, ...], gpus: tuple[int, ...]) -> None:
+def _check_racks(machine: Machine, gpus: tuple[int, ...], column_gpus: int) -> None:
     """Every topology must exist for one of the numbers of GPUs, or its lines would be empty."""
-    lines = []
-    for name in topologies:
-        if not any(fits(name, count) for count in gpus):
-            near = " or ".join(map(str, nearest_chips(name, gpus[0])))
-            lines.append(f"gpus: no {name} has any of these numbers of GPUs; nearest: {near}")
+    lines = [
+        f"gpus: no {name} has one of these numbers; nearest: {_near(machine, name, gpus[0])}"
+        for name in machine.topologies
+        if not any(machine.has_rack(name, count) for count in gpus)
+    ]
+    first = machine.topologies[0]
+    if not machine.has_rack(first, column_gpus):
+        near = _near(machine, first, column_gpus)
+        lines.append(f"column-gpus: no {first} has {column_gpus:,} GPUs; nearest: {near}")
     if lines:
         raise InputError("\n".join(lines))
 
 
-def _column_gpus(fixed: tuple[int, ...], topology: str) -> None:
-    if len(fixed) > 1:
-        raise InputError(f"column-gpus: {len(fixed)} numbers; give one")
-    if not fits(topology, fixed[0]):
-        near = " or ".join(map(str, nearest_chips(topology, fixed[0])))
-        raise InputError(f"column-gpus: no {topology} has {fixed[0]:,} GPUs; nearest: {near}")
+def _near(machine: Machine, name: str, chips: int) -> str:
+    if name in machine.fixed:
+        return f"{machine.fixed[name].chips:,}"
+    return " or ".join(f"{count:,}" for count in nearest_chips(name, chips))

@@ -75,7 +75,7 @@ def _panel(panel: Any, answer: ZeroAnswer, number: int) -> None:
     panel.set_ylim(bottom=0)
     if not energy:
         for index, (one, line) in enumerate(zip(compared, values, strict=True)):
-            _mark_last_hidden(panel, gpus, one, line, _COLOURS[index % len(_COLOURS)])
+            _mark_last_hidden(panel, gpus, one, line, index)
 
 
 def _over_columns(panel: Any, answer: ZeroAnswer, number: int) -> None:
@@ -110,9 +110,10 @@ def _lines(panel: Any, x: FloatArray, values: Sequence[FloatArray], names: Seque
         colour = _COLOURS[index % len(_COLOURS)]
         marker = "o" if len(x) <= 40 else ""
         panel.plot(x[there], line[there], style, color=colour, marker=marker, markersize=4,
-                   linewidth=1.8)  # fmt: skip
+                   linewidth=1.8, zorder=3 - index / 100)  # fmt: skip
         ends.append((float(line[there][-1]) - low) / (high - low))
     panel.set_ylim(low, high)
+    panel.locator_params(axis="x", integer=True)
     for index, (name, height) in enumerate(zip(names, apart(ends, _APART), strict=True)):
         panel.annotate(
             name, (1.01, height), xycoords="axes fraction", va="center",
@@ -121,15 +122,15 @@ def _lines(panel: Any, x: FloatArray, values: Sequence[FloatArray], names: Seque
 
 
 def _mark_last_hidden(
-    panel: Any, gpus: FloatArray, one: Comparison, line: FloatArray, colour: str
+    panel: Any, gpus: FloatArray, one: Comparison, line: FloatArray, index: int
 ) -> None:
     """The number of GPUs at the last rack that hides its fetch, where a later one does not."""
     bound = np.flatnonzero(one.bound)
     if not bound.size or bound[0] == 0:
         return
-    last = int(bound[0]) - 1
+    last, colour = int(bound[0]) - 1, _COLOURS[index % len(_COLOURS)]
     panel.annotate(
-        f"hidden up to {gpus[last]:,.0f}", (gpus[last], line[last]), xytext=(0, -14),
+        f"hidden up to {gpus[last]:,.0f}", (gpus[last], line[last]), xytext=(0, -20 - 18 * index),
         textcoords="offset points", ha="center", color=colour, fontsize=9,
         arrowprops={"arrowstyle": "-", "color": colour},
     )  # fmt: skip

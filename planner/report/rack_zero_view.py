@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hardware_db import Cluster
-from planner.rack.fetching import BASIS_WORDS, EQUATIONS
-from planner.rack.readings import Interval, readings
+from planner.plan import BoolArray
+from planner.rack.fetching import EQUATIONS
+from planner.rack.readings import Interval, basis_words, readings
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES, never_bound
 from planner.report.tables import indented, pairs, section, side_by_side, table
@@ -33,7 +34,7 @@ def zero_view(answer: ZeroAnswer, cluster: Cluster) -> RenderableType:
         Text(),
         section("Findings", pairs(_findings(answer))),
         Text(),
-        section("Bandwidth basis", indented([_basis_words(answer), BASIS_WORDS])),
+        section("Bandwidth basis", indented([_basis_words(answer), basis_words()])),
         Text(),
         section("Where the report's claims hold, by reading of its bandwidth T", _readings()),
         indented([_READ_WORDS]),
@@ -94,7 +95,7 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     return section(title, Text(where), table(header, lines, right=header))
 
 
-def _percent(ratios: Iterable[float], late: Sequence[bool] | None = None) -> list[str]:
+def _percent(ratios: Iterable[float], late: BoolArray | None = None) -> list[str]:
     return _shown([100 * ratio for ratio in ratios], ".1f", late)
 
 
@@ -102,11 +103,11 @@ def _microjoules(joules: Iterable[float]) -> list[str]:
     return _shown([1e6 * value for value in joules], ".4g", None)
 
 
-def _cycles(cycles: Iterable[float], late: Sequence[bool] | None = None) -> list[str]:
+def _cycles(cycles: Iterable[float], late: BoolArray | None = None) -> list[str]:
     return _shown(list(cycles), ",.0f", late)
 
 
-def _shown(values: Sequence[float], form: str, late: Sequence[bool] | None) -> list[str]:
+def _shown(values: Sequence[float], form: str, late: BoolArray | None) -> list[str]:
     marks = [_LATE if bound else " " for bound in late] if late is not None else [""] * len(values)
     return [
         _NONE if math.isnan(value) else f"{value:{form}}{mark}"
@@ -116,27 +117,33 @@ def _shown(values: Sequence[float], form: str, late: Sequence[bool] | None) -> l
 
 def _findings(answer: ZeroAnswer) -> list[tuple[str, str]]:
     """Thresholds, the plateau, and the ratios at twelve GPUs."""
-    why, clock = never_bound(answer), answer.question.clock_hz
+    clock = answer.question.clock_hz
     first = answer.question.workloads[0].name
     lines = [
-        (
-            f"{name}: fetch hidden",
-            f"always ({why[name]})" if most is None else f"up to {most:,} GPUs ({first})",
-        )
-        for name, most in answer.last_hidden.items()
+        (f"{name}: {first} hides its fetch", _hides(answer, name)) for name in answer.last_hidden
     ]
     plateau = answer.plateau_s
     words = f"{plateau * clock:,.0f} cycles" if plateau is not None else "not reached"
     lines.append(("plateau over columns of PEs", words))
     for name, found in answer.at_twelve.items():
-        lines.append((f"{name}: at 12 GPUs", "; ".join(map(_at_twelve, found.values()))))
+        there = [_at_twelve(one) for one in found.values() if not math.isnan(one.dp_s[0])]
+        if there:
+            lines.append((f"{name}: ZeRO at 12 GPUs", "; ".join(there)))
     return lines
+
+
+def _hides(answer: ZeroAnswer, topology: str) -> str:
+    """Up to how many GPUs."""
+    most, only = answer.last_hidden[topology], answer.question.machine.fixed.get(topology)
+    if only is not None:
+        return f"{'yes' if most is None else 'no'}, on its {only.chips:,} GPUs"
+    if most is None:
+        return never_bound(answer)[topology]
+    return f"up to {most:,} GPUs" if most > 1 else "never"
 
 
 def _at_twelve(one: Comparison) -> str:
     latency, energy = one.latency_ratio[0], one.energy_ratio[0]
-    if math.isnan(latency):
-        return f"{one.workload} does not exist"
     return (
         f"{one.workload} {100 * latency:.1f} % of the latency, {100 * energy:.1f} % of the energy"
     )
