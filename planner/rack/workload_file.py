@@ -104,7 +104,7 @@ def workload_from(name: str) -> Workload:
     if not (name.endswith(YAML_SUFFIXES) or "/" in name or "\\" in name):
         if name in WORKLOADS:
             return workload_named(name)
-        raise InputError(f"workload: {not_one_of(name, sorted(WORKLOADS))}, or a YAML file")
+        raise InputError(f"workload: {not_one_of(name, (*sorted(WORKLOADS), 'FILE.yaml'))}")
     return read_workload(Path(name))
 
 
