@@ -62,6 +62,7 @@ KINDS: dict[str, Kind] = {
             "scale_up host gemm_tile default_cluster"
         ),
     ),
+    "workload": Kind("a workload of a rack", _telling("einsums"), "planner rack zero takes it"),
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",

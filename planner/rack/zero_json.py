@@ -79,6 +79,8 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
 def _cycles(seconds: float, clock_hz: float) -> float:
     """Cycles; rounding of seconds and back is undone where it is a whole number."""
     cycles = seconds * clock_hz
+    if math.isnan(cycles):
+        return cycles
     return float(round(cycles)) if math.isclose(cycles, round(cycles), rel_tol=1e-12) else cycles
 
 

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from planner.network.topology.fit import fitted
 from planner.rack.assumptions import BASES
 from planner.rack.fetching import exact_latency_ratio, fixed, named_fetch_factor
 from planner.rack.readings import busiest_link, readings
@@ -177,7 +179,7 @@ def test_the_exact_ratio_equals_the_model(basis: str, topology: str) -> None:
     for workload in (fully_connected(), convolution()):
         one = compare(asked, workload, topology, np.array(GPUS), 16)
         for at, n in enumerate(GPUS):
-            wired = fixed(_sized(topology, n))
+            wired = fixed(fitted(topology, n))
             exact = exact_latency_ratio(
                 wired,
                 basis,
@@ -186,12 +188,6 @@ def test_the_exact_ratio_equals_the_model(basis: str, topology: str) -> None:
                 cycles=round(one.dp_s[at] * 1e9),
             )
             assert one.latency_ratio[at] == pytest.approx(float(exact), rel=1e-9)
-
-
-def _sized(name: str, n: int) -> Any:
-    from planner.network.topology.fit import fitted  # noqa: PLC0415
-
-    return fitted(name, n)
 
 
 def test_readings_of_the_bandwidth() -> None:
@@ -227,7 +223,7 @@ def test_the_busiest_link_by_counting_paths(topology: str) -> None:
             for target in set(graph) - {source}:
                 paths = list(nx.all_shortest_paths(graph, source, target))
                 for path in paths:
-                    for link in zip(path, path[1:], strict=False):
+                    for link in pairwise(path):
                         load[frozenset(link)] += Fraction(1, n * len(paths))
         assert max(load.values()) == busiest_link(topology, n)
 
