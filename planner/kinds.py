@@ -67,6 +67,7 @@ KINDS: dict[str, Kind] = {
         _telling("switches links"),
         "planner rack topology --graph takes it",
     ),
+    "workload": Kind("a workload of a rack", _telling("einsums"), "planner rack zero takes it"),
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",

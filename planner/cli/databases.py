@@ -241,7 +241,8 @@ def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
         typer.Argument(
-            help="chip, cluster, calibration, reference, model, job, plan, graph or assumptions."
+            help="chip, cluster, calibration, reference, model, job, plan, graph, assumptions or "
+            "workload."
         ),
     ] = None,
     *,
@@ -257,6 +258,7 @@ def schema(  # the flag is there because every command takes it
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.overrides import changes_schema  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
+    from planner.rack.workload_file import workload_schema  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 
     schemas = {
@@ -266,6 +268,7 @@ def schema(  # the flag is there because every command takes it
         "plan": PlanFile.model_json_schema(),
         "graph": GraphFile.model_json_schema(),
         "assumptions": changes_schema(),
+        "workload": workload_schema(),
     }
     schemas = {name: {"$schema": _DIALECT, **schema} for name, schema in schemas.items()}
     if name is None:
