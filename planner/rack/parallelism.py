@@ -93,7 +93,11 @@ class Setting:
             for name, allowed in READINGS.items()
             if (given := getattr(self, name)) not in allowed
         ]
-        for name, most in (("rack_chips", _MOST), ("block_size", FULL_BLOCK), ("micro_batches", _MOST)):
+        for name, most in (
+            ("rack_chips", _MOST),
+            ("block_size", FULL_BLOCK),
+            ("micro_batches", _MOST),
+        ):
             given = getattr(self, name)
             if given is not None and not 1 <= given <= most:
                 near = min(max(given, 1), most)
