@@ -58,7 +58,7 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
         InputError: The file cannot be written, or matplotlib is missing.
     """
     plt = load_pyplot()
-    across = min(_PER_ROW, len(figures))
+    across = 2 if len(figures) == 4 else min(_PER_ROW, len(figures))
     down = math.ceil(len(figures) / across)
     picture, axes = plt.subplots(
         down, across, figsize=(5.6 * across, 4.2 * down), layout="constrained", squeeze=False
@@ -75,7 +75,7 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
 def _lines(panel: Any, figure: Figure) -> None:
     """A curve per strategy over GPUs or block sizes."""
     plt, energy = load_pyplot(), figure.shown == "total energy"
-    widths = iter((4.0, 2.8, 2.0, 1.6, 1.2, 1.0))  # curves that coincide all stay visible
+    widths = iter((3.6, 2.4, 2.4, 1.6, 1.6, 1.2))  # curves that coincide all stay visible
     marks = iter("osD^vP")
     for name in curve_names(figure):
         points = [point for point in figure.series if curve_of(point) == name]
@@ -83,14 +83,15 @@ def _lines(panel: Any, figure: Figure) -> None:
         if not any(values):
             panel.plot([], [], "-", color=_COLOURS[points[0].strategy], label=f"{name}: none")
             continue
+        back = points[0].direction == "backward"
         panel.plot(
             [getattr(point, figure.swept) for point in points],
             values,
-            "--" if points[0].direction == "backward" else "-",
+            "--" if back else "-",
             marker=next(marks),
-            markersize=5,
-            linewidth=next(widths),
-            fillstyle="none" if points[0].direction == "backward" else "full",
+            markersize=9 if back else 5,
+            linewidth=min(next(widths), 1.4 if back else math.inf),
+            fillstyle="none" if back else "full",
             color=_COLOURS[points[0].strategy],
             label=name,
         )
