@@ -115,7 +115,8 @@ def ring_hops(
         elif name == "fully-connected":
             mean = shared = np.ones(len(plans))
         else:
-            far = _hops(name, plans.chips)
+            far = np.ones(len(plans))
+            far[here] = _hops(name, plans.chips[here])
             mean = shared = np.clip(stride, 1.0, np.maximum(far, 1.0))
         hops, sharers = np.where(here, mean, hops), np.where(here, shared, sharers)
     return np.maximum(hops, np.where(members > 1, 1.0, 0.0)), sharers

@@ -1,0 +1,330 @@
+"""CP-SAT on the joint problem: the optimum, the front, what each budget costs, what frees it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from planner.errors import TimeLimitError
+from planner.rack.answer import BudgetUse, RackAnswer, RackPoint, Remedy
+from planner.rack.joint import JointProblem, cost_of, joint_problem
+from planner.rack.question import BUDGETS, RackQuestion, weight_bytes_per_chip
+from planner.rack.silicon import area_m2, power_w
+from planner.rack.why import why_it_wins
+from solvers.factored import Decision, FactoredProblem, Limit
+from solvers.factored_cpsat import evaluate, minimize
+from solvers.factored_cpsat import front as exact_front
+from solvers.solution import Solution, Status
+
+Progress = Callable[[str, int, int], None]
+_NOTICED = 1e-3
+"""Improvements below this share are no reason for a larger budget."""
+_ROUNDING = 4  # quanta that a plan's terms may be off by, all together
+
+
+class Search:
+    """Solves variants of one joint problem and counts what that took."""
+
+    def __init__(self, joint: JointProblem, time_limit_s: float | None = None) -> None:
+        self.joint = joint
+        self.counts: Counter[str] = Counter(plans=joint.plans)
+        self._end = math.inf if time_limit_s is None else time.perf_counter() + time_limit_s
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left; None without a limit."""
+        return None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
+
+    def least(
+        self, problem: FactoredProblem, objective: str, bounds: Mapping[str, int] | None = None
+    ) -> Solution[Decision]:
+        """One minimization, counted."""
+        found = minimize(problem, objective, upper_bounds=bounds, time_limit_s=self.left_s)
+        self.counts["solves"] += 1
+        for name in ("rows", "variables"):
+            self.counts[name] = max(self.counts[name], found.counts.get(name, 0))
+        for name in ("branches", "conflicts"):
+            self.counts[name] += found.counts.get(name, 0)
+        if found.status in (Status.FEASIBLE, Status.TIME_LIMIT):
+            raise TimeoutError("the time limit ended a proof")
+        return found
+
+    def optimum(
+        self, problem: FactoredProblem, objective: str
+    ) -> tuple[Solution[Decision], RackPoint | None]:
+        """The optimum; of equal plans the best in the other objective, then the fewest parts."""
+        found = self.least(problem, objective)
+        if found.decision is None:
+            return found, None
+        bounds = {objective: int(found.objective)}
+        other = "energy" if objective == "time" else "time"
+        bounds[other] = int(self.least(problem, other, bounds).objective)
+        return found, self.fewest_parts(problem, bounds)
+
+    def fewest_parts(self, problem: FactoredProblem, bounds: Mapping[str, int]) -> RackPoint:
+        """Of the plans within bounds that one exists for, the one with the fewest parts."""
+        decision = self.least(problem, "parts", bounds).decision
+        assert decision is not None
+        return self.point(decision)
+
+    def front(self, problem: FactoredProblem) -> Iterator[RackPoint]:
+        """The exact front, ascending in energy."""
+        axes = ("time", "energy")
+        for seconds, joules, _ in exact_front(problem, axes, time_limit_s=self.left_s):
+            self.counts["solves"] += 2
+            yield self.fewest_parts(problem, {"time": seconds, "energy": joules})
+
+    def point(self, decision: Mapping[str, int]) -> RackPoint:
+        """A decision evaluated again by the model.
+
+        Raises:
+            RuntimeError: The integer problem says something else than the model.
+        """
+        joint, question = self.joint, self.joint.question
+        scored = evaluate(joint.without(*question.budgets), decision)
+        assert scored is not None
+        values, objectives = scored
+        plans = joint.decode(decision)
+        cost = cost_of(question, plans)
+        solved = (
+            objectives["time"] * joint.time_quantum_s,
+            objectives["energy"] * joint.energy_quantum_j,
+        )
+        exact = float(cost.latency_s[0]), float(cost.total_j[0])
+        chips, chip = int(plans.chips[0]), question.machine.chip
+        spread = chips if question.assumptions.static_power else 1
+        quanta = (joint.time_quantum_s, joint.energy_quantum_j * max(1, spread))
+        for name, one, other, quantum in zip(
+            ("time", "energy"), exact, solved, quanta, strict=True
+        ):
+            slack = _ROUNDING * quantum + 1e-6 * one
+            if abs(one - other) > slack:
+                raise RuntimeError(f"the solver's {name} is {other}, the model's {one}")
+        area = None if chip.die_area_m2 is None else chips * float(area_m2(chip, plans.pes)[0])
+        return RackPoint(
+            chips=chips,
+            pes=decision["pes"],
+            topology=question.machine.topologies[decision["topology"]],
+            mesh={axis: decision[axis] for axis in ("dp", "tp", "pp")},
+            zero=bool(decision["zero"]),
+            micro_batches=int(plans.micro_batches[0]),
+            latency_s=exact[0],
+            energy_j=exact[1],
+            energy_by_part_j={name: float(part[0]) for name, part in cost.energy_j.items()},
+            transfer_s={name: float(one.latency_s[0]) for name, one in cost.transfers.items()},
+            compute_s=float(cost.compute.latency_s[0]),
+            links=values["links"],
+            ports=values["ports"],
+            total_pes=chips * decision["pes"],
+            weight_bytes_per_chip=float(weight_bytes_per_chip(question.workload, plans)[0]),
+            power_w=chips * float(power_w(chip, plans.pes)[0]),
+            area_m2=area,
+            solver_latency_s=solved[0],
+            solver_energy_j=solved[1],
+        )
+
+
+def solve_rack(
+    question: RackQuestion,
+    objective: str = "time",
+    *,
+    time_limit_s: float | None = None,
+    defaults: tuple[tuple[str, str, str], ...] = (),
+    on_progress: Progress | None = None,
+) -> RackAnswer:
+    """The best plan, proved, with the front and what the budgets do.
+
+    Args:
+        question: What may be chosen.
+        objective: `time`, `energy` or `edp`.
+        time_limit_s: Wall time of all searches.
+        defaults: What was assumed, for the answer.
+        on_progress: Called with what is done, how much of it, and of how much.
+
+    Raises:
+        InputError: See `joint_problem`.
+        TimeLimitError: The time limit ended before the optimum was proved.
+    """
+    started = time.perf_counter()
+    joint = joint_problem(question)
+    built = time.perf_counter()
+    search = Search(joint, time_limit_s)
+    tell = on_progress or (lambda *_: None)
+    tell("the front", 0, 3)
+    try:
+        front, complete = _front(search)
+        best, bound = _best(search, objective, front, complete)
+    except TimeoutError as error:
+        raise TimeLimitError(f"time-limit: {error}; allow more than {time_limit_s} s") from error
+    tell("what binds", 1, 3)
+    budgets: tuple[BudgetUse, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    why: tuple[str, ...] = ()
+    try:
+        if best is None:
+            remedies = tuple(_remedies(search, objective))
+        else:
+            budgets = tuple(_budgets(search, objective, best))
+            tell("why it wins", 2, 3)
+            why = why_it_wins(question, objective, best, _rivals(search, objective, best))
+    except TimeoutError:
+        why = ("The time limit ended the search for what binds.",)
+    ended = time.perf_counter()
+    return RackAnswer(
+        question=question,
+        objective=objective,
+        status="infeasible" if best is None else "optimal",
+        best=best,
+        bound=bound,
+        front=tuple(front),
+        front_complete=complete,
+        budgets=budgets,
+        remedies=remedies,
+        why=why,
+        counts=dict(search.counts),
+        seconds={"build": built - started, "solve": ended - built},
+        defaults=defaults,
+    )
+
+
+def _front(search: Search) -> tuple[list[RackPoint], bool]:
+    """The front, ascending in latency, and whether it is complete."""
+    found: list[RackPoint] = []
+    try:
+        found.extend(search.front(search.joint.problem))
+    except TimeoutError:
+        return found[::-1], False
+    return found[::-1], True
+
+
+def _best(
+    search: Search, objective: str, front: list[RackPoint], complete: bool
+) -> tuple[RackPoint | None, float | None]:
+    """The optimum and its bound.
+
+    The product of energy and time grows in both, so that its optimum is a point of the front.
+    """
+    joint = search.joint
+    if objective != "edp":
+        found, best = search.optimum(joint.problem, objective)
+        quantum = joint.time_quantum_s if objective == "time" else joint.energy_quantum_j
+        return best, None if best is None else found.bound * quantum
+    if not complete:
+        raise TimeoutError("the front, of which the least energy times time is a point, is cut off")
+    best = min(front, key=lambda point: point.edp_js, default=None)
+    return best, best and min(p.solver_energy_j * p.solver_latency_s for p in front)
+
+
+def _quantum_value(joint: JointProblem, point: RackPoint, objective: str) -> int:
+    if objective == "time":
+        return round(point.solver_latency_s / joint.time_quantum_s)
+    return round(point.solver_energy_j / joint.energy_quantum_j)
+
+
+def _optimum_of(search: Search, problem: FactoredProblem, objective: str) -> RackPoint | None:
+    """The optimum of a variant of the problem, for any objective."""
+    if objective != "edp":
+        return search.optimum(problem, objective)[1]
+    return min(search.front(problem), key=lambda point: point.edp_js, default=None)
+
+
+def _budgets(search: Search, objective: str, best: RackPoint) -> Iterator[BudgetUse]:
+    """What each budget takes away: the smallest larger one that is worth it, and its optimum."""
+    joint = search.joint
+    target = "time" if objective == "edp" else objective
+    for name, limit in joint.question.budgets.items():
+        problem = joint.without(name)
+        better = int(_quantum_value(joint, best, target) * (1 - _NOTICED))
+        found = search.least(problem, name, {target: better})
+        needed = point = None
+        if found.decision is not None:
+            needed = int(found.objective)
+            widened = _limited(problem, name, needed)
+            point = _optimum_of(search, widened, objective)
+            if point is not None and point.value(objective) > best.value(objective) * (
+                1 - _NOTICED
+            ):
+                needed = point = None
+        yield BudgetUse(
+            name=name,
+            limit=limit,
+            used=_used(best, name),
+            binds=point is not None,
+            next_limit=None if needed is None else needed * BUDGETS[name].quantum,
+            next_objective=None if point is None else point.value(objective),
+            next_point=point,
+        )
+
+
+def _limited(problem: FactoredProblem, name: str, upper: int) -> FactoredProblem:
+    limit = Limit(name=name, expression=problem.objective(name), upper=upper)
+    return replace(problem, limits=(*problem.limits, limit))
+
+
+def _used(point: RackPoint, name: str) -> float:
+    """What a plan takes of a budget, SI."""
+    taken: dict[str, Any] = {
+        "total-pes": point.total_pes,
+        "max-area": point.area_m2,
+        "max-power": point.power_w,
+        "max-links": point.links,
+        "max-ports": point.ports,
+        "max-memory": point.weight_bytes_per_chip,
+    }
+    return float(taken[name])
+
+
+def _remedies(search: Search, objective: str) -> Iterator[Remedy]:
+    """The smallest sets of budgets that free a plan when they grow, each as little as it can."""
+    joint, names = search.joint, tuple(search.joint.question.budgets)
+    for size in range(1, len(names) + 1):
+        found = False
+        for group in combinations(names, size):
+            problem = joint.without(*group)
+            needed = {}
+            for name in group:
+                least = search.least(problem, name)
+                if least.decision is None:
+                    break
+                needed[name] = int(least.objective)
+                problem = _limited(problem, name, needed[name])
+            else:
+                found = True
+                point = _optimum_of(search, problem, objective)
+                assert point is not None
+                grown = {name: most * BUDGETS[name].quantum for name, most in needed.items()}
+                yield Remedy(budgets=grown, point=point)
+        if found:
+            return
+
+
+def _rivals(search: Search, objective: str, best: RackPoint) -> dict[str, RackPoint | None]:
+    """The optimum without each choice of the best plan: other chips, PEs, topology, strategy."""
+    problem, question = search.joint.problem, search.joint.question
+    taken = {
+        "chips": best.chips,
+        "pes": best.pes,
+        "topology": question.machine.topologies.index(best.topology),
+        "zero": int(best.zero),
+    }
+    rivals: dict[str, RackPoint | None] = {}
+    for name, value in taken.items():
+        others = tuple(other for other in problem.choices[name] if other != value)
+        rivals[name] = None
+        if others:
+            choices = {**problem.choices, name: others}
+            changed = replace(problem, choices=choices)
+            rivals[name] = _optimum_of(search, changed, objective)
+    return rivals
+
+
+def as_table(points: tuple[RackPoint, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(n, 2) latency and energy of points."""
+    return np.array([(point.latency_s, point.energy_j) for point in points]).reshape(-1, 2)
