@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Allocation
-from planner.answers import TrainingRun
+from planner.answers import Diagnosis, TrainingRun
 from planner.caveats import caveats
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -20,6 +20,15 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.joint import is_joint, joint_search
+from planner.joint_answer import (
+    described,
+    diagnosis_of,
+    nearest_miss,
+    winner_of,
+    winning,
+    with_budgets,
+)
 from planner.likely import ranked, spread_of
 from planner.machines import under_limit
 from planner.messages import Origin
@@ -145,6 +154,8 @@ def solve_request(
 ) -> SolveResult:
     """`solve` for a validated request; `origin` names its fields in messages."""
     started = time.perf_counter()
+    if is_joint(request):
+        return _solve_machines(request, on_progress, origin)
     if request.chips is None:
         raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
     resolved = resolve(request, origin)
@@ -162,6 +173,38 @@ def solve_request(
         return _without_plan(resolved, proof, search, allocation.losses, started)
     exact = search.run((request.chips,)) if request.objective == "memory" else proof
     return _with_plan(resolved, search, proof, exact, allocation.losses, started)
+
+
+def _solve_machines(
+    request: Request, on_progress: Progress | None, origin: Origin
+) -> SolveResult:
+    """`solve` where PEs per chip, wirings and the number of chips are decided with the plan."""
+    started = time.perf_counter()
+    joint = joint_search(
+        request,
+        options_of(request),
+        limits_of(request),
+        on_progress,
+        origin,
+        None if request.time_limit is None else started + request.time_limit,
+    )
+    found = joint.run()
+    if found.row is None:
+        resolved, alone = nearest_miss(joint, found)
+        known = diagnosis_of(joint, found)
+        answer = _without_plan(resolved, alone, joint.search(0), (), started, known)
+        return with_budgets(joint, answer)
+    resolved = winner_of(joint, found)
+    assert resolved.request.chips is not None
+    search = joint.search(joint.of_model(resolved.cost))
+    proof = winning(found) if joint.late else _proof(resolved, search)
+    if len(proof.points) == 0:
+        proof = winning(found)
+    exact = proof
+    if request.objective == "memory" and not joint.late:
+        exact = search.run((resolved.request.chips,))
+    losses = resolved.cost.allocation(resolved.request.chips).losses
+    return described(joint, found, _with_plan(resolved, search, proof, exact, losses, started))
 
 
 def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
@@ -306,13 +349,18 @@ def _note(found: Found, scope: str, search: Search) -> str:
 
 
 def _without_plan(
-    resolved: Resolved, found: Found, search: Search, losses: tuple[str, ...], started: float
+    resolved: Resolved,
+    found: Found,
+    search: Search,
+    losses: tuple[str, ...],
+    started: float,
+    diagnosis: Diagnosis | None = None,
 ) -> SolveResult:
-    """The answer when no plan fits, or none was found in time."""
+    """The answer when no plan fits, or none was found in time; `diagnosis`: where it is known."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
-    diagnosis = None
-    if proved := found.status is Status.INFEASIBLE:
+    proved = found.status is Status.INFEASIBLE
+    if proved and diagnosis is None:
         diagnosis = diagnose(
             model, request.chips, search.options, search.limits, found, search.deadline
         )

@@ -43,7 +43,10 @@ from planner.version import SCHEMA_VERSION
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
-_FOLLOWS = {"framework": ("era",), "hardware": ("max_memory", "power_cap", "cooling")}
+_FOLLOWS = {
+    "framework": ("era",),
+    "hardware": ("max_memory", "power_cap", "cooling", "pes", "scale", "topology"),
+}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
     "assumptions",
@@ -376,6 +379,17 @@ def plan_text(
     return with_end(head, text)
 
 
+def machine_of(request: Request) -> dict[str, Any]:
+    """What a request decides about the machines, as a plan file holds it."""
+    fields: dict[str, Any] = {}
+    if request.pes is not None:
+        fields["pes"] = list(request.pes)
+    for name in ("scale", "topology"):
+        if words := getattr(request, name):
+            fields[name] = list(words)
+    return fields
+
+
 def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     """The job of a plan file, every default written out; see `plan_text`."""
     request, job = resolved.request, resolved.cost.job
@@ -397,4 +411,5 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     given = {name: getattr(request, name) for name in _KEPT}
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None}
+    fields |= machine_of(request)
     return portable(fields, folder)

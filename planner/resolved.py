@@ -25,6 +25,7 @@ from planner.messages import Attempts, Origin
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.torus_axes import torus_axes_problem
+from planner.variants import variant_of
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
@@ -74,6 +75,11 @@ def _without_effect(request: Request) -> list[str]:
             for name in ("price_per_chip_hour", "carbon_intensity")
             if getattr(request, name) is not None
         ]
+    if request.scale and request.pes is None:
+        lines.append(
+            f"scale: {', '.join(request.scale)} has no effect without pes, the processing elements "
+            "per chip; give them or leave it out"
+        )
     known = request.assumptions in PRESETS or names_a_file(request.assumptions)
     if request.mfu is not None and known and preset_of(request.assumptions) != "roofline":
         lines.append(
@@ -109,6 +115,10 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         raise tried.error()
     if local is not None:
         cluster = local.on_cluster(cluster)
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    if built is None:
+        raise tried.error()
+    cluster = built
     chip, defaults = cluster.chip, Defaults()
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.answers import Diagnosis, Spread, TrainingRun
+from planner.answers import MACHINE_FIELDS, Diagnosis, Machine, MachineSearch, Spread, TrainingRun
 from planner.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
@@ -68,6 +68,7 @@ class PlanResult(Shown):
             reserve). The split of energy into compute, memory and network is assumed.
         communication_s: Seconds of communication in a step by cause, hidden or not.
         micro_batches: Per step.
+        machine: PEs and wirings, where those are a decision.
         share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
     """
 
@@ -98,6 +99,7 @@ class PlanResult(Shown):
     memory_high_bytes: float | None = None
     out_of_memory_probability: float = 0.0
     lacks_headroom: bool = False
+    machine: Machine | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
@@ -113,6 +115,7 @@ class PlanResult(Shown):
         order = fields.pop("placement")
         return {
             "chips": self.chips,
+            **({} if self.machine is None else {"machine": self.machine.to_dict()}),
             **fields,
             "placement": {
                 "order": order,
@@ -267,6 +270,7 @@ class SolveResult(Shown):
             at each stage of the search that proved `best`, on exactly the chips asked for; see
             `planner.search.engine.Found`. front_counts: the same for the rest of the front.
         seconds: Wall time of the search.
+        machines: Where PEs or wirings are a decision, what was searched of each machine.
         job: Resolved job, for display and JSON; plan_job: as plan files hold it.
         versions: planner, schema, and the hashes of the databases.
     """
@@ -298,6 +302,7 @@ class SolveResult(Shown):
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
     spread: Spread | None = field(default=None, repr=False)
+    machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
@@ -315,6 +320,13 @@ class SolveResult(Shown):
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
 
+    def point_fields(self, point: PlanResult) -> dict[str, Any]:
+        """A plan of the front as JSON-ready data; with its job, where its machine is its own."""
+        if point.machine is None:
+            return point.to_dict()
+        kept = {name: value for name, value in self.plan_job.items() if name not in MACHINE_FIELDS}
+        return {**point.to_dict(), "job": thawed({**kept, **point.machine.fields})}
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         return {
@@ -327,7 +339,7 @@ class SolveResult(Shown):
             "counts": thawed(self.counts),
             "front_counts": thawed(self.front_counts),
             "best": self.best.to_dict() if self.best else None,
-            "front": [point.to_dict() for point in self.front],
+            "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
             "front_complete": self.front_complete,
             "front_note": self.front_note,
@@ -346,6 +358,11 @@ class SolveResult(Shown):
             "mfu_convention": self.mfu_convention,
             "job": thawed(self.job),
             "plan_job": thawed(self.plan_job),
+            **(
+                {"machines": [searched.to_dict() for searched in self.machines]}
+                if self.machines
+                else {}
+            ),
             "seconds": self.seconds,
             "versions": thawed(self.versions),
             "sources": thawed(self.sources),

@@ -21,10 +21,20 @@ def area_m2(chip: Chip, pes: IntArray) -> FloatArray:
     Raises:
         InputError: The record has no die area.
     """
-    raise InputError(f"max-area: the record of {chip.name} has no die area (die: area, pe_share)")
+    if chip.die_area_m2 is None:
+        raise InputError(f"max-area: the record of {chip.name} has no die area (die: area)")
+    return chip.die_area_m2 * _grown(chip, pes, chip.pe_area_share)
 
 
 def power_w(chip: Chip, pes: IntArray) -> FloatArray:
-    """(n,) watts of a busy chip with so many PEs, its host left out."""
-    dynamic = np.asarray(pes, dtype=np.float64) / chip.pe_count
-    return np.asarray(chip.idle_w + (chip.busy_w - chip.idle_w) * dynamic, dtype=np.float64)
+    """(n,) watts of a busy chip with so many PEs, its host left out.
+
+    Without a share in the record all of the dynamic power comes with the PEs.
+    """
+    return chip.idle_w + (chip.busy_w - chip.idle_w) * _grown(chip, pes, chip.pe_power_share)
+
+
+def _grown(chip: Chip, pes: IntArray, share: float | None) -> FloatArray:
+    """(n,) what a share of 1 grows to, where `share` of it comes with the PEs."""
+    grows = 1.0 if share is None else share
+    return 1 - grows + grows * np.asarray(pes, dtype=np.float64) / chip.pe_count
