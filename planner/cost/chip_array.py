@@ -92,26 +92,12 @@ def chip_array(chip: Chip, precision: str, *, pes: Number | None = None) -> Chip
     Raises:
         InputError: The record lacks a figure, or `pes` do not fill its rows; one line each.
     """
-    needed = {
-        "clock": chip.clock_hz,
-        "SRAM or L2": chip.sram_bytes or chip.l2_bytes,
-        "registers per PE": chip.register_bytes_per_pe,
-        "SRAM bandwidth": chip.sram_bandwidth_bytes_per_s,
-        "SRAM energy": chip.sram_j_per_byte,
-        "register energy": chip.register_j_per_byte,
-    }
-    lines = [
-        f"chip: {chip.name}: no {name} in its record" for name, held in needed.items() if not held
-    ]
     kind = {"mxfp8": "fp8"}.get(precision, precision)
-    if precision not in WORD_BYTES or kind not in chip.peak_flop_per_s or kind not in chip.flop_j:
-        known = ", ".join(sorted(name for name in chip.flop_j if name in chip.peak_flop_per_s))
-        lines.append(
-            f"precision: {chip.name} has no rate and energy at {precision}; it has {known}"
-        )
     rows = chip.pe_rows or 1
     count = np.asarray(chip.pe_count if pes is None else pes, float)
-    lines += _unfilled(chip, count, rows)
+    needed = _needed(chip)
+    lines = [f"chip: {chip.name}: no {name} in its record" for name in needed if not needed[name]]
+    lines += _without(chip, precision, kind) + _unfilled(chip, count, rows)
     if lines:
         raise InputError("\n".join(lines))
     clock, sram, registers, bandwidth, sram_j, register_j = (
@@ -133,6 +119,29 @@ def chip_array(chip: Chip, precision: str, *, pes: Number | None = None) -> Chip
         sram_j_per_byte=sram_j,
         register_j_per_byte=register_j,
     )
+
+
+def _needed(chip: Chip) -> dict[str, float | None]:
+    """What a record may lack, by the name in messages."""
+    return {
+        "clock": chip.clock_hz,
+        "SRAM or L2": chip.sram_bytes or chip.l2_bytes,
+        "registers per PE": chip.register_bytes_per_pe,
+        "SRAM bandwidth": chip.sram_bandwidth_bytes_per_s,
+        "SRAM energy": chip.sram_j_per_byte,
+        "register energy": chip.register_j_per_byte,
+    }
+
+
+def _without(chip: Chip, precision: str, kind: str) -> list[str]:
+    """One line where the record has no rate or no energy at a precision."""
+    known = [name for name in chip.flop_j if name in chip.peak_flop_per_s and name in WORD_BYTES]
+    if precision in WORD_BYTES and kind in known:
+        return []
+    return [
+        f"precision: {chip.name} has no rate and energy at {precision!r}; "
+        f"it has {', '.join(sorted(known))}"
+    ]
 
 
 def _unfilled(chip: Chip, pes: FloatArray, rows: int) -> list[str]:

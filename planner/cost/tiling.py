@@ -94,25 +94,42 @@ def _passes(
     For real-valued tiles a / b = (p cost_p) / (q cost_q), cost being the elements of one pass.
     """
     (p, q), (cost_p, cost_q), area = sides, per_pass, np.floor(room) + 1
-    ideal = np.sqrt(area * (cost_p * p) / (cost_q * q))
-    rows = np.clip(ideal, 2, np.floor(area / 2))
-    columns = np.clip(area / rows, 2, np.floor(area / 2))
-    some_p, some_q = np.maximum(p / (rows - 1), 1), np.maximum(q / (columns - 1), 1)
-    one = np.ones_like(p)
-    tries_p = np.stack([one, np.floor(some_p), np.ceil(some_p)])
-    tries_q = np.stack([one, np.floor(some_q), np.ceil(some_q)])
-    of_p = _rest(p, q, tries_p, area)
-    of_q = _rest(q, p, tries_q, area)
-    all_p = np.concatenate([tries_p, of_q])
-    all_q = np.concatenate([of_p, tries_q])
-    best = np.argmin(cost_p * all_p + cost_q * all_q, axis=0)[None]
-    return np.take_along_axis(all_p, best, 0)[0], np.take_along_axis(all_q, best, 0)[0]
+    widest = np.floor(area / 2)
+    ideal = np.sqrt(area * (cost_p / cost_q) * (p / q))
+    a = np.minimum(np.maximum(ideal, 2), widest) - 1
+    b = np.minimum(np.maximum(area / (a + 1), 2), widest) - 1
+    best_p, best_q = np.empty_like(p), np.empty_like(p)
+    least = np.full_like(p, np.inf)
+    for side, other, tile, swapped in ((p, q, a, False), (q, p, b, True)):
+        for passes in _tries(side, tile):
+            rest = _rest(side, other, passes, area)
+            of_p, of_q = (rest, passes) if swapped else (passes, rest)
+            moved = cost_p * of_p
+            moved += cost_q * of_q
+            better = moved < least
+            np.copyto(least, moved, where=better)
+            np.copyto(best_p, of_p, where=better)
+            np.copyto(best_q, of_q, where=better)
+    return best_p, best_q
+
+
+def _tries(side: FloatArray, tile: FloatArray) -> tuple[FloatArray, ...]:
+    """Passes over a side worth trying: one, and those of the tiles around the real-valued one."""
+    wider = np.floor(np.maximum(side / tile, 1))
+    return np.ones_like(side), wider, np.ceil(side / np.floor(tile))
 
 
 def _rest(side: FloatArray, other: FloatArray, passes: FloatArray, area: FloatArray) -> FloatArray:
     """Passes over the other side that the widest tile needs; infinite where none fits."""
-    width = np.floor(area / (np.ceil(side / passes) + 1)) - 1
-    return np.where(width >= 1, np.ceil(other / np.maximum(width, 1)), np.inf)
+    width = np.ceil(side / passes)
+    width += 1
+    np.divide(area, width, out=width)
+    np.floor(width, out=width)
+    width -= 1
+    with np.errstate(divide="ignore"):
+        np.divide(other, width, out=width)
+    np.copyto(width, np.inf, where=width < 0)
+    return np.ceil(width, out=width)
 
 
 @lru_cache(maxsize=4096)

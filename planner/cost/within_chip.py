@@ -7,10 +7,10 @@ bytes of registers each:
 
     DRAM        Q_D = w Q(S / w)
     SRAM        Q_S = w Q(P R / w) to and from the registers, and Q_D to and from DRAM
-    registers   3 w per multiply-accumulate (two operands read, a sum written), and Q_S
+    registers   4 w per multiply-accumulate (two operands and a sum read, a sum written), and Q_S
     cycles      max(compute, Q_D / DRAM bytes per cycle, (Q_S + Q_D) / SRAM bytes per cycle)
     compute     ceil(d1 / rows) ceil(d2 / columns) d3 / multiply-accumulates per PE and cycle
-    energy      MACs e_mac + Q_D e_D + (Q_S + Q_D) e_S + (3 w MACs + Q_S) e_R
+    energy      MACs e_mac + Q_D e_D + (Q_S + Q_D) e_S + (4 w MACs + Q_S) e_R
 
 (d1, d2, d3) is the order of (m, n, k) that takes the fewest cycles: any two dimensions may lie
 along the rows and columns of PEs, as a mapping engine may choose. `docs/model/within-chip.md`
@@ -217,7 +217,7 @@ def on_chip_cost(operators: Operators, array: ChipArray) -> OnChipCost:
     moved = {
         "dram read": dram_read, "dram write": dram_write,
         "sram read": to_pes + dram_write, "sram write": from_pes + dram_read,
-        "registers read": 2 * words + from_pes, "registers write": words + to_pes,
+        "registers read": 3 * words + from_pes, "registers write": words + to_pes,
     }  # fmt: skip
     per_byte = {
         "dram": array.dram_j_per_byte,
