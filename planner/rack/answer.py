@@ -129,7 +129,8 @@ class RackAnswer:
         objective: `time`, `energy` or `edp`.
         status: `optimal`, `feasible` (stopped by the time limit) or `infeasible`.
         best: The optimum; None where no plan fits.
-        bound: No plan of the integer problem is better, in the unit of the objective.
+        bound: No plan is better; equal to the objective when proved, in its unit.
+        resolution: Share of the objective that the integers of the solver resolve.
         front: The non-dominated plans, ascending in latency.
         front_complete: Whether the front is proved complete.
         budgets: Each budget at the optimum.
@@ -145,6 +146,7 @@ class RackAnswer:
     status: str
     best: RackPoint | None
     bound: float | None
+    resolution: float | None
     front: tuple[RackPoint, ...]
     front_complete: bool
     budgets: tuple[BudgetUse, ...]
@@ -176,6 +178,7 @@ class RackAnswer:
             "status": self.status,
             "objective": best,
             "bound": self.bound,
+            "resolution": self.resolution,
             "gap": gap,
             "best": self.best and self.best.to_dict(),
             "front": [point.to_dict() for point in self.front],

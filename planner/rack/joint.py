@@ -2,7 +2,7 @@
 
     mesh      dp tp pp = chips, for the chips and strategies asked for
     compute   (dp, tp, pp, pes)             -> seconds and joules of computing
-    transfer  (dp, tp, pp, zero, topology)  -> seconds of fetching weights, of the rest; joules
+    transfer  (dp, tp, pp, zero, topology)  -> seconds of fetching weights, of the rest; other joules
     wiring    (chips, topology)             -> links, ports per chip
     weights   (dp, tp, pp, zero)            -> bytes of weights per chip
     silicon   (pes)                         -> area and rated power of a chip
@@ -24,6 +24,7 @@ from planner.errors import InputError
 from planner.network.topology.fit import fits, nearest_chips
 from planner.network.topology.forms import link_count, ports_per_chip, sizes_of
 from planner.plan import FloatArray, IntArray
+from planner.rack.compute import Compute, compute
 from planner.rack.evaluate import RackCost, evaluate
 from planner.rack.plans import RackPlans, rack_plans
 from planner.rack.question import BUDGETS, RackQuestion, micro_batches_of, weight_bytes_per_chip
@@ -34,7 +35,6 @@ CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
-_ELSEWHERE = ("network", "network between racks", "static")  # parts of the energy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +88,9 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     meshes = meshes[np.isin(meshes.prod(axis=1), wiring.rows[:, 0])]
     if not len(meshes):
         raise InputError(_no_mesh(question))
-    computed, transfer = _compute(question, meshes, wiring), _transfer(question, meshes, wiring)
+    computed, transfer = _compute(question, meshes), _transfer(question, meshes, wiring)
     time_q = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
-    energy_q = _quantum(computed["compute_j"], transfer["network_j"])
+    energy_q = _quantum(computed["compute_j"], transfer["moving_j"])
     watts = 0
     if question.assumptions.static_power and question.machine.chip.idle_w > 0:
         joules = question.machine.chip.idle_w * time_q
@@ -186,20 +186,18 @@ def _wiring(question: RackQuestion) -> Table:
     )
 
 
-def _compute(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[str, Any]:
+def _compute(question: RackQuestion, meshes: IntArray) -> dict[str, Any]:
     pes = np.asarray(question.pes, dtype=np.int64)
     columns = dict(zip(("dp", "tp", "pp"), np.repeat(meshes, len(pes), axis=0).T, strict=True))
     columns["pes"] = np.tile(pes, len(meshes))
-    chips = columns["dp"] * columns["tp"] * columns["pp"]
-    wired = dict(wiring.rows[::-1].tolist())  # any topology that has so many chips
-    at = np.array([wired[count] for count in chips.tolist()])
-    cost = cost_of(question, with_micro_batches(question, {**columns, "topology": at}))
-    joules = [part for name, part in cost.energy_j.items() if name not in _ELSEWHERE]
-    return {
-        **columns,
-        "compute_s": cost.compute.latency_s,
-        "compute_j": np.sum(joules, axis=0),
-    }
+    plans = with_micro_batches(question, columns)
+    computed = compute(question.workload, plans, question.machine, question.assumptions)
+    return {**columns, "compute_s": computed.latency_s, "compute_j": _computing_j(computed)}
+
+
+def _computing_j(computed: Compute) -> FloatArray:
+    """(n,) joules that depend on the mesh and the PEs alone."""
+    return np.asarray(sum(computed.energy_j.values()), dtype=np.float64)
 
 
 def _transfer(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[str, Any]:
@@ -217,13 +215,14 @@ def _transfer(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[s
     kept = allowed & wired.any(axis=1)
     columns = dict(zip(("dp", "tp", "pp"), meshes[mesh[kept]].T, strict=True))
     columns |= {"zero": zero[kept], "topology": kind[kept]}
-    transfers = cost_of(question, with_micro_batches(question, columns)).transfers
-    rest = [one.latency_s for name, one in transfers.items() if name != "weight fetch"]
+    cost = cost_of(question, with_micro_batches(question, columns))
+    rest = [one.latency_s for name, one in cost.transfers.items() if name != "weight fetch"]
     return {
         **columns,
-        "fetch_s": transfers["weight fetch"].latency_s,
+        "fetch_s": cost.transfers["weight fetch"].latency_s,
         "others_s": np.sum(rest, axis=0),
-        "network_j": np.sum([one.inner_j + one.outer_j for one in transfers.values()], axis=0),
+        # network and main memory: they depend on the sharding, not on the PEs
+        "moving_j": cost.total_j - _computing_j(cost.compute) - cost.energy_j.get("static", 0.0),
     }
 
 
@@ -306,7 +305,7 @@ def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
         return both(ops, a.hides_collectives, busy, v["others_s"])
 
     def energy(v: Mapping[str, Any], ops: Ops) -> Any:
-        moved = v["compute_j"] + v["network_j"]
+        moved = v["compute_j"] + v["moving_j"]
         return moved + time(v, ops) * v["chips"] * watts if watts else moved
 
     kinds = len(question.machine.topologies)

@@ -183,6 +183,7 @@ def solve_rack(
         status="infeasible" if best is None else "optimal",
         best=best,
         bound=bound,
+        resolution=best and _resolution(joint, objective, best),
         front=tuple(front),
         front_complete=complete,
         budgets=budgets,
@@ -214,12 +215,23 @@ def _best(
     joint = search.joint
     if objective != "edp":
         found, best = search.optimum(joint.problem, objective)
-        quantum = joint.time_quantum_s if objective == "time" else joint.energy_quantum_j
-        return best, None if best is None else found.bound * quantum
+        if best is None:
+            return None, None
+        assert found.bound == found.objective, "optimal means that the bound is reached"
+        return best, best.value(objective)
     if not complete:
         raise TimeoutError("the front, of which the least energy times time is a point, is cut off")
     best = min(front, key=lambda point: point.edp_js, default=None)
-    return best, best and min(p.solver_energy_j * p.solver_latency_s for p in front)
+    return best, best and best.edp_js
+
+
+def _resolution(joint: JointProblem, objective: str, best: RackPoint) -> float:
+    """Relative size of the rounding of a plan's terms: plans closer than this are equal to it."""
+    shares = {
+        "time": joint.time_quantum_s / best.latency_s,
+        "energy": joint.energy_quantum_j / best.energy_j,
+    }
+    return 2 * shares.get(objective, sum(shares.values()))
 
 
 def _quantum_value(joint: JointProblem, point: RackPoint, objective: str) -> int:

@@ -26,23 +26,23 @@ class Budget:
     Attributes:
         name: The flag, without dashes in front.
         quantum: Its unit in the integer problem, in SI.
-        words: What it counts.
+        noun: What it counts, empty where its unit says it.
     """
 
     name: str
     quantum: float
-    words: str
+    noun: str = ""
 
 
 BUDGETS = {
     budget.name: budget
     for budget in (
-        Budget(name="total-pes", quantum=1.0, words="PEs of all chips"),
-        Budget(name="max-area", quantum=1e-12, words="silicon of all chips"),
-        Budget(name="max-power", quantum=1e-6, words="rated power of all chips"),
-        Budget(name="max-links", quantum=1.0, words="links of the topology"),
-        Budget(name="max-ports", quantum=1.0, words="ports per chip"),
-        Budget(name="max-memory", quantum=1.0, words="bytes of weights per chip"),
+        Budget(name="total-pes", quantum=1.0, noun="PEs"),
+        Budget(name="max-area", quantum=1e-12),
+        Budget(name="max-power", quantum=1e-6),
+        Budget(name="max-links", quantum=1.0, noun="links"),
+        Budget(name="max-ports", quantum=1.0, noun="ports"),
+        Budget(name="max-memory", quantum=1.0),
     )
 }
 """What may be limited, by name."""
