@@ -137,12 +137,12 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
 
 
 def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
-    """(n,) links of each plan's topology, at least 1."""
+    """(n,) links of each plan's topology, at least 1, also for a single chip, which has none."""
     from planner.network.topology.forms import link_count, sizes_of  # noqa: PLC0415
 
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
-        here = plans.topology == index
+        here = (plans.topology == index) & (plans.chips > 1)
         links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
     return links
 

@@ -14,6 +14,7 @@ again in floating point and must agree to the rounding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +36,7 @@ CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
+_WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +131,11 @@ def joint_problem(question: RackQuestion) -> JointProblem:
 
 
 def quanta_of(budget: str, value: float) -> int:
-    """A budget as an integer of the problem."""
-    return round(min(value / BUDGETS[budget].quantum, float(_LARGEST)))
+    """A budget, or what one chip takes of it, as an integer of the problem: rounded down.
+
+    So a plan that takes a budget exactly keeps it; less than a quantum per chip is overlooked.
+    """
+    return math.floor(min(value / BUDGETS[budget].quantum + _WHOLE, float(_LARGEST)))
 
 
 def mesh_rows(question: RackQuestion) -> IntArray:
@@ -263,9 +268,9 @@ def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
     pes = np.asarray(question.pes, dtype=np.int64)
     for budget, of in (("max-area", area_m2), ("max-power", power_w)):
         if budget in question.budgets:
-            values = of(question.machine.chip, pes) / BUDGETS[budget].quantum
             name = budget.removeprefix("max-")
-            output = {name: np.rint(values).astype(np.int64)}
+            each = [quanta_of(budget, float(value)) for value in of(question.machine.chip, pes)]
+            output = {name: np.array(each, dtype=np.int64)}
             tables.append(Table(name=name, keys=("pes",), rows=pes[:, None], outputs=output))
     return tables
 
