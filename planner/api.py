@@ -175,9 +175,7 @@ def solve_request(
     return _with_plan(resolved, search, proof, exact, allocation.losses, started)
 
 
-def _solve_machines(
-    request: Request, on_progress: Progress | None, origin: Origin
-) -> SolveResult:
+def _solve_machines(request: Request, on_progress: Progress | None, origin: Origin) -> SolveResult:
     """`solve` where PEs per chip, wirings and the number of chips are decided with the plan."""
     started = time.perf_counter()
     joint = joint_search(

@@ -406,7 +406,9 @@ def _of_level(allocation: Allocation) -> tuple[list[int], list[int]]:
             if level.topology in ("ring", "linear"):
                 shape, wrap = (size,), (level.topology == "ring" and size > 2,)
             edges = (
-                size * (size - 1) // 2 if level.topology == "fully-connected" else _edges(shape, wrap)
+                size * (size - 1) // 2
+                if level.topology == "fully-connected"
+                else _edges(shape, wrap)
             )
             ports.append(degree(level.topology, size, shape))
             links.append(allocation.chips // max(size, 1) * edges)

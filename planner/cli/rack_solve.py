@@ -19,9 +19,7 @@ def solve(
     *,
     workload: Annotated[
         str | None,
-        option(
-            "fc, conv, ffn, attention, attention-mha or a YAML file (default: fc).", _QUESTION
-        ),
+        option("fc, conv, ffn, attention, attention-mha or a YAML file (default: fc).", _QUESTION),
     ] = None,
     hardware: Annotated[
         str | None,
@@ -33,7 +31,9 @@ def solve(
     ] = None,
     batch: Annotated[
         str | None,
-        option("Items in all, shared by the data ranks (default: the workload's, or 24).", _QUESTION),
+        option(
+            "Items in all, shared by the data ranks (default: the workload's, or 24).", _QUESTION
+        ),
     ] = None,
     objective: Annotated[
         str | None, option("time, energy or edp (default: time).", _QUESTION)
@@ -61,9 +61,7 @@ def solve(
         str | None, option("Parts of a rank's items in a pipeline (default: 16).", _CHOICES)
     ] = None,
     total_pes: Annotated[str | None, option("PEs of all chips.", _BUDGETS)] = None,
-    max_area: Annotated[
-        str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)
-    ] = None,
+    max_area: Annotated[str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)] = None,
     max_power: Annotated[
         str | None, option("Rated power of all chips, e.g. 5kW.", _BUDGETS)
     ] = None,

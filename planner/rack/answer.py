@@ -83,23 +83,25 @@ class BudgetUse:
     Attributes:
         name: Its flag.
         limit, used: In SI units.
-        binds: Whether a larger budget alone would improve the objective by 0.1 % or more.
-        next_limit: The smallest budget that does.
-        next_objective: The optimum under that budget.
-        next_point: The plan.
+        next_limit: The smallest larger budget that alone improves the objective by 0.1 % or more;
+            None: there is none, the budget does not bind.
+        next_point: The optimum under that budget.
     """
 
     name: str
     limit: float
     used: float
-    binds: bool
     next_limit: float | None
-    next_objective: float | None
     next_point: RackPoint | None
 
-    def to_dict(self, best: float) -> dict[str, Any]:
+    @property
+    def binds(self) -> bool:
+        """Whether a larger budget would be worth it."""
+        return self.next_point is not None
+
+    def to_dict(self, objective: str, best: RackPoint) -> dict[str, Any]:
         """For JSON; `gain` is the share of the objective that the next step saves."""
-        after = self.next_objective
+        after = None if self.next_point is None else self.next_point.value(objective)
         return {
             "name": self.name,
             "limit": self.limit,
@@ -107,7 +109,7 @@ class BudgetUse:
             "binds": self.binds,
             "next_limit": self.next_limit,
             "next_objective": after,
-            "gain": None if after is None else 1 - after / best,
+            "gain": None if after is None else 1 - after / best.value(objective),
             "next_plan": self.next_point and self.next_point.to_dict(),
         }
 
@@ -184,7 +186,11 @@ class RackAnswer:
             "front": [point.to_dict() for point in self.front],
             "front_complete": self.front_complete,
             "why": list(self.why),
-            "budgets": [budget.to_dict(best or 1.0) for budget in self.budgets],
+            "budgets": [
+                budget.to_dict(self.objective, self.best)
+                for budget in self.budgets
+                if self.best is not None
+            ],
             "remedies": [
                 {"budgets": remedy.budgets, "plan": remedy.point.to_dict()}
                 for remedy in self.remedies

@@ -2,7 +2,7 @@
 
     mesh      dp tp pp = chips, for the chips and strategies asked for
     compute   (dp, tp, pp, pes)             -> seconds and joules of computing
-    transfer  (dp, tp, pp, zero, topology)  -> seconds of fetching weights, of the rest; other joules
+    transfer  (dp, tp, pp, zero, topology)  -> seconds of fetching weights, of the rest; joules
     wiring    (chips, topology)             -> links, ports per chip
     weights   (dp, tp, pp, zero)            -> bytes of weights per chip
     silicon   (pes)                         -> area and rated power of a chip
@@ -15,7 +15,7 @@ again in floating point and must agree to the rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
+_PER_CHIP = {"total-pes": "pes", "max-area": "area", "max-power": "power"}
 _WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
 
 
@@ -66,6 +67,13 @@ class JointProblem:
         """The problem without the limits of some budgets."""
         kept = tuple(limit for limit in self.problem.limits if limit.name not in budgets)
         return replace(self.problem, limits=kept)
+
+    def steps(self, budget: str) -> list[int]:
+        """What plans may take of a budget, ascending, in its quanta."""
+        domains, of = self.problem.domains(), _PER_CHIP.get(budget)
+        if of is None:
+            return [int(v) for v in domains[budget.removeprefix("max-")]]
+        return [int(v) for v in np.unique(np.outer(domains["chips"], domains[of]))]
 
 
 def with_micro_batches(question: RackQuestion, columns: Mapping[str, IntArray]) -> RackPlans:
@@ -301,13 +309,13 @@ def _uses(question: RackQuestion) -> dict[str, Expression]:
 def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
     """Time, energy and parts; the latency is that of `planner.rack.evaluate`."""
     a = question.assumptions
-    both: Callable[..., Any] = lambda ops, hidden, *terms: (  # noqa: E731
-        ops.maximum(*terms) if hidden else sum(terms[1:], terms[0])
-    )
+
+    def both(ops: Ops, first: Any, second: Any, *, hidden: bool) -> Any:
+        return ops.maximum(first, second) if hidden else first + second
 
     def time(v: Mapping[str, Any], ops: Ops) -> Any:
-        busy = both(ops, a.hides_fetch, v["compute_s"], v["fetch_s"])
-        return both(ops, a.hides_collectives, busy, v["others_s"])
+        busy = both(ops, v["compute_s"], v["fetch_s"], hidden=a.hides_fetch)
+        return both(ops, busy, v["others_s"], hidden=a.hides_collectives)
 
     def energy(v: Mapping[str, Any], ops: Ops) -> Any:
         moved = v["compute_j"] + v["moving_j"]

@@ -10,11 +10,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from planner.errors import TimeLimitError
 from planner.rack.answer import BudgetUse, RackAnswer, RackPoint, Remedy
-from planner.rack.joint import JointProblem, cost_of, joint_problem
+from planner.rack.joint import JointProblem, cost_of, joint_problem, quanta_of
 from planner.rack.question import BUDGETS, RackQuestion, weight_bytes_per_chip
 from planner.rack.silicon import area_m2, power_w
 from planner.rack.why import why_it_wins
@@ -34,7 +32,8 @@ class Search:
 
     def __init__(self, joint: JointProblem, time_limit_s: float | None = None) -> None:
         self.joint = joint
-        self.counts: Counter[str] = Counter(plans=joint.plans)
+        rows = sum(len(table.rows) for table in joint.problem.tables)
+        self.counts: Counter[str] = Counter(plans=joint.plans, rows=rows)
         self._end = math.inf if time_limit_s is None else time.perf_counter() + time_limit_s
 
     @property
@@ -48,8 +47,8 @@ class Search:
         """One minimization, counted."""
         found = minimize(problem, objective, upper_bounds=bounds, time_limit_s=self.left_s)
         self.counts["solves"] += 1
-        for name in ("rows", "variables"):
-            self.counts[name] = max(self.counts[name], found.counts.get(name, 0))
+        most = max(self.counts["variables"], found.counts.get("variables", 0))
+        self.counts["variables"] = most
         for name in ("branches", "conflicts"):
             self.counts[name] += found.counts.get(name, 0)
         if found.status in (Status.FEASIBLE, Status.TIME_LIMIT):
@@ -183,7 +182,7 @@ def solve_rack(
         status="infeasible" if best is None else "optimal",
         best=best,
         bound=bound,
-        resolution=best and _resolution(joint, objective, best),
+        resolution=None if best is None else _resolution(joint, objective, best),
         front=tuple(front),
         front_complete=complete,
         budgets=budgets,
@@ -222,7 +221,7 @@ def _best(
     if not complete:
         raise TimeoutError("the front, of which the least energy times time is a point, is cut off")
     best = min(front, key=lambda point: point.edp_js, default=None)
-    return best, best and best.edp_js
+    return best, None if best is None else best.edp_js
 
 
 def _resolution(joint: JointProblem, objective: str, best: RackPoint) -> float:
@@ -249,30 +248,57 @@ def _optimum_of(search: Search, problem: FactoredProblem, objective: str) -> Rac
 
 def _budgets(search: Search, objective: str, best: RackPoint) -> Iterator[BudgetUse]:
     """What each budget takes away: the smallest larger one that is worth it, and its optimum."""
-    joint = search.joint
-    target = "time" if objective == "edp" else objective
-    for name, limit in joint.question.budgets.items():
-        problem = joint.without(name)
-        better = int(_quantum_value(joint, best, target) * (1 - _NOTICED))
-        found = search.least(problem, name, {target: better})
-        needed = point = None
-        if found.decision is not None:
-            needed = int(found.objective)
-            widened = _limited(problem, name, needed)
-            point = _optimum_of(search, widened, objective)
-            if point is not None and point.value(objective) > best.value(objective) * (
-                1 - _NOTICED
-            ):
-                needed = point = None
+    for name, limit in search.joint.question.budgets.items():
+        step = _next_step(search, objective, best, name)
         yield BudgetUse(
             name=name,
             limit=limit,
             used=_used(best, name),
-            binds=point is not None,
-            next_limit=None if needed is None else needed * BUDGETS[name].quantum,
-            next_objective=None if point is None else point.value(objective),
-            next_point=point,
+            next_limit=None if step is None else step[0] * BUDGETS[name].quantum,
+            next_point=None if step is None else step[1],
         )
+
+
+def _next_step(
+    search: Search, objective: str, best: RackPoint, name: str
+) -> tuple[int, RackPoint] | None:
+    """The smallest larger budget, in its quanta, that is worth it alone, and the optimum there."""
+    joint = search.joint
+    problem = joint.without(name)
+    if objective == "edp":
+        return _bisected(search, best, name)
+    better = int(_quantum_value(joint, best, objective) * (1 - _NOTICED))
+    found = search.least(problem, name, {objective: better})
+    if found.decision is None:
+        return None
+    needed = int(found.objective)
+    point = _optimum_of(search, _limited(problem, name, needed), objective)
+    assert point is not None, "a plan was just found"
+    return needed, point
+
+
+def _bisected(search: Search, best: RackPoint, name: str) -> tuple[int, RackPoint] | None:
+    """The same for energy times time, which no single proof bounds: halving the possible budgets.
+
+    The optimum never gets worse with a larger budget, so the budgets that are worth it are those
+    from some value on.
+    """
+    joint = search.joint
+    problem = joint.without(name)
+    limit = quanta_of(name, joint.question.budgets[name])
+    steps = [step for step in joint.steps(name) if step > limit]
+    found: tuple[int, RackPoint] | None = None
+    low, high = 0, len(steps)
+    while low < high:
+        middle = (low + high) // 2 if found else len(steps) - 1  # the largest one first
+        point = _optimum_of(search, _limited(problem, name, steps[middle]), "edp")
+        if point is not None and point.edp_js <= best.edp_js * (1 - _NOTICED):
+            high, found = middle, (steps[middle], point)
+        elif found is None:
+            return None
+        else:
+            low = middle + 1
+    return found
 
 
 def _limited(problem: FactoredProblem, name: str, upper: int) -> FactoredProblem:
@@ -335,8 +361,3 @@ def _rivals(search: Search, objective: str, best: RackPoint) -> dict[str, RackPo
             changed = replace(problem, choices=choices)
             rivals[name] = _optimum_of(search, changed, objective)
     return rivals
-
-
-def as_table(points: tuple[RackPoint, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(n, 2) latency and energy of points."""
-    return np.array([(point.latency_s, point.energy_j) for point in points]).reshape(-1, 2)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from hardware_db import Cluster
 from planner.errors import InputError
 from planner.feasibility.sizes import texts_of
@@ -96,6 +98,9 @@ def rack_request(
     if reader.problems:
         raise InputError("\n".join(reader.problems))
     assert isinstance(assumptions, RackAssumptions)
+    assert workload is not None
+    assert machine is not None
+    assert pes is not None
     reader.note("ring hops", "counted", "ring collectives pay for links that the wiring lacks")
     question = RackQuestion(
         workload=workload,
@@ -158,7 +163,9 @@ class _Reader(Attempts):
             items = self.attempt(_count, self.asked["batch"], "batch")
         elif workload is not None:
             items = workload.batch or _ITEMS
-            why = "of the workload" if workload.batch else "divides among 2, 3, 4, 6, 8 and 12 ranks"
+            why = (
+                "of the workload" if workload.batch else "divides among 2, 3, 4, 6, 8 and 12 ranks"
+            )
             self.note("batch", str(items), why)
         return workload if items is None or workload is None else replace(workload, batch=items)
 
@@ -193,7 +200,7 @@ class _Reader(Attempts):
                 value = self.attempt(_budget, name, text)
                 found |= {} if value is None else {name: value}
         if "max-area" in found and machine is not None and machine.chip.die_area_m2 is None:
-            self.attempt(area_m2, machine.chip, [machine.chip.pe_count])
+            self.attempt(area_m2, machine.chip, np.array([machine.chip.pe_count]))
         return found
 
 

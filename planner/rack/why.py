@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from planner.rack.answer import RackPoint
 from planner.rack.question import RackQuestion
-from planner.units import plain, show_percent
+from planner.units import show_percent
 
 _SAME = 1e-4
 _NOUNS = {"time": "latency", "energy": "energy", "edp": "energy times latency"}
@@ -50,9 +50,11 @@ def why_it_wins(
         "zero": "ZeRO" if best.zero else "whole weights on every data rank",
     }
     for name, rival in rivals.items():
-        if rival is None or (name == "topology" and best.chips == 1):
+        if rival is None:
             continue
         more = rival.value(objective) / best.value(objective) - 1
+        if name == "topology" and (best.chips == 1 or more < _SAME):
+            continue  # such as two chips, whose line is a ring
         said = "the same" if more < _SAME else f"{show_percent(more)} more"
         sentences.append(
             f"Without {labels[name]} the best plan has {said} {_NOUNS[objective]}: "
@@ -77,8 +79,3 @@ def _what_bounds(question: RackQuestion, best: RackPoint) -> str:
         f"{plan_words(best)[0].upper()}{plan_words(best)[1:]}: bound by {bound}"
         f"{exposed if rest > 0 else ''}; {shares}."
     )
-
-
-def factor(value: float) -> str:
-    """`1.37 times`."""
-    return f"{plain(value)} times"

@@ -92,7 +92,9 @@ def legend(result: SolveResult, x: float, y: float, size: int) -> list[str]:
             kinds.setdefault(wiring_words(point.machine), (shape_of(point, result), "#666"))
     for words, (shape, colour) in kinds.items():
         parts.append(symbol(x + 5, y - 4, 5, shape, f'fill="{colour}"'))
-        parts.append(f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>')
+        parts.append(
+            f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
+        )
         x += 26 + 5.8 * len(words)
     return parts
 

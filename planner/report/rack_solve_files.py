@@ -63,7 +63,9 @@ def _html(answer: RackAnswer) -> str:
     picture = picture[picture.index("<svg") :]
     head = "".join(f"<th>{escape(name)}</th>" for name in HEADER)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in point_cells(answer, point)) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in point_cells(answer, point))
+        + "</tr>"
         for point in answer.front
     )
     words = "".join(

@@ -86,12 +86,15 @@ class _Looks:
 def _label(panel: Any, points: Sequence[RackPoint]) -> None:
     """Chips and mesh beside each point; beside some where there are many."""
     every = -(-len(points) // _LABELLED)
+    middle = (points[0].latency_s + points[-1].latency_s) / 2
     for number, point in enumerate(points):
         if number % every:
             continue
+        right = point.latency_s > middle  # where labels grow towards the middle
         panel.annotate(
             f"{point.chips} x {point.pes}, {mesh_words(point)}", (point.latency_s, point.energy_j),
-            xytext=(7, 7), textcoords="offset points", fontsize=8, bbox=_PAPER, zorder=4,
+            xytext=(-8 if right else 8, 8), ha="right" if right else "left",
+            textcoords="offset points", fontsize=8, bbox=_PAPER, zorder=2.5,
         )  # fmt: skip
 
 

@@ -65,8 +65,8 @@ def sentence(answer: RackAnswer) -> str:
     }[answer.objective]
     return (
         f"Best, proved: {plan_words(best)}: {name[answer.objective]} {show(value)} "
-        f"(the solver's {show(solved)}, equal up to {resolution:.1g}), {show_seconds(best.latency_s)}, "
-        f"{show_joules(best.energy_j)}."
+        f"(by the solver's integers {show(solved)}, exact to a part in {plain(1 / resolution)}), "
+        f"{show_seconds(best.latency_s)}, {show_joules(best.energy_j)}."
     )
 
 
@@ -112,14 +112,14 @@ def _budget_line(answer: RackAnswer, budget: BudgetUse) -> str:
     used = f"{budget.name}: {_amount(budget.name, budget.used)} of "
     used += _amount(budget.name, budget.limit)
     value = answer.value
-    after, point, next_limit = budget.next_objective, budget.next_point, budget.next_limit
-    if after is None or point is None or next_limit is None or value is None:
+    point, next_limit = budget.next_point, budget.next_limit
+    if point is None or next_limit is None or value is None:
         return f"{used}; more of it alone changes the optimum by less than 0.1 %."
     noun = {"time": "latency", "energy": "energy", "edp": "energy times latency"}
+    gain = show_percent(1 - point.value(answer.objective) / value)
     return (
-        f"{used}; binds: {_amount(budget.name, next_limit)} would save "
-        f"{show_percent(1 - after / value)} of the {noun[answer.objective]} "
-        f"({plan_words(point)})."
+        f"{used}; binds: {_amount(budget.name, next_limit)} would save {gain} of the "
+        f"{noun[answer.objective]} ({plan_words(point)})."
     )
 
 

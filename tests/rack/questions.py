@@ -42,7 +42,9 @@ def random_machine(random: Random) -> Machine:
     topologies = random.sample(_TOPOLOGIES, random.randint(1, 4))
     speed = 10 ** random.uniform(8.5, 11.5)
     inner = Link(
-        bytes_per_s=speed, j_per_byte=10 ** random.uniform(-12, -9), latency_s=random.choice((0, 1e-7))
+        bytes_per_s=speed,
+        j_per_byte=10 ** random.uniform(-12, -9),
+        latency_s=random.choice((0, 1e-7)),
     )
     machine = machine_of(load_cluster("report1-rack"))
     machine = replace(machine, inner=inner, topologies=tuple(topologies))

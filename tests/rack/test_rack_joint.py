@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.rack.joint import JointProblem, joint_problem
-from planner.rack.joint_solve import Search, solve_rack
+from planner.rack.joint_solve import Search
 from rack.brute_force import Everything, everything, front_of
 from rack.questions import random_question
 from solvers.factored import brute_force_minimum
