@@ -75,7 +75,7 @@ class _Looks:
             for i, n in enumerate(self.topologies)
         ]
         colours = [
-            line([], [], marker="s", color=_COLOURS[i % len(_COLOURS)], linestyle="",
+            line([], [], color=_COLOURS[i % len(_COLOURS)], linewidth=6,
                  label=f"{count} PEs per chip")
             for i, count in enumerate(self.pes)
         ]  # fmt: skip
