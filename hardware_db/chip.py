@@ -58,6 +58,7 @@ class Chip:
         host_link_name: PCIe 5.0 x16, NVLink-C2C, ...
         host_link_bandwidth_bytes_per_s: Chip to host memory, one direction, per chip.
         host_memory_bytes, host_memory_bandwidth_bytes_per_s: Share of one chip.
+        host_memory_j_per_byte: Access from the chip, link included; None if no source gives one.
         gemm_tile: Rows and columns of the usual matrix-multiplication tile, or None where wave
             quantization does not apply (systolic arrays).
         calibration_gemm: Key of `gemm_efficiency` in a `Calibration`.
@@ -114,6 +115,7 @@ class Chip:
     host_link_bandwidth_bytes_per_s: float
     host_memory_bytes: float
     host_memory_bandwidth_bytes_per_s: float
+    host_memory_j_per_byte: float | None
     gemm_tile: tuple[int, int] | None
     calibration_gemm: str
     calibration_attention: str

@@ -69,6 +69,7 @@ def to_chip(model: ChipModel, data: dict[str, Any]) -> Chip:
         host_link_bandwidth_bytes_per_s=_float(model.host.link_bandwidth),
         host_memory_bytes=_float(model.host.memory.capacity),
         host_memory_bandwidth_bytes_per_s=_float(model.host.memory.bandwidth),
+        host_memory_j_per_byte=_known(model.host.memory.energy),
         gemm_tile=_tile(model.gemm_tile),
         calibration_gemm=model.calibration.gemm,
         calibration_attention=model.calibration.attention,

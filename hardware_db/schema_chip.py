@@ -191,6 +191,9 @@ class HostMemory(Strict):
 
     capacity: Bytes = Field(description="Share of one chip.")
     bandwidth: Bandwidth = Field(description="Share of one chip.")
+    energy: EnergyPerByte | None = Field(
+        default=None, description="Read or write, the link to the chip included."
+    )
 
 
 class Host(Strict):

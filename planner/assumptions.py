@@ -16,9 +16,10 @@ from pydantic import Field
 from hardware_db import Calibration, Chip, load_calibration
 from planner.errors import InputError
 from planner.fields import Percent, choices, share_schema
+from planner.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
 from planner.frameworks import ERAS, Era
 
-PRESETS = ("calibrated", "roofline")
+PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
@@ -120,6 +121,16 @@ class Assumptions:
     asymptotic_volume: Annotated[bool, "A ring of n moves all, not (n - 1) / n."] = False
     tree_efficiency: Annotated[Efficiency, "Share of the rate that a tree reaches."] = 0.92
     in_switch_latency_s: Annotated[Seconds, "Seconds of a reduction in switches."] = 25e-6
+
+    slowest_link: Annotated[
+        bool, "A ring goes at the rate of one chip on the slowest level that it crosses."
+    ] = False
+    uniform_traffic: Annotated[
+        bool, "A byte takes the average hops of its group and the rate of a chip on each."
+    ] = False
+    component_energy: Annotated[
+        bool, "Energy is operations and bytes times joules of each, with no standing power."
+    ] = False
 
     perfect_overlap: Annotated[
         bool, "A pass lasts as long as the longest of computing and each axis's communication."
@@ -275,67 +286,11 @@ def calibrated(
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
-        **_of_era(software, constants),  # type: ignore[arg-type]
-        **_byte_counts(software, constants),  # type: ignore[arg-type]
-        **_expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
-        **{name: constants.value(path) for name, path in _SHARED.items()},  # type: ignore[arg-type]
+        **of_era(software, constants),  # type: ignore[arg-type]
+        **byte_counts(software, constants),  # type: ignore[arg-type]
+        **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
+        **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
     )
-
-
-_SHARED = {
-    "sink_attention": "attention_efficiency.sinks",
-    "half_k": "gemm.half_k",
-    "half_mn": "gemm.half_mn",
-    "matmul_overhead_s": "gemm.overhead_s",
-    "wave_exponent": "gemm.wave_exponent",
-    "exchange_efficiency": "moe.link_efficiency",
-    "full_copy_share": "moe.full_copy_share",
-    "ep_overlap": "moe.overlap",
-    "host_s_per_tp_rank": "host_s_per_tp_rank",
-    "micro_batch_s": "micro_batch_overhead_s",
-    "step_s": "step_overhead_s",
-    "scale_up_efficiency": "network.scale_up_efficiency",
-    "scale_out_efficiency": "network.scale_out_efficiency",
-    "scale_up_latency_s": "network.scale_up_latency_s",
-    "scale_out_latency_s": "network.scale_out_latency_s",
-    "ring_hop_s": "network.per_node_latency_s",
-    "bucket_hop_s": "network.bucket_hop_latency_s",
-    "p2p_exposed": "pipeline.p2p_exposed",
-    "optimizer_traffic_bytes": "optimizer_bytes_per_param",
-    "accumulation_bytes": "gradient_accumulation_bytes",
-    "jitter_per_doubling": "jitter_per_doubling",
-}
-
-
-def _expert_constants(
-    chip: Chip, era: Era, precision: str, constants: Calibration
-) -> dict[str, float]:
-    """How fast mixture-of-experts layers run: fused kernels exist for 8 and 4 bits on Blackwell."""
-    narrow = precision not in ("bf16", "fp16", "fp32")
-    fused = era.experts == "fused" and narrow and _is_blackwell(chip)
-    level = era.experts if fused or era.experts != "fused" else "grouped"
-    blocks = precision in ("mxfp8", "fp4")  # their operands are quantized expert by expert
-    launch = f"moe.{level}.host_s_per_expert" + ("" if blocks else "_plain")
-    return {
-        "expert_efficiency": constants.value(f"moe.{level}.gemm_efficiency"),
-        "routing_bytes": constants.value(f"moe.{level}.routing_bytes"),
-        "moe_host_s": constants.value(f"moe.{level}.host_s_per_layer"),
-        "expert_host_s": constants.value(launch) if era.launches_experts else 0.0,
-    }
-
-
-def _of_era(era: Era, constants: Calibration) -> dict[str, float]:
-    """What differs between generations of software: kernels, host, overlaps."""
-    names = ("elementwise", "host_s_per_layer", "fixed_s_per_layer", "zero3_overlap", "dp_overlap")
-    found = {name: constants.value(f"era.{era.key}.{name}") for name in names}
-    found["dp_overlap"] *= era.hides_reduction
-    found["tp_overlap"] = constants.value("overlap.tensor_parallel") * era.overlaps_tp
-    felt = constants.value("pipeline.interleaved_p2p")
-    return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
-
-
-def _is_blackwell(chip: Chip) -> bool:
-    return chip.architecture.lower().startswith("blackwell")
 
 
 def _era_named(name: str) -> Era:
@@ -378,7 +333,7 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
         return _peak(chip, precision)
     if precision == "fp4":
         return _peak(chip, "fp4") * constants.value("precision.nvfp4")
-    kind = "fp8_blackwell" if _is_blackwell(chip) else "fp8_hopper"
+    kind = "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
     ratio = constants.value(f"precision.{kind}")
     if precision == "mxfp8":
         ratio *= constants.value("precision.mxfp8")
@@ -390,9 +345,3 @@ def _attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float
     return constants.value(
         f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
     )
-
-
-def _byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
-    group = f"elementwise_bytes.{'fused' if era.fused_attention else 'unfused'}"
-    found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
-    return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}

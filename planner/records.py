@@ -15,6 +15,7 @@ from planner.kinds import another_kind
 from planner.localfile import LocalCalibration
 from planner.messages import not_one_of, one_line
 from planner.overrides import overridden
+from planner.rack_presets import rack_energy, rack_zero
 
 YAML_SUFFIXES = (".yaml", ".yml")
 # What the file that a field names may be: in words, and its kinds.
@@ -130,6 +131,9 @@ def preset_of(name: str) -> str:
     return preset if preset in PRESETS else PRESETS[0]
 
 
+_OF_RACKS = {"rack-zero": rack_zero, "rack-energy": rack_energy}
+
+
 def assumptions_named(
     name: str,
     chip: Chip,
@@ -149,8 +153,11 @@ def assumptions_named(
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
     """
-    if preset_of(name) == "roofline":
+    preset = preset_of(name)
+    if preset == "roofline":
         base = Assumptions.roofline(chip, precision, mfu=mfu)
+    elif preset in _OF_RACKS:
+        base = _OF_RACKS[preset](chip, precision)
     elif local is not None:
         base = local.assumptions(chip, era, precision)
     else:

@@ -83,15 +83,23 @@ def _without_effect(request: Request) -> list[str]:
     known = request.assumptions in PRESETS or names_a_file(request.assumptions)
     if request.mfu is not None and known and preset_of(request.assumptions) != "roofline":
         lines.append(
-            f"mfu: {request.mfu:g} has no effect under the fitted efficiencies of "
-            f"{preset_of(request.assumptions)}; use the assumptions roofline or leave it out"
+            f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
+            "use the assumptions roofline or leave it out"
         )
-    if request.calibration is not None and known and preset_of(request.assumptions) == "roofline":
+    preset = preset_of(request.assumptions)
+    if request.calibration is not None and known and preset != "calibrated":
         lines.append(
-            "calibration: has no effect under roofline, which has no fitted constants; use the "
+            f"calibration: has no effect under {preset}, which has no fitted constants; use the "
             "assumptions calibrated or leave it out"
         )
     return lines
+
+
+def _rates(preset: str) -> str:
+    """How fast chips compute under a preset without `mfu`, in words."""
+    if preset == "calibrated":
+        return "the fitted efficiencies of calibrated"
+    return f"the peak rates of {preset}"
 
 
 def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = None) -> Resolved:

@@ -32,7 +32,7 @@ LAYERS: dict[str, int] = {
     "planner.errors": 0, "planner.frozen": 1, "planner.messages": 0, "planner.version": 0,
     "planner.units": 1, "planner.files": 1, "planner.flat": 1, "planner.frameworks": 1,
     "planner.ranks": 1, "planner.plan": 1, "planner.distinct": 1, "planner.fields": 1,
-    "planner.assumptions": 2, "planner.job": 3, "planner.overrides": 3,
+    "planner.assumptions": 2, "planner.fitted": 2, "planner.rack_presets": 2, "planner.job": 3, "planner.overrides": 3,
     "planner.network": 4, "planner.cost": 4, "planner.rules": 5, "planner.intervals": 5,
     "planner.memory_risk": 4,
     "planner.search": 6,

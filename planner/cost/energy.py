@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardware_db import Chip
+from planner.cost.clock import extra_w
 from planner.cost.context import CostModel
 from planner.cost.facility import Facility
 from planner.cost.traffic import Traffic
@@ -36,8 +37,35 @@ Z_80 = 1.2815515655446004
 
 
 def standing_w(model: CostModel, chips: int) -> float:
-    """Watts per chip that flow whatever happens: waiting chip, host share, network share."""
+    """Watts per chip that flow whatever happens: waiting chip, host share, network share.
+
+    None where energy is that of components only.
+    """
+    if model.assumptions.component_energy:
+        return 0.0
     return model.chip.wait_w + model.chip.host_w + model.network_w_per_chip(chips)
+
+
+def running_w(model: CostModel, clock: FloatArray) -> FloatArray:
+    """Watts that running kernels add; none where energy is that of components only."""
+    extra = extra_w(model.chip, clock)
+    return np.zeros_like(extra) if model.assumptions.component_energy else extra
+
+
+def component_j(model: CostModel, moved: Traffic) -> dict[str, FloatArray]:
+    """Joules of a step by component, (n,): each operation and byte times the joules of one.
+
+    Args:
+        model: Chip and cluster, whose records hold the joules.
+        moved: FLOP and bytes of the step.
+    """
+    parts = {
+        "compute": moved.flop * _flop_j(model),
+        "memory": moved.memory_bytes * model.chip.memory_j_per_byte,
+    }
+    for level, crossed in zip(model.cluster.levels, moved.wire_bytes, strict=True):
+        parts[f"network: {level.name}"] = crossed * level.energy_j_per_byte
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +136,8 @@ def split_energy(
         total: Joules of the step, node and fabric.
         moved: FLOP and bytes of the step.
     """
+    if model.assumptions.component_energy:
+        return _components_alone(model, moved)
     host, fabric = chips * model.chip.host_w * time, chips * network_w * time
     return Energy(
         total=total,
@@ -119,6 +149,25 @@ def split_energy(
         },
         sigma=sigma_j(model.chip, model.facility, chips, time, busy, fabric, total),
         parts=_parts(model, chips, network_w, time, total, moved),
+    )
+
+
+def _components_alone(model: CostModel, moved: Traffic) -> Energy:
+    """The component model by itself: nothing stands, and how wrong it is nobody measured."""
+    parts = component_j(model, moved)
+    chip = parts["compute"] + parts["memory"]
+    total = sum(parts.values(), np.zeros_like(chip))
+    none = np.zeros_like(chip)
+    return Energy(
+        total=total,
+        boundaries={
+            "chip": chip,
+            "node": chip,
+            "node_and_fabric": total,
+            "facility": model.facility.pue * total,
+        },
+        sigma=dict.fromkeys(BOUNDARIES, none),
+        parts={**parts, "static": none, "host": none},
     )
 
 
@@ -163,12 +212,7 @@ def _parts(
     host = chips * chip.host_w * time
     static = chips * (chip.idle_w + network_w) * time
     dynamic = np.maximum(total - host - static, 0.0)
-    raw = {
-        "compute": moved.flop * _flop_j(model),
-        "memory": moved.memory_bytes * chip.memory_j_per_byte,
-    }
-    for level, crossed in zip(model.cluster.levels, moved.wire_bytes, strict=True):
-        raw[f"network: {level.name}"] = crossed * level.energy_j_per_byte
+    raw = component_j(model, moved)
     whole = np.zeros_like(total)
     for part in raw.values():
         whole = whole + part

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown
-from planner.cost.clock import extra_w
 from planner.cost.columns import (
     Columns,
     columns_of,
@@ -16,7 +15,7 @@ from planner.cost.columns import (
     stage_choices,
 )
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy import component_j, running_w, standing_w
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import (
     Memory,
@@ -39,6 +38,7 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
+from planner.cost.traffic import traffic
 from planner.distinct import distinct
 from planner.plan import (
     AXES,
@@ -268,7 +268,16 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
         standing_w=standing[where][:, None],
+        moved_j=moved_j(model, x),
     )
+
+
+def moved_j(model: CostModel, x: Columns) -> FloatArray:
+    """(n, 1) joules of the component model, where energy is that alone; else (1, 1) zero."""
+    if not model.assumptions.component_energy:
+        return np.zeros((1, 1))
+    parts = component_j(model, traffic(model, x))
+    return np.asarray(sum(parts.values(), np.zeros(len(x.plans)))[:, None])
 
 
 def _stage_costs(
@@ -278,7 +287,7 @@ def _stage_costs(
     state: StateTerms,
 ) -> list[StageCost]:
     """One `StageCost` per class, in order."""
-    power = extra_w(model.chip, x.clock)
+    power = running_w(model, x.clock)
     return [
         StageCost(
             count=_at(x.stages.count, index),

@@ -117,6 +117,7 @@ class StepInputs:
         ends: Embedding and head.
         p2p: Seconds of the two sends of a micro-batch between chunks.
         standing_w: (n, 1) waiting chip, host and network, per chip.
+        moved_j: Joules of operations and bytes, where energy is that alone (then no power counts).
     """
 
     m: FloatArray
@@ -128,6 +129,7 @@ class StepInputs:
     ends: EndCost
     p2p: FloatArray
     standing_w: FloatArray
+    moved_j: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
     runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
     extra_j = reduce(np.add, [run * s.extra_w for run, s in zip(runs, stages, strict=True)])
-    energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w)
+    energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w) + x.moved_j
     return StepCost(
         time=time,
         energy=energy,

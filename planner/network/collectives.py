@@ -28,7 +28,7 @@ import numpy as np
 
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
-from planner.network.rates import level_rates, neighbour_rate, ring_rate
+from planner.network.rates import level_hops, level_rates, neighbour_rate, ring_rate
 from planner.network.torus import torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
 
@@ -126,7 +126,7 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     parts = merged(segments)
     members = membership(fabric.levels, parts)
     own = level_rates(fabric.levels, members, parts)
-    rate = ring_rate(members, own)
+    rate = ring_rate(members, own, slowest_link=fabric.slowest_link)
     alone = members.size == 1
     nodes = members.size / _in_a_node(fabric, members)
     rows = [members.size.astype(np.float64), nodes]
@@ -138,7 +138,7 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     rows += [base.copy(), *_exchange(fabric, members, parts, own)]
     for row in rows[2:]:
         row[alone] = 0.0
-    rows += _crossings(members)
+    rows += _crossings(fabric, members)
     return GroupCosts(np.stack(rows), len(fabric.levels))
 
 
@@ -296,10 +296,21 @@ def _exchange(
     return [near, far]
 
 
-def _crossings(members: Membership) -> list[FloatArray]:
-    """Per level: bytes received in an all-gather, in an all-to-all, and by a send."""
+def _crossings(fabric: Fabric, members: Membership) -> list[FloatArray]:
+    """Per level: bytes received in an all-gather, in an all-to-all, and by a send.
+
+    Where a byte takes several hops it counts on each. Of the links of one flat ring 1 / below
+    leave the domains inside a level, 1 / inside those of the level, and none all of the group.
+    """
     gathers = list(1.0 / members.below - 1.0 / members.inside)
+    if fabric.slowest_link:
+        leaving = np.where(members.inside < members.size, 1.0 / members.inside, 0.0)
+        links = np.where(members.inside > members.below, 1.0 / members.below - leaving, 0.0)
+        gathers = list(links * (members.size - 1) / members.size)
     exchanges = list((members.inside - members.below) / members.size)
+    for row, (level, below, inside) in enumerate(_by_level(fabric, members)):
+        hops = level_hops(level, inside // below)
+        gathers[row], exchanges[row] = gathers[row] * hops, exchanges[row] * hops
     crossed = members.inside > members.below
     outermost = crossed & ~np.vstack(
         [np.cumsum(crossed[::-1], axis=0)[::-1][1:] > 0, np.zeros_like(crossed[:1])]

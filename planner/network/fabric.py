@@ -54,6 +54,7 @@ class FabricLevel:
         in_switch_group: Smallest group for which the library uses it.
         energy_j_per_byte: Energy per byte that crosses the level.
         static_w_per_chip: Switches and optics of the level, per chip, always on.
+        hops_of: Topology whose average hops every byte takes; empty: one hop.
     """
 
     name: str
@@ -69,11 +70,16 @@ class FabricLevel:
     in_switch_group: int = 2
     energy_j_per_byte: float = 0.0
     static_w_per_chip: float = 0.0
+    hops_of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fabric:
-    """All levels of an allocation, innermost first, with the settings of its collectives."""
+    """All levels of an allocation, innermost first, with the settings of its collectives.
+
+    Under `slowest_link` the links of one level do not add up where several of them lead out of a
+    domain: one ring passes all members and goes at the rate of its slowest link.
+    """
 
     levels: tuple[FabricLevel, ...]
     algorithms: tuple[str, ...]
@@ -81,6 +87,7 @@ class Fabric:
     tree_efficiency: float
     in_switch_latency_s: float
     exchange_efficiency: float
+    slowest_link: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,7 +118,11 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
         tree_efficiency=assumptions.tree_efficiency,
         in_switch_latency_s=assumptions.in_switch_latency_s,
         exchange_efficiency=assumptions.exchange_efficiency,
+        slowest_link=assumptions.slowest_link,
     )
+
+
+_DIRECT = ("linear", "ring", "mesh", "torus")  # elsewhere every pair is one hop apart
 
 
 def _share(level: Level, assumptions: Assumptions) -> float:
@@ -151,7 +162,8 @@ def _achieved(
 ) -> FabricLevel:
     scale_out = level.kind == "scale-out"
     share = _share(level, assumptions)
-    direct = level.topology == "fully-connected"
+    simple = assumptions.slowest_link or assumptions.uniform_traffic
+    direct = level.topology == "fully-connected" and not simple
     return FabricLevel(
         name=level.name,
         scale_out=scale_out,
@@ -160,10 +172,13 @@ def _achieved(
         base_latency_s=assumptions.base_latency_s(scale_out=scale_out, wire_s=level.latency_s),
         hop_latency_s=assumptions.hop_latency_s(scale_out=scale_out, wire_s=level.latency_s),
         peer_bytes_per_s=level.peer_bandwidth_bytes_per_s * share if direct else 0.0,
-        by_group=tuple((size, rate * share) for size, rate in level.bandwidth_by_group),
-        torus=torus,
+        by_group=()
+        if simple
+        else tuple((size, rate * share) for size, rate in level.bandwidth_by_group),
+        torus=None if simple else torus,
         in_switch_gain=level.in_network_gain if level.in_network_reduction != "none" else 0.0,
         in_switch_group=max(level.in_network_min_group, 2),
         energy_j_per_byte=level.energy_j_per_byte,
         static_w_per_chip=level.switch_power_w_per_chip,
+        hops_of=level.topology if assumptions.uniform_traffic and level.topology in _DIRECT else "",
     )

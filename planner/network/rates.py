@@ -19,20 +19,26 @@ import numpy as np
 
 from planner.network.fabric import FabricLevel
 from planner.network.groups import Membership, Segment
+from planner.network.topology.fit import fits
+from planner.network.topology.hops import average_hops
 from planner.network.torus import shift_load, torus_ring_rate
 from planner.plan import FloatArray, IntArray
 
 
-def ring_rate(members: Membership, own: Sequence[FloatArray]) -> FloatArray:
+def ring_rate(
+    members: Membership, own: Sequence[FloatArray], *, slowest_link: bool = False
+) -> FloatArray:
     """(n,) bytes per second that enter a member of a ring over the group; inf for one member.
 
     Args:
         members: Where the members are.
         own: What one chip gets from each level; see `level_rates`.
+        slowest_link: Whether the ring crosses each level over the link of one chip.
     """
     rate = np.full(members.size.shape, np.inf)
     for below, inside, of_chip in zip(members.below, members.inside, own, strict=True):
-        rate = np.where(inside > below, np.minimum(rate, of_chip * below), rate)
+        links = 1 if slowest_link else below
+        rate = np.where(inside > below, np.minimum(rate, of_chip * links), rate)
     return rate
 
 
@@ -41,9 +47,25 @@ def level_rates(
 ) -> list[FloatArray]:
     """`level_rate` of each level, (n,) each."""
     return [
-        level_rate(level, inside, segments)
-        for level, inside in zip(levels, members.inside, strict=True)
+        level_rate(level, inside, segments) / level_hops(level, inside // below)
+        for level, below, inside in zip(levels, members.below, members.inside, strict=True)
     ]
+
+
+def level_hops(level: FabricLevel, meeting: IntArray) -> FloatArray | float:
+    """(n,) links of a level that a byte between two of `meeting` members takes on average.
+
+    They count as a machine of their own, of the level's topology; a number of them that no such
+    topology has counts as a ring of that many.
+    """
+    if not level.hops_of:
+        return 1.0
+    counts, which = np.unique(np.maximum(meeting, 2), return_inverse=True)
+    each = [
+        average_hops(level.hops_of if fits(level.hops_of, int(count)) else "ring", count)
+        for count in counts
+    ]
+    return np.asarray(each, dtype=np.float64)[which.reshape(meeting.shape)]
 
 
 def level_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]) -> FloatArray:

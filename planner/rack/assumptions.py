@@ -34,9 +34,12 @@ class RackAssumptions:
             copy of all rows.
         gathers_inside_stages: Whether tensor parallelism gathers and scatters within the stages of
             a pipeline too.
+        scores_stay: Whether stages of einsums without weights, one after the other, pool their
+            chips, so that what they pass on (attention scores) does not travel.
         bubbles: Whether stages wait while a pipeline fills and drains.
         backward: Whether the communication of the backward pass counts.
         backward_compute: Arithmetic of the backward pass over that of the forward pass.
+        main_memory: Whether weights and inputs come from the host's memory, and results go there.
         latencies: Whether messages take time before their first byte.
         static_power: Whether chips draw their idle power all the time.
     """
@@ -49,9 +52,11 @@ class RackAssumptions:
     tensor_split: str = "columns"
     stage_transfers: str = "sharded"
     gathers_inside_stages: bool = True
+    scores_stay: bool = False
     bubbles: bool = True
     backward: bool = False
     backward_compute: float = 0.0
+    main_memory: bool = False
     latencies: bool = False
     static_power: bool = False
 
@@ -68,5 +73,5 @@ class RackAssumptions:
 
 RACK_ZERO = RackAssumptions()
 """Report on ZeRO: inference, weight fetches over uniform traffic hidden behind computing."""
-RACK_ENERGY = RackAssumptions(backward=True)
+RACK_ENERGY = RackAssumptions(backward=True, main_memory=True)
 """Report on energy and latency: forward computing, rings, nothing of both passes hidden."""

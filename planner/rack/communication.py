@@ -116,14 +116,16 @@ def ring_hops(
             mean = shared = np.ones(len(plans))
         else:
             far = np.ones(len(plans))
-            far[here] = _hops(name, plans.chips[here])
+            far[here] = _hops(machine, name, plans.chips[here])
             mean = shared = np.clip(stride, 1.0, np.maximum(far, 1.0))
         hops, sharers = np.where(here, mean, hops), np.where(here, shared, sharers)
     return np.maximum(hops, np.where(members > 1, 1.0, 0.0)), sharers
 
 
-def _hops(name: str, chips: IntArray) -> FloatArray:
+def _hops(machine: Machine, name: str, chips: IntArray) -> FloatArray:
     """(n,) average hops; 0 for a single chip, which sends nothing."""
+    if name in machine.fixed:
+        return np.full(len(chips), float(machine.fixed[name].hops))
     return np.where(chips > 1, average_hops(name, np.maximum(chips, 2)), 0.0)
 
 
@@ -132,7 +134,7 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
     hops = np.zeros(len(plans))
     for index, name in enumerate(machine.topologies):
         here = plans.topology == index
-        hops[here] = _hops(name, plans.chips[here])
+        hops[here] = _hops(machine, name, plans.chips[here])
     return hops
 
 
@@ -142,7 +144,10 @@ def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
 
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
-        here = (plans.topology == index) & (plans.chips > 1)
+        if name in machine.fixed:
+            links[plans.topology == index] = machine.fixed[name].links
+            continue
+        here = (plans.topology == index) & (plans.chips > 1)  # a single chip has none
         links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
     return links
 
@@ -180,7 +185,7 @@ def gradient_all_reduce(
 ) -> Transfer:
     """Data parallelism: the gradients of each stage's shard are summed over the data ranks."""
     elements = np.array([einsum.weight_elements for einsum in workload.einsums], dtype=np.float64)
-    stage = stages_of(workload, plans.pp)
+    stage = stages_of(workload, plans.pp, scores_stay=assumptions.scores_stay)
     parts = []
     for s in range(int(stage.max()) + 1):
         held = ((stage == s) * elements).sum(axis=1) * workload.gradient_bytes / plans.tp
@@ -228,7 +233,8 @@ def stage_transfers(
 
     Ranks send their shard; under `copies` every tensor rank of the next stage gets all rows.
     """
-    items, stage = items_per_rank(workload, plans), stages_of(workload, plans.pp)
+    items = items_per_rank(workload, plans)
+    stage = stages_of(workload, plans.pp, scores_stay=assumptions.scores_stay)
     copies = plans.tp if assumptions.stage_transfers == "copies" else np.ones_like(plans.tp)
     width = plans.dp * plans.tp
     total = inner = outer = latency = np.zeros(len(plans))

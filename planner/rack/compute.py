@@ -22,20 +22,35 @@ class Compute:
         stage_s: (n, s) seconds in which a chip of each stage computes its share of the batch.
         latency_s: (n,) from the first input to the last output, pipeline fill included.
         energy_j: Joules of all chips by part: (n,) each.
+        access_j: Joules of reads and of writes of each memory, e.g. `dram read`: (n,) each.
         dram_read_bytes, dram_write_bytes: (n,) of all chips.
     """
 
     stage_s: FloatArray
     latency_s: FloatArray
     energy_j: dict[str, FloatArray]
+    access_j: dict[str, FloatArray]
     dram_read_bytes: FloatArray
     dram_write_bytes: FloatArray
 
 
-def stages_of(workload: Workload, pp: IntArray) -> IntArray:
-    """(n, e) stage of every einsum: consecutive runs whose lengths differ by one at most."""
+def stages_of(workload: Workload, pp: IntArray, *, scores_stay: bool = False) -> IntArray:
+    """(n, e) stage of every einsum: consecutive runs whose lengths differ by one at most.
+
+    Where scores stay, einsums without weights that follow each other are in the first one's stage.
+    """
     count = len(workload.einsums)
-    return np.arange(count)[None, :] * np.minimum(pp, count)[:, None] // count
+    stage = np.arange(count)[None, :] * np.minimum(pp, count)[:, None] // count
+    if scores_stay:
+        for to in _pooled(workload):
+            stage[:, to] = stage[:, to - 1]
+    return stage
+
+
+def _pooled(workload: Workload) -> list[int]:
+    """Einsums without weights right behind another one."""
+    bare = [not einsum.has_weights for einsum in workload.einsums]
+    return [at for at in range(1, len(bare)) if bare[at] and bare[at - 1]]
 
 
 def items_per_rank(workload: Workload, plans: RackPlans) -> FloatArray:
@@ -78,38 +93,76 @@ def compute(
 ) -> Compute:
     """The cost of computing a batch.
 
-    A pipeline of p stages and m micro-batches takes sum(t_s) / m + (m - 1) / m max(t_s) where its
-    stages wait while it fills and drains (Narayanan et al., arXiv:2104.04473, section 2.2, with
-    unequal stages), else max(t_s).
+    A pipeline of m micro-batches takes path / m + (m - 1) / m max(t_s) where its stages wait while
+    it fills and drains, else max(t_s). The path is the longest chain of stages that read from each
+    other: sum(t_s) in a row of stages (Narayanan et al., arXiv:2104.04473, section 2.2, with
+    unequal stages), less where stages start side by side, such as query, key and value.
     """
     count = len(workload.einsums)
     array = chip_array(machine.chip, machine.precision, pes=np.repeat(plans.pes, count))
-    costs = on_chip_cost(operators_of(workload, plans, assumptions), array)
+    operators = operators_of(workload, plans, assumptions)
+    costs = on_chip_cost(operators, array)
     clock_hz = np.asarray(array.clock_hz, dtype=np.float64)
     passes = 1.0 + assumptions.backward_compute
     seconds = passes * _by_einsum(costs.cycles / clock_hz, count)
-    stage = stages_of(workload, plans.pp)
+    if assumptions.scores_stay:
+        seconds = seconds * _pooled_shares(workload, plans.pp)
+    stage = stages_of(workload, plans.pp, scores_stay=assumptions.scores_stay)
     width = int(stage.max()) + 1
     stage_s = np.stack([(seconds * (stage == s)).sum(axis=1) for s in range(width)], axis=1)
-    chips = plans.dp * plans.tp
+    times = passes * _sharers(workload, plans, _by_einsum(operators.macs, count))
     m, slowest = plans.micro_batches, stage_s.max(axis=1)
-    filled = stage_s.sum(axis=1) / m + (m - 1) / m * slowest
+    filled = _longest_path(workload, stage, stage_s) / m + (m - 1) / m * slowest
     return Compute(
         stage_s=stage_s,
         latency_s=filled if assumptions.bubbles else slowest,
-        energy_j={
-            name: passes * chips * _by_einsum(joules, count).sum(axis=1)
-            for name, joules in costs.energy_j.items()
-        },
-        **_dram_bytes(costs, count, np.asarray(passes * chips, dtype=np.float64)),
+        energy_j=_summed(costs.energy_j, times),
+        access_j=_summed(costs.access_j, times),
+        **_dram_bytes(costs, times),
     )
 
 
-def _dram_bytes(costs: OnChipCost, count: int, times: FloatArray) -> dict[str, FloatArray]:
-    return {
-        name: times * _by_einsum(getattr(costs, name), count).sum(axis=1)
-        for name in ("dram_read_bytes", "dram_write_bytes")
-    }
+def _pooled_shares(workload: Workload, pp: IntArray) -> FloatArray:
+    """(n, e) share of an einsum's time left where the chips of its stages are pooled."""
+    apart, shares = stages_of(workload, pp), np.ones((len(pp), len(workload.einsums)))
+    for to in _pooled(workload):
+        half = np.where(apart[:, to] != apart[:, to - 1], 0.5, 1.0)
+        shares[:, to - 1 : to + 1] *= half[:, None]
+    return shares
+
+
+def _longest_path(workload: Workload, stage: IntArray, stage_s: FloatArray) -> FloatArray:
+    """(n,) seconds of the longest chain of stages of which each reads from the one before."""
+    rows, end = np.arange(len(stage)), np.zeros_like(stage_s)
+    for s in range(stage_s.shape[1]):
+        start = np.zeros(len(stage))
+        for to, producers in enumerate(workload.producers):
+            for source in producers:
+                earlier = (stage[:, to] == s) & (stage[:, source] < s)
+                start = np.maximum(start, np.where(earlier, end[rows, stage[:, source]], 0.0))
+        end[:, s] = start + stage_s[:, s]
+    return np.asarray(end.max(axis=1))
+
+
+def _sharers(workload: Workload, plans: RackPlans, busiest_macs: FloatArray) -> FloatArray:
+    """(n, e) chips that share an einsum, in units of the busiest one's work.
+
+    dp tp where they share evenly; less where some have fewer items or heads, or none.
+    """
+    items = plans.dp if workload.batch is None else np.full(len(plans), workload.batch)
+    macs = np.array([einsum.macs for einsum in workload.einsums], dtype=np.float64)
+    return np.asarray(items[:, None] * macs / busiest_macs)
+
+
+def _summed(parts: dict[str, FloatArray], times: FloatArray) -> dict[str, FloatArray]:
+    """(n,) of all einsums and chips, by part."""
+    count = times.shape[1]
+    return {name: (times * _by_einsum(part, count)).sum(axis=1) for name, part in parts.items()}
+
+
+def _dram_bytes(costs: OnChipCost, times: FloatArray) -> dict[str, FloatArray]:
+    names = ("dram_read_bytes", "dram_write_bytes")
+    return _summed({name: getattr(costs, name) for name in names}, times)
 
 
 def _by_einsum(flat: FloatArray, count: int) -> FloatArray:

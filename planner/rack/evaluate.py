@@ -16,6 +16,7 @@ from planner.rack.communication import (
     weight_fetch,
 )
 from planner.rack.compute import Compute, compute
+from planner.rack.loading import Loading, loading
 from planner.rack.machine import Machine
 from planner.rack.plans import RackPlans
 from planner.rack.workloads import Workload
@@ -31,15 +32,31 @@ class RackCost:
     Attributes:
         latency_s: Of the batch.
         energy_j: Joules of all chips by part: those of computing (`mac`, `dram`, `sram`,
-            `registers`), `network` (inside racks), `network between racks` and `static`.
+            `registers`), `main memory`, `network` (inside racks), `network between racks` and
+            `static`.
         compute: Computing alone.
+        loading: What comes from and goes to the hosts' memory; None where it does not count.
         transfers: Communication by kind (`FORWARD`, `BACKWARD`).
     """
 
     latency_s: FloatArray
     energy_j: dict[str, FloatArray]
     compute: Compute
+    loading: Loading | None
     transfers: dict[str, Transfer]
+
+    @property
+    def access_j(self) -> dict[str, FloatArray]:
+        """`energy_j` with each memory's reads and writes apart: `dram read`, `dram write`, ..."""
+        memories = {name.split()[0] for name in self.compute.access_j}
+        parts = dict(self.compute.access_j)
+        if self.loading is not None:
+            parts["dram write"] = parts["dram write"] + self.loading.chip_write_j
+            parts["dram read"] = parts["dram read"] + self.loading.chip_read_j
+            parts |= {"main memory read": self.loading.read_j}
+            parts |= {"main memory write": self.loading.write_j}
+        left_out = {*memories, "main memory"}
+        return parts | {n: joules for n, joules in self.energy_j.items() if n not in left_out}
 
     @property
     def total_j(self) -> FloatArray:
@@ -62,11 +79,21 @@ def evaluate(
     transfers = _transfers(workload, plans, machine, assumptions)
     latency = _latency(computed, transfers, assumptions)
     energy = dict(computed.energy_j)
+    loaded = loading(workload, plans, machine) if assumptions.main_memory else None
+    if loaded is not None:
+        energy["main memory"] = loaded.read_j + loaded.write_j
+        energy["dram"] = energy["dram"] + loaded.chip_read_j + loaded.chip_write_j
     energy["network"] = np.asarray(sum(t.inner_j for t in transfers.values()))
     energy["network between racks"] = np.asarray(sum(t.outer_j for t in transfers.values()))
     if assumptions.static_power:
         energy["static"] = plans.chips * machine.chip.idle_w * latency
-    return RackCost(latency_s=latency, energy_j=energy, compute=computed, transfers=transfers)
+    return RackCost(
+        latency_s=latency,
+        energy_j=energy,
+        compute=computed,
+        loading=loaded,
+        transfers=transfers,
+    )
 
 
 def _transfers(

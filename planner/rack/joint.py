@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 
 from planner.errors import InputError
-from planner.network.topology.fit import fits, nearest_chips
+from planner.network.topology.fit import nearest_chips
 from planner.network.topology.forms import link_count, ports_per_chip, sizes_of
 from planner.plan import FloatArray, IntArray
 from planner.rack.compute import Compute, compute
 from planner.rack.evaluate import RackCost, evaluate
+from planner.rack.machine import Machine
 from planner.rack.plans import RackPlans, rack_plans
 from planner.rack.question import BUDGETS, RackQuestion, micro_batches_of, weight_bytes_per_chip
 from planner.rack.silicon import area_m2, power_w
@@ -181,15 +182,16 @@ def _wiring(question: RackQuestion) -> Table:
     rows, links, ports = [], [], []
     for index, name in enumerate(question.machine.topologies):
         for chips in question.chips:
-            if chips > 1 and not fits(name, chips):
-                continue
-            sizes = sizes_of(name, [chips]) if chips > 1 else ()
-            rows.append((chips, index))
-            links.append(int(link_count(name, sizes)[0]) if sizes else 0)
-            ports.append(int(ports_per_chip(name, sizes)[0]) if sizes else 0)
+            if question.machine.has_rack(name, chips):
+                rows.append((chips, index))
+                found = links_and_ports(question.machine, name, chips)
+                links.append(found[0])
+                ports.append(found[1])
     if not rows:
         name = question.machine.topologies[0]
-        near = " or ".join(map(str, nearest_chips(name, question.chips[0])))
+        fixed = question.machine.fixed.get(name)
+        counts = [fixed.chips] if fixed else nearest_chips(name, question.chips[0])
+        near = " or ".join(map(str, counts))
         raise InputError(f"topology: no {name} has {question.chips[0]} chips; nearest: {near}")
     return Table(
         name="wiring",
@@ -197,6 +199,16 @@ def _wiring(question: RackQuestion) -> Table:
         rows=np.array(rows, dtype=np.int64),
         outputs={"links": np.array(links), "ports": np.array(ports)},
     )
+
+
+def links_and_ports(machine: Machine, name: str, chips: int) -> tuple[int, int]:
+    """Links, and the most of them at one chip; none for a single chip."""
+    if name in machine.fixed:
+        return machine.fixed[name].links, machine.fixed[name].ports
+    if chips == 1:
+        return 0, 0
+    sizes = sizes_of(name, [chips])
+    return int(link_count(name, sizes)[0]), int(ports_per_chip(name, sizes)[0])
 
 
 def _compute(question: RackQuestion, meshes: IntArray) -> dict[str, Any]:
@@ -270,7 +282,7 @@ def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
             for name, column in zip(("dp", "tp", "pp"), meshes.T, strict=True)
         }
         columns["zero"] = np.tile([0, 1], len(meshes))
-        held = weight_bytes_per_chip(question.workload, with_micro_batches(question, columns))
+        held = weight_bytes_per_chip(question, with_micro_batches(question, columns))
         columns["memory"] = held.astype(np.int64)
         tables.append(_table("weights", ("dp", "tp", "pp", "zero"), columns, {"memory": 1.0}))
     pes = np.asarray(question.pes, dtype=np.int64)

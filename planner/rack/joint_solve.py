@@ -122,7 +122,7 @@ class Search:
             links=values["links"],
             ports=values["ports"],
             total_pes=chips * decision["pes"],
-            weight_bytes_per_chip=float(weight_bytes_per_chip(question.workload, plans)[0]),
+            weight_bytes_per_chip=float(weight_bytes_per_chip(question, plans)[0]),
             power_w=chips * float(power_w(chip, plans.pes)[0]),
             area_m2=area,
             solver_latency_s=solved[0],

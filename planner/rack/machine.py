@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
-from hardware_db import Chip, Cluster, Level
+from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.errors import InputError
+from planner.network.topology.fit import fits
+
+FULL_BLOCK = 1024
+"""Threads of a block that keep all multipliers of a PE busy: the largest block of the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,23 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FixedTopology:
+    """A topology of given sizes, or a graph: it has one number of chips.
+
+    Attributes:
+        chips: How many.
+        hops: Average hops between two of them.
+        links: In all.
+        ports: The most links at one chip.
+    """
+
+    chips: int
+    hops: Fraction
+    links: int
+    ports: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Chips and what joins them.
 
@@ -42,7 +65,8 @@ class Machine:
         inner: Links between chips of a rack.
         outer: Links between racks; None: there is only one rack.
         rack_chips: Chips of one rack, side by side in the order of `RackPlans`.
-        topologies: Names of `planner.network.topology` that plans may index.
+        topologies: Names of `planner.network.topology` that plans may index, or of `fixed`.
+        fixed: Topologies with one number of chips, by name.
     """
 
     chip: Chip
@@ -51,6 +75,13 @@ class Machine:
     outer: Link | None
     rack_chips: int
     topologies: tuple[str, ...]
+    fixed: Mapping[str, FixedTopology] = field(default_factory=dict)
+
+    def has_rack(self, topology: str, chips: int) -> bool:
+        """Whether there is a rack of that topology with so many chips."""
+        if topology in self.fixed:
+            return chips == self.fixed[topology].chips
+        return chips == 1 or fits(topology, chips)
 
 
 def machine_of(cluster: Cluster, precision: str | None = None) -> Machine:
@@ -86,3 +117,22 @@ def _link(level: Level) -> Link:
         j_per_byte=level.energy_j_per_byte,
         latency_s=level.latency_s,
     )
+
+
+def with_threads(machine: Machine, threads: int) -> Machine:
+    """The machine with blocks of so many threads, `FULL_BLOCK` of which use all of a PE.
+
+    Fewer threads use fewer of its multipliers; PEs, memories and their rates stay as they are.
+
+    Raises:
+        InputError: Not from 1 to `FULL_BLOCK`.
+    """
+    if not 1 <= threads <= FULL_BLOCK:
+        nearest = min(max(threads, 1), FULL_BLOCK)
+        raise InputError(
+            f"block-size: {threads:,} is not from 1 to {FULL_BLOCK:,} threads; nearest: {nearest:,}"
+        )
+    rates = {
+        name: rate * threads / FULL_BLOCK for name, rate in machine.chip.peak_flop_per_s.items()
+    }
+    return replace(machine, chip=replace(machine.chip, peak_flop_per_s=FrozenMap(rates)))

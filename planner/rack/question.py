@@ -80,13 +80,14 @@ class RackQuestion:
         return self.workload.batch
 
 
-def weight_bytes_per_chip(workload: Workload, plans: RackPlans) -> FloatArray:
+def weight_bytes_per_chip(question: RackQuestion, plans: RackPlans) -> FloatArray:
     """(n,) bytes of weights that a chip of the fullest stage keeps: 1 / tp, with ZeRO 1 / dp of it.
 
     What ZeRO fetches of one layer while it computes is not counted, as in the report.
     """
+    workload = question.workload
     elements = np.array([einsum.weight_elements for einsum in workload.einsums], dtype=np.float64)
-    stage = stages_of(workload, plans.pp)
+    stage = stages_of(workload, plans.pp, scores_stay=question.assumptions.scores_stay)
     held = np.max(
         [((stage == s) * elements).sum(axis=1) for s in range(int(stage.max()) + 1)], axis=0
     )

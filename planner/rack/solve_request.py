@@ -13,12 +13,13 @@ from hardware_db import Cluster
 from planner.errors import InputError
 from planner.feasibility.sizes import texts_of
 from planner.messages import Attempts, Origin, not_one_of, shown
-from planner.network.topology.kinds import check_name
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.rack.machine import Machine, machine_of
 from planner.rack.question import BUDGETS, OBJECTIVES, STRATEGIES, RackQuestion
 from planner.rack.silicon import area_m2
-from planner.rack.workloads import Workload, workload_named
+from planner.rack.wired import Wired, wired
+from planner.rack.workload_file import workload_from
+from planner.rack.workloads import Workload
 from planner.records import cluster_named
 from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole
 
@@ -73,7 +74,7 @@ def rack_request(
     """
     asked = {name: value for name, value in given.items() if value is not None}
     reader = _Reader(asked)
-    workload = reader.read("workload", workload_named, default="fc")
+    workload = reader.read("workload", workload_from, default="fc")
     small = workload is None or workload.batch is None
     cluster = reader.read(
         "hardware", cluster_named, default="report1-rack" if small else "c2c-ndr400-rack",
@@ -150,11 +151,14 @@ class _Reader(Attempts):
 
     def machine(self, cluster: Cluster | None) -> Machine | None:
         """The machine with the topologies to choose from."""
-        names = self.read("topology", _topologies, default=_TOPOLOGIES)
+        racks = self.read("topology", _topologies, default=_TOPOLOGIES)
         if cluster is None:
             return None
         machine = self.attempt(machine_of, cluster, self.asked.get("precision"))
-        return machine if machine is None or names is None else replace(machine, topologies=names)
+        if machine is None or racks is None:
+            return machine
+        fixed = {name: one for name, one in racks.items() if one is not None}
+        return replace(machine, topologies=tuple(racks), fixed=fixed)
 
     def with_items(self, workload: Workload | None) -> Workload | None:
         """The workload with a number of items in all."""
@@ -229,22 +233,12 @@ def _count(text: object, what: str) -> int:
     return number
 
 
-def _names(given: object, what: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(texts_of(given)))
-    if not all(names):
-        raise InputError(f"{what}: the list has an empty entry")
-    return names
-
-
-def _topologies(given: object) -> tuple[str, ...]:
-    names = _names(given, "topology")
-    for name in names:
-        check_name(name)
-    return names
+def _topologies(given: object) -> Wired:
+    return wired(",".join(texts_of(given)), None)
 
 
 def _strategies(given: object) -> tuple[str, ...]:
-    names = _names(given, "strategy")
+    names = tuple(dict.fromkeys(texts_of(given)))
     for name in names:
         if name not in STRATEGIES:
             raise InputError(f"strategy: {not_one_of(name, STRATEGIES)}")

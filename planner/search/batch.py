@@ -175,11 +175,12 @@ def _codes(
     return codes
 
 
-def layouts_within(options: SpaceOptions, limits: Limits) -> str:
-    """Which layouts a search needs: a slower one may draw less power."""
+def layouts_within(options: SpaceOptions, limits: Limits, model: CostModel) -> str:
+    """Which layouts a search needs: a slower one may draw less power, or cross shorter links."""
     if not options.torus:
         return NO_LAYOUTS
-    return EFFICIENT if limits.power_w is None else EVERY
+    alone = limits.power_w is None and not model.assumptions.component_energy
+    return EFFICIENT if alone else EVERY
 
 
 def build_batch(
@@ -219,7 +220,7 @@ def build_batch(
     batch = None
     if len(space):
         orders = options.orders(model.framework)
-        layouts = layouts_within(options, limits)
+        layouts = layouts_within(options, limits, model)
         columns = skeletons.meshes.columns
         placements = build_placements(model, columns, orders, layouts, deadline)
         deadline.check()

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.cost.clock import extra_w
-from planner.cost.columns import micro_batches
+from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy import running_w, standing_w
+from planner.cost.evaluate import moved_j
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost
@@ -195,7 +195,22 @@ class Candidates:
                 head_weight_grad=self._weight_grad("ends.head_weight_grad", ends),
             ),
             p2p=self._value("send.p2p", self.row_of(self.send, rows)),
+            moved_j=self._moved_j(rows),
         )
+
+    def _moved_j(self, rows: Rows) -> FloatArray:
+        """(r, 1) joules of the component model, where energy is that alone; else (1, 1) zero.
+
+        Of ideal placements nothing is counted, a lower bound.
+        """
+        if not self.model.assumptions.component_energy or not len(rows) or rows.placement[0] < 0:
+            return np.zeros((1, 1))
+        plans = replace(
+            self.space.plans.take(rows.plan),
+            order=self.placements.order[rows.placement],
+            layouts=self.placements.layouts,
+        )
+        return moved_j(self.model, columns_of(self.model, plans))
 
 
 def _build(
@@ -227,7 +242,7 @@ def _build(
         **terms,
         values={name: np.asfortranarray(table) for name, table in values.items()},
         standing_w=standing,
-        extra_w=extra_w(model.chip, clocks[None, :]),
+        extra_w=running_w(model, clocks[None, :]),
     )
 
 

@@ -113,7 +113,7 @@ def mesh_problem(
     if len(space) == 0:
         raise ValueError(f"no plan of {model.job.model.name} on {chips} chips passes the rules")
     orders = options.orders(model.framework)
-    layouts = layouts_within(options, limits or Limits())
+    layouts = layouts_within(options, limits or Limits(), model)
     placements = build_placements(model, space.meshes.columns, orders, layouts)
     clocks = model.clocks(wanted=options.clocks)
     candidates = Candidates.build(model, space, placements, clocks)

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.cost.clock import extra_w
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once
-from planner.cost.energy import standing_w
+from planner.cost.energy import running_w, standing_w
 from planner.cost.evaluate import layer_columns
 from planner.cost.parameters import trained_share
 from planner.cost.step import step_factor
@@ -156,7 +155,7 @@ def _corners(
     factor = step_factor(a, chips)
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor
-    energy = chips * (busy * extra_w(model.chip, clocks) + time * standing)
+    energy = chips * (busy * running_w(model, clocks) + time * standing)
     return np.stack([time, energy], axis=2) * ROUNDED_DOWN
 
 

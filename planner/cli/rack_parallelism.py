@@ -1,0 +1,119 @@
+"""`planner rack parallelism`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json
+
+_RACK = "Rack"
+_READINGS = "Readings of the report"
+
+
+def parallelism(
+    *,
+    figure: Annotated[
+        list[str] | None,
+        option("Figures 2 to 13 (repeatable, or with commas; default: all).", OUTPUT),
+    ] = None,
+    hardware: Annotated[
+        str | None,
+        option("Cluster or chip, or YAML file (default: c2c-ndr400-rack).", _RACK),
+    ] = None,
+    rack_chips: Annotated[
+        str | None,
+        option("Chips per rack, e.g. 4, 8, 16 or 32 (default: as the record, 8).", _RACK),
+    ] = None,
+    block_size: Annotated[
+        str | None,
+        option("Threads of a block in the sweeps over GPUs, 1 to 1024 (default: 64).", _RACK),
+    ] = None,
+    micro_batches: Annotated[
+        str | None, option("Micro-batches of a pipeline (default: 16).", _RACK)
+    ] = None,
+    ring: Annotated[
+        str,
+        option(
+            "slowest_link: every step of a ring waits for it; chunk_path: the printed sum.",
+            _READINGS,
+        ),
+    ] = "slowest_link",
+    transfers: Annotated[
+        str,
+        option("Between stages: sharded, or copies of all rows to each rank.", _READINGS),
+    ] = "sharded",
+    tensor: Annotated[
+        str,
+        option("columns: of both matrices, as Figure 1b; megatron: columns, then rows.", _READINGS),
+    ] = "columns",
+    in_stage: Annotated[
+        str,
+        option("Tensor ranks inside pipeline stages: gathers, or none of them.", _READINGS),
+    ] = "gathers",
+    scores: Annotated[
+        str,
+        option("Attention scores: cross stages, or stay within one.", _READINGS),
+    ] = "cross",
+    beyond: Annotated[
+        bool,
+        typer.Option(
+            "--beyond",
+            help="Instead, what the report leaves out, one thing at a time: before and after.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    plot: Annotated[Path | None, option("Write the figures: .svg or .png.", OUTPUT)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Data, tensor and pipeline parallelism on a rack: latency and energy, figure by figure.
+
+    Examples:
+      planner rack parallelism
+
+      planner rack parallelism --figure 6 --tensor megatron
+
+      planner rack parallelism --figure 10,11 --rack-chips 32 --plot communication.svg
+
+      planner rack parallelism --figure 11 --ring chunk_path --json
+
+      planner rack parallelism --beyond
+    """  # fmt: skip
+    settings = {
+        "hardware": hardware,
+        "rack_chips": rack_chips,
+        "block_size": block_size,
+        "micro_batches": micro_batches,
+        "ring": ring,
+        "transfers": transfers,
+        "tensor": tensor,
+        "in_stage": in_stage,
+        "scores": scores,
+    }
+    if beyond:
+        _beyond(figure, settings, plot, as_json=as_json)
+    else:
+        _figures(figure, settings, plot, as_json=as_json)
+
+
+def _figures(
+    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+) -> None:
+    """Asks, writes the picture, then prints."""
+    from planner.rack.parallelism_asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.rack_parallelism_picture import check_plot, draw  # noqa: PLC0415
+
+    check_plot(plot)
+    answer = figures_asked(figure, settings)
+    if plot is not None:
+        draw(answer.figures, plot)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    from planner.report.rack_parallelism_view import parallelism_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    print_view(parallelism_view(answer))

@@ -1,0 +1,94 @@
+"""What `planner rack parallelism` is asked, as text, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from planner.errors import InputError
+from planner.messages import Attempts, Origin
+from planner.rack.parallelism import FIGURES, READINGS, Figure, Setting, figures
+from planner.records import cluster_named
+from planner.units import parse_whole
+
+HARDWARE = "c2c-ndr400-rack"
+_SCHEMA_VERSION = 1
+_NUMBERS = ("rack_chips", "block_size", "micro_batches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelismAnswer:
+    """Figures of the report on energy and latency.
+
+    Attributes:
+        setting: What they are drawn for.
+        figures: In the order of their numbers.
+    """
+
+    setting: Setting
+    figures: tuple[Figure, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema_version": _SCHEMA_VERSION,
+            "setting": setting_words(self.setting),
+            "figures": {str(figure.number): figure.to_dict() for figure in self.figures},
+        }
+
+
+def setting_words(setting: Setting) -> dict[str, Any]:
+    """The setting as the command's flags name it."""
+    names = ("block_size", "micro_batches", *READINGS)
+    return {
+        "hardware": setting.cluster.name,
+        "rack_chips": setting.machine.rack_chips,
+    } | {name: getattr(setting, name) for name in names}
+
+
+def figures_asked(
+    numbers: Sequence[str] | None, given: Mapping[str, str | None]
+) -> ParallelismAnswer:
+    """The figures that flags ask for.
+
+    Args:
+        numbers: Figures, one or several with commas each; None: all.
+        given: Flags of the setting by name, None where not given.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    tried = Attempts(Origin(dashes=True), {"figure", *given})
+    texts = [part.strip() for item in numbers or [] for part in item.split(",")]
+    wanted = [tried.attempt(_figure, text) for text in texts]
+    setting = _setting(given, tried)
+    if setting is None or tried.problems:
+        raise tried.error()
+    chosen = sorted({number for number in wanted if number is not None}) or FIGURES
+    return ParallelismAnswer(setting=setting, figures=tuple(figures(setting, chosen)))
+
+
+def _figure(text: str) -> int:
+    number = parse_whole(text, "figure")
+    if number not in FIGURES:
+        nearest = min(max(number, FIGURES[0]), FIGURES[-1])
+        raise InputError(
+            f"figure: {number:,} is not one of {FIGURES[0]} to {FIGURES[-1]}; nearest: {nearest}"
+        )
+    return number
+
+
+def _setting(given: Mapping[str, str | None], tried: Attempts) -> Setting | None:
+    """The setting of flags; its mistakes are noted."""
+    cluster = tried.attempt(cluster_named, given.get("hardware") or HARDWARE)
+    known: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+    known.pop("hardware", None)
+    for name in _NUMBERS:
+        if name in known:
+            number = tried.attempt(parse_whole, known.pop(name), name.replace("_", "-"))
+            known |= {} if number is None else {name: number}
+    if cluster is None:
+        return None
+    assert set(known) <= {field.name for field in fields(Setting)}
+    return tried.attempt(Setting, cluster=cluster, **known)
