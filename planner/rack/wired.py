@@ -54,7 +54,12 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
 
 
 def _measured(wiring: Wiring) -> FixedTopology:
-    return FixedTopology(chips=wiring.chips, hops=measured_hops(wiring), links=wiring.link_count)
+    return FixedTopology(
+        chips=wiring.chips,
+        hops=measured_hops(wiring),
+        links=wiring.link_count,
+        ports=wiring.ports_per_chip,
+    )
 
 
 def _specs(pieces: Sequence[str]) -> list[str]:
