@@ -11,7 +11,6 @@ import numpy as np
 
 from hardware_db import Cluster
 from planner.errors import InputError
-from planner.feasibility.sizes import texts_of
 from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.rack.machine import Machine, machine_of
@@ -21,7 +20,7 @@ from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
-from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole
+from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""
