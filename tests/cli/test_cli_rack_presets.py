@@ -1,5 +1,6 @@
 """`--assumptions rack-energy` and `rack-zero`: answers, front, and what they refuse."""
 
+import itertools
 import math
 
 import pytest
@@ -16,7 +17,7 @@ def test_the_best_plan_and_its_energy_by_component(preset: str) -> None:
     best = answer["best"]
     assert answer["status"] == "optimal"
     assert answer["interval"] is None
-    parts = {name: joules for name, joules in best["energy_parts_j"].items() if joules}
+    parts = {name: joules for name, joules in best["breakdown"]["energy_j"].items() if joules}
     assert set(parts) == {"compute", "memory", "network: nvlink-c2c", "network: ndr400"}
     assert math.isclose(sum(parts.values()), best["energy_per_step_j"], rel_tol=1e-9)
     assert parts["compute"] > parts["memory"] > parts["network: ndr400"] > 0
@@ -30,7 +31,7 @@ def test_weights_hide_and_add_up() -> None:
         best = solve(*ASKED, *fixed)["best"]
         assert best["mesh"]["fsdp"] == 16
         times.append(best["step_time_s"])
-        shares.append(best["time_parts_s"]["data_parallel"] / best["step_time_s"])
+        shares.append(best["breakdown"]["time_s"]["data_parallel"] / best["step_time_s"])
     assert times[0] < times[1]
     assert shares[0] < shares[1]
 
@@ -39,7 +40,7 @@ def test_the_front_trades_time_for_energy() -> None:
     """No two plans of the front agree in either; energy falls as time rises."""
     front = solve(*ASKED, "--assumptions", "rack-energy")["front"]
     assert len(front) > 1
-    for fast, frugal in zip(front, front[1:], strict=False):
+    for fast, frugal in itertools.pairwise(front):
         assert fast["step_time_s"] < frugal["step_time_s"]
         assert fast["energy_per_step_j"] > frugal["energy_per_step_j"]
 
