@@ -227,6 +227,8 @@ def _asked(
 ) -> tuple[list[str], list[str]]:
     """The specs, or all topologies that have that many chips and which of them do not."""
     if specs or graphs:
+        if chips is not None and not specs:
+            problems.append("chips: a graph has its own; leave it out")
         return list(specs), []
     if chips is None:
         problems.append(
