@@ -135,6 +135,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
                     ("rack", "parallelism"),
                     ("models", "show"),
+                    ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
     named = {

@@ -38,6 +38,7 @@ def keys_of(value: Any) -> set[str]:
         "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
         "rack parallelism --json",
         "rack parallelism --beyond --json",
+        "rack topology ring:8 fat-tree:k=4 --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",
