@@ -115,14 +115,17 @@ def ring_hops(
         elif name == "fully-connected":
             mean = shared = np.ones(len(plans))
         else:
-            far = _hops(name, plans.chips)
+            far = np.ones(len(plans))
+            far[here] = _hops(machine, name, plans.chips[here])
             mean = shared = np.clip(stride, 1.0, np.maximum(far, 1.0))
         hops, sharers = np.where(here, mean, hops), np.where(here, shared, sharers)
     return np.maximum(hops, np.where(members > 1, 1.0, 0.0)), sharers
 
 
-def _hops(name: str, chips: IntArray) -> FloatArray:
+def _hops(machine: Machine, name: str, chips: IntArray) -> FloatArray:
     """(n,) average hops; 0 for a single chip, which sends nothing."""
+    if name in machine.fixed:
+        return np.full(len(chips), float(machine.fixed[name].hops))
     return np.where(chips > 1, average_hops(name, np.maximum(chips, 2)), 0.0)
 
 
@@ -131,17 +134,20 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
     hops = np.zeros(len(plans))
     for index, name in enumerate(machine.topologies):
         here = plans.topology == index
-        hops[here] = _hops(name, plans.chips[here])
+        hops[here] = _hops(machine, name, plans.chips[here])
     return hops
 
 
 def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
-    """(n,) links of each plan's topology, at least 1."""
+    """(n,) links of each plan's topology, at least 1, also for a single chip, which has none."""
     from planner.network.topology.forms import link_count, sizes_of  # noqa: PLC0415
 
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
-        here = plans.topology == index
+        if name in machine.fixed:
+            links[plans.topology == index] = machine.fixed[name].links
+            continue
+        here = (plans.topology == index) & (plans.chips > 1)  # a single chip has none
         links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
     return links
 

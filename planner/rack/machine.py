@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.errors import InputError
+from planner.network.topology.fit import fits
 
 FULL_BLOCK = 1024
 """Threads of a block that keep all multipliers of a PE busy: the largest block of the report."""
@@ -36,6 +39,23 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FixedTopology:
+    """A topology of given sizes, or a graph: it has one number of chips.
+
+    Attributes:
+        chips: How many.
+        hops: Average hops between two of them.
+        links: In all.
+        ports: The most links at one chip.
+    """
+
+    chips: int
+    hops: Fraction
+    links: int
+    ports: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Chips and what joins them.
 
@@ -45,7 +65,8 @@ class Machine:
         inner: Links between chips of a rack.
         outer: Links between racks; None: there is only one rack.
         rack_chips: Chips of one rack, side by side in the order of `RackPlans`.
-        topologies: Names of `planner.network.topology` that plans may index.
+        topologies: Names of `planner.network.topology` that plans may index, or of `fixed`.
+        fixed: Topologies with one number of chips, by name.
     """
 
     chip: Chip
@@ -54,6 +75,13 @@ class Machine:
     outer: Link | None
     rack_chips: int
     topologies: tuple[str, ...]
+    fixed: Mapping[str, FixedTopology] = field(default_factory=dict)
+
+    def has_rack(self, topology: str, chips: int) -> bool:
+        """Whether there is a rack of that topology with so many chips."""
+        if topology in self.fixed:
+            return chips == self.fixed[topology].chips
+        return chips == 1 or fits(topology, chips)
 
 
 def machine_of(cluster: Cluster, precision: str | None = None) -> Machine:

@@ -33,8 +33,11 @@ NAMES = (
     "leaf-spine", "fat-tree", "dragonfly",
 )  # fmt: skip
 """The topologies with closed forms."""
-MEASURED = ("dgx-1", "custom")
-"""Graphs that are measured instead: the hybrid cube mesh of DGX-1 and a user's own."""
+MEASURED = {
+    "dgx-1": "takes no sizes: write dgx-1",
+    "custom": "give the graph by a file: --graph FILE",
+}
+"""Graphs that are measured instead, the hybrid cube mesh of DGX-1 and a user's own, with a hint."""
 MOST_CHIPS = 1_000_000
 """Up to here sums of hops fit in 64 bits."""
 
@@ -65,8 +68,10 @@ class Topology:
         if self.name in (*LINES, "hypercube"):
             return f"{self.name}:{self.chips}"
         names = PARAMETERS[self.name]
+        if self.name == "leaf-spine" and self.sizes[1] == self.sizes[2]:
+            names = names[:2]
         return f"{self.name}:" + ",".join(
-            f"{name}={size}" for name, size in zip(names, self.sizes, strict=True)
+            f"{name}={size}" for name, size in zip(names, self.sizes, strict=False)
         )
 
 

@@ -1,0 +1,206 @@
+"""`planner rack topology`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.rack.topologies import LinkFigures, TopologyResult, TrafficAsked
+
+_QUESTION = "Question"
+_TRAFFIC = "Traffic"
+_LINKS = "Links"
+
+
+def topology(
+    specs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPOLOGY]...",
+            help="linear, ring, fully-connected, mesh, torus, hypercube, hyperx, star, switch, "
+            "leaf-spine, fat-tree, dragonfly or dgx-1, with sizes: ring:8, torus:4x4x4, "
+            "fat-tree:k=4, dragonfly:a=4,h=2,p=2, leaf-spine:chips=16,leaf=4,spines=4 "
+            "(default: all that have --chips).",
+        ),
+    ] = None,
+    *,
+    graph: Annotated[
+        list[Path] | None,
+        option(
+            "A wiring of your own: .yaml, .json (node-link), .graphml, .edgelist or .adjlist "
+            "(repeatable).",
+            _QUESTION,
+        ),
+    ] = None,
+    chips: Annotated[
+        str | None, option("Chips of every topology that is given without sizes.", _QUESTION)
+    ] = None,
+    traffic: Annotated[
+        str,
+        option(
+            "uniform, all-gather, ring, pipeline, opposite, permutation, or a matrix of bytes in "
+            "a .csv, .yaml or .npy file.",
+            _TRAFFIC,
+        ),
+    ] = "uniform",
+    amount: Annotated[
+        str,
+        option(
+            "Bytes that each chip sends; under all-gather, bytes of what is gathered.",
+            _TRAFFIC,
+            "--bytes",
+        ),
+    ] = "1GB",
+    routing: Annotated[
+        str,
+        option(
+            "shortest (equal split over all shortest paths) or fixed (dimension order on grids, "
+            "local-global-local on dragonflies).",
+            _TRAFFIC,
+        ),
+    ] = "shortest",
+    seed: Annotated[str, option("Of permutation.", _TRAFFIC)] = "0",
+    bandwidth: Annotated[
+        str | None, option("Of a link in each direction, e.g. 50GB/s; for times.", _LINKS)
+    ] = None,
+    energy_per_hop: Annotated[
+        str | None,
+        option("Of a byte over a link: 1.6e-10 (J/B), 160pJ/B or 20pJ/bit; for energy.", _LINKS),
+    ] = None,
+    latency: Annotated[
+        str | None, option("Of a link, e.g. 500ns; for the slowest pair.", _LINKS)
+    ] = None,
+    link_price: Annotated[str | None, option("Of a link, in any currency.", _LINKS)] = None,
+    port_price: Annotated[str | None, option("Of a port of a switch.", _LINKS)] = None,
+    link_power: Annotated[str | None, option("Static, of a link, e.g. 5W.", _LINKS)] = None,
+    port_power: Annotated[str | None, option("Static, of a port of a switch.", _LINKS)] = None,
+    plot: Annotated[
+        Path | None,
+        option("Write the graphs, links coloured by load, and bars: .svg or .png.", OUTPUT),
+    ] = None,
+    loads: Annotated[
+        Path | None,
+        option("Write the bytes over every link, both ways, as CSV.", OUTPUT, "--link-loads"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hops, bisection, links, load, energy and cost of topologies, or of your own graph.
+
+    Examples:
+      planner rack topology --chips 16
+
+      planner rack topology linear:12 ring:12 fully-connected:12 --traffic all-gather
+        --bytes 7680 --bandwidth 32 --energy-per-hop 1.6e-10
+
+      planner rack topology torus:8x8x8 fat-tree:k=12 dragonfly:a=8,h=4,p=4 --bandwidth 50GB/s
+        --link-price 200 --port-price 300
+
+      planner rack topology --graph rack.yaml --traffic bytes.csv --plot rack.svg
+    """
+    given = {
+        "chips": chips,
+        "seed": seed,
+        "bytes": amount,
+        "bandwidth": bandwidth,
+        "energy-per-hop": energy_per_hop,
+        "latency": latency,
+        "link-price": link_price,
+        "port-price": port_price,
+        "link-power": link_power,
+        "port-power": port_power,
+    }
+    _run(specs or [], graph or [], given, (traffic, routing), (plot, loads), as_json=as_json)
+
+
+def _run(
+    specs: list[str],
+    graphs: list[Path],
+    given: dict[str, str | None],
+    sent: tuple[str, str],
+    files: tuple[Path | None, Path | None],
+    *,
+    as_json: bool,
+) -> None:
+    """Asks, writes the picture and the loads, then prints."""
+    from planner.files import check_writable, same_path  # noqa: PLC0415
+    from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
+    from planner.report.rack_topology_picture import check_plot, draw_topologies  # noqa: PLC0415
+
+    chips, traffic, figures = _read(given, *sent)
+    plot, loads = files
+    check_plot(plot)
+    if loads is not None:
+        check_writable(loads)
+        if plot is not None and same_path(plot, loads):
+            raise InputError(f"link-loads: {loads} is the file of --plot as well; name another")
+    with progress_bar(wanted=not as_json, verb="measuring") as on_progress:
+        result = compare_topologies(
+            specs, graphs, chips=chips, traffic=traffic, figures=figures, on_progress=on_progress
+        )
+    if plot is not None:
+        draw_topologies(result, plot)
+    if loads is not None:
+        _write_loads(result, loads)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from planner.report.rack_topology_view import topology_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(topology_view(result))
+
+
+def _write_loads(result: TopologyResult, path: Path) -> None:
+    """A line per edge of every topology."""
+    import csv  # noqa: PLC0415  (only for such files)
+    import io  # noqa: PLC0415
+
+    from planner.files import write_atomically  # noqa: PLC0415
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("topology", "from", "to", "links", "bytes", "bytes_back"))
+    for row in result.rows:
+        writer.writerows((row.name, *link) for link in row.link_loads())
+    write_atomically(path, text.getvalue())
+
+
+def _read(
+    given: dict[str, str | None], traffic: str, routing: str
+) -> tuple[int | None, TrafficAsked, LinkFigures]:
+    """The numbers among the flags, all mistakes at once."""
+    from planner.messages import Attempts, Origin  # noqa: PLC0415
+    from planner.network.topology import figures as read  # noqa: PLC0415
+    from planner.rack.topologies import LinkFigures, TrafficAsked  # noqa: PLC0415
+    from planner.units import parse_whole  # noqa: PLC0415
+
+    attempts = Attempts(Origin(), ())
+
+    def number(name: str, parse: Any) -> Any:
+        text = given[name]
+        return None if text is None else attempts.attempt(parse, text, name)
+
+    chips = number("chips", parse_whole)
+    amount, seed = number("bytes", read.parse_amount), number("seed", parse_whole)
+    links = LinkFigures(
+        bandwidth_bytes_per_s=number("bandwidth", read.parse_bandwidth),
+        energy_j_per_byte=number("energy-per-hop", read.parse_energy_per_byte),
+        latency_s=number("latency", read.parse_latency),
+        link_price=number("link-price", read.parse_price),
+        port_price=number("port-price", read.parse_price),
+        link_w=number("link-power", read.parse_static_power),
+        port_w=number("port-power", read.parse_static_power),
+    )
+    if seed is not None and seed < 0:
+        attempts.add([f"seed: {seed} must be at least 0"])
+    if attempts.problems:
+        raise attempts.error()
+    asked = TrafficAsked(pattern=traffic, amount_bytes=amount, routing=routing, seed=seed)
+    return chips, asked, links

@@ -1,0 +1,131 @@
+"""`planner rack zero`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json
+
+_RACK = "Rack"
+_SWEEP = "Sweep"
+
+
+def zero(
+    *,
+    hardware: Annotated[
+        str | None, option("Cluster or chip, or YAML file (default: report1-rack).", _RACK)
+    ] = None,
+    workload: Annotated[
+        str | None,
+        option(
+            "fc, conv, ffn, attention, attention-mha or YAML files of einsums, with commas; the "
+            "first is that of figures 5 to 8 (default: fc,conv).",
+            _SWEEP,
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None, option("Figures of the report, e.g. 3 or 5,6 or 3-8 (default: all).", OUTPUT)
+    ] = None,
+    gpus: Annotated[
+        str | None, option("Numbers of GPUs, e.g. 2-12 or 2,4,8 (default: 2-12).", _SWEEP)
+    ] = None,
+    pes: Annotated[
+        str | None, option("PEs per GPU of figures 3, 4, 7, 8 (default: the chip's).", _SWEEP)
+    ] = None,
+    pe_columns: Annotated[
+        str | None, option("Columns of PEs of figures 5 and 6 (default: 1-20).", _SWEEP)
+    ] = None,
+    column_gpus: Annotated[
+        str | None, option("GPUs of figures 5 and 6 (default: 4).", _SWEEP)
+    ] = None,
+    topology: Annotated[
+        str | None,
+        option(
+            "linear, ring, fully-connected, mesh, hypercube, torus:4x4x4, ... with commas; the "
+            "first is that of figures 3 to 6 (default: linear,ring,fully-connected).",
+            _RACK,
+        ),
+    ] = None,
+    graph: Annotated[
+        Path | None,
+        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _RACK),
+    ] = None,
+    basis: Annotated[
+        str | None,
+        option(
+            "What the bandwidth belongs to: per_gpu, network (the printed equation) or per_link "
+            "(default: per_gpu).",
+            _RACK,
+        ),
+    ] = None,
+    bandwidth: Annotated[
+        str | None, option("Bytes per cycle and GPU (default: the hardware's).", _RACK)
+    ] = None,
+    energy_per_hop: Annotated[
+        str | None, option("Joules per byte and hop (default: the hardware's).", _RACK)
+    ] = None,
+    sram: Annotated[
+        str | None,
+        option("SRAM of a GPU with the chip's own PEs, e.g. 64KiB (default: the chip's).", _RACK),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        option("Write the figures as panels of one picture: .svg or .png.", OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """ZeRO against data parallelism: energy and latency over GPUs, columns of PEs and topologies.
+
+    Regenerates figures 3 to 8 of the report on rack-scale ZeRO, for any workload and rack.
+
+    Examples:
+      planner rack zero
+
+      planner rack zero --figure 8 --gpus 2-64 --topology ring,torus,hypercube
+
+      planner rack zero --figure 4,8 --basis network
+
+      planner rack zero --figure 3-8 --plot report.svg
+
+      planner rack zero --workload my-layer.yaml --bandwidth 64 --json
+    """
+    asked = {
+        "hardware": hardware,
+        "workload": workload,
+        "figure": figure,
+        "gpus": gpus,
+        "pes": pes,
+        "pe_columns": pe_columns,
+        "column_gpus": column_gpus,
+        "topology": topology,
+        "graph": graph,
+        "basis": basis,
+        "bandwidth": bandwidth,
+        "energy_per_hop": energy_per_hop,
+        "sram": sram,
+    }
+    _run({name: value for name, value in asked.items() if value is not None}, plot, as_json=as_json)
+
+
+def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
+    """Asks, writes the picture, then prints."""
+    from planner.rack.zero import zero_study  # noqa: PLC0415  (numpy; not for --help)
+    from planner.rack.zero_request import zero_question  # noqa: PLC0415
+    from planner.report.rack_zero_picture import check_plot, draw  # noqa: PLC0415
+
+    question, cluster = zero_question(**asked)
+    check_plot(plot)
+    answer = zero_study(question)
+    if plot is not None:
+        draw(answer, plot)
+    if as_json:
+        from planner.rack.zero_json import to_dict  # noqa: PLC0415
+
+        print_json(to_dict(answer, cluster))
+    else:
+        from planner.report.rack_zero_view import zero_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(zero_view(answer, cluster))

@@ -1,0 +1,197 @@
+"""A user's own wiring: YAML of links, or a graph file as networkx writes them.
+
+The YAML file lists the links; nodes that are not named as switches are chips:
+
+    name: two pairs behind a switch
+    chips: [a, b, c, d]      # or a number; left out: every end of a link that is no switch
+    switches: [hub]
+    links:
+      - {between: [a, b], links: 2, bandwidth_bytes_per_s: 50e9}
+      - {between: [a, hub]}
+      - {between: [c, hub]}
+      - {between: [c, d]}
+
+By ending: .json (node-link), .graphml, .edgelist and .adjlist. Their nodes may have `kind`, their
+edges `links` and the figures of `planner.network.topology.wiring.FIGURES`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from planner.errors import InputError
+from planner.files import read_text, read_yaml
+from planner.messages import Origin, mistakes, shown
+from planner.network.topology.graphs import MOST_NODES
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Name = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if _is_name(value) else value),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
+Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LinkField(_Strict):
+    """The links between two nodes."""
+
+    between: tuple[Name, Name]
+    links: int = Field(default=1, ge=1)
+    bandwidth_bytes_per_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    energy_j_per_byte: Figure | None = None
+    latency_s: Figure | None = None
+    price: Figure | None = None
+
+
+class GraphFile(_Strict):
+    """Chips, switches and the links between them."""
+
+    name: str = ""
+    chips: Annotated[int, Field(ge=2, le=MOST_NODES)] | list[Name] | None = None
+    switches: list[Name] = Field(default_factory=list)
+    links: list[LinkField] = Field(min_length=1)
+
+
+_FIELDS = (*GraphFile.model_fields, *LinkField.model_fields)
+
+
+def read_graph(path: Path) -> nx.Graph:
+    """The graph in a file; chips whose names are all numbers are in their order.
+
+    Raises:
+        InputError: The ending is unknown, or the file cannot be read as what its ending says.
+    """
+    ending = path.suffix.lower()
+    if ending not in _READERS:
+        raise InputError(f"graph: {path}: files end in {', '.join(_READERS)}")
+    graph = _READERS[ending](path)
+    if graph.number_of_nodes() == 0:
+        raise InputError(f"graph: {path}: has no nodes")
+    return _in_order(graph)
+
+
+def _in_order(graph: nx.Graph) -> nx.Graph:
+    """Nodes in the order of their numbers where all of them, or all chips, are numbered."""
+    chips = [node for node, data in graph.nodes(data=True) if data.get("kind") != "switch"]
+    if not all(str(node).isdecimal() for node in chips):
+        return graph
+    ordered = graph.__class__()
+    numbered = sorted(chips, key=lambda node: int(str(node)))
+    others = [node for node in graph if node not in set(chips)]
+    ordered.add_nodes_from((node, graph.nodes[node]) for node in (*numbered, *others))
+    ordered.add_edges_from(graph.edges(data=True))
+    return ordered
+
+
+def _yaml(path: Path) -> nx.Graph:
+    data = read_yaml(path)
+    try:
+        file = GraphFile.model_validate(data)
+    except ValidationError as error:
+        origin = Origin(file=str(path))
+        raise InputError("\n".join(mistakes(error, origin.label, _FIELDS))) from error
+    return _from_fields(file, path)
+
+
+def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
+    graph = nx.MultiGraph()
+    count = isinstance(file.chips, int)
+    chips = list(map(str, range(file.chips))) if isinstance(file.chips, int) else file.chips
+    if both := sorted(set(chips or ()) & set(file.switches)):
+        raise InputError(f"{path}: switches: {shown(both[0])} is a chip as well; keep one")
+    graph.add_nodes_from(chips or (), kind="chip")
+    graph.add_nodes_from(file.switches, kind="switch")
+    for at, link in enumerate(file.links):
+        for end in link.between:
+            if chips is not None and end not in graph:
+                known = f"chips are 0 to {len(chips) - 1}" if count else "name it under chips"
+                raise InputError(
+                    f"{path}: links.{at}.between: {shown(end)} is neither a chip nor a switch; "
+                    f"{known} or switches"
+                )
+            graph.add_node(end, **graph.nodes.get(end, {"kind": "chip"}))
+        graph.add_edge(*link.between, **link.model_dump(exclude={"between"}, exclude_none=True))
+    return graph
+
+
+def _node_link(path: Path) -> nx.Graph:
+    """Node-link JSON, whose edges are called `edges` or, by older versions, `links`."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
+    try:
+        data = json.loads(read_text(path))
+        edges = data["edges"] if "edges" in data else data["links"]
+        graph = nx.MultiDiGraph() if data.get("directed") else nx.MultiGraph()
+        graph.add_nodes_from((node.pop("id"), node) for node in data["nodes"])
+        for edge in edges:
+            figures = {name: edge[name] for name in edge if name not in ("source", "target", "key")}
+            graph.add_edge(edge["source"], edge["target"], **figures)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"graph: {path}: is no node-link JSON of networkx") from error
+    return graph
+
+
+def _graphml(path: Path) -> nx.Graph:
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415  (only such files)
+
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
+    text = read_text(path)
+    if "<!ENTITY" in text:
+        raise InputError(f"graph: {path}: entities are not used here")
+    try:
+        graph: nx.Graph = nx.parse_graphml(text)
+    except (nx.NetworkXError, ParseError, ValueError, KeyError, IndexError) as error:
+        raise InputError(f"graph: {path}: is no GraphML") from error
+    return graph
+
+
+def _lines(parser: str, words: str) -> Callable[[Path], nx.Graph]:
+    """The reader of a format of one line per edge or node, by networkx's function for it."""
+
+    def read(path: Path) -> nx.Graph:
+        import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
+        text = read_text(path)
+        try:
+            graph: nx.Graph = getattr(nx, parser)(text.splitlines())
+        except (nx.NetworkXError, TypeError, ValueError, IndexError) as error:
+            raise InputError(f"graph: {path}: is no {words}") from error
+        return graph
+
+    return read
+
+
+_READERS: dict[str, Callable[[Path], nx.Graph]] = {
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".json": _node_link,
+    ".graphml": _graphml,
+    ".edgelist": _lines("parse_edgelist", "edge list: write lines such as 0 1 {'links': 2}"),
+    ".adjlist": _lines("parse_adjlist", "adjacency list: write lines such as 0 1 2"),
+}

@@ -1,0 +1,90 @@
+"""Figures of links as people type them: `50GB/s`, `1.6e-10`, `20pJ/bit`, `2us`."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from planner.errors import InputError
+from planner.messages import shown
+from planner.units import parse_bytes, parse_count, parse_seconds, parse_watts
+
+_BITS = 8
+_JOULES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
+_ENERGY = re.compile(r"^(.*?)\s*(?:([munpf]?)J/(B|byte|bit|b))?$")
+_SHORT = {"ns": 1e-9, "us": 1e-6}
+
+
+def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
+    """Bytes per second of a link and direction: `50GB/s`, `50e9`.
+
+    Raises:
+        InputError: It is no rate, or not greater than 0.
+    """
+    try:
+        value = parse_bytes(text.strip().removesuffix("/s"), what)
+    except InputError as error:
+        raise InputError(f"{what}: {shown(text)} is no rate; write 50GB/s or 50e9") from error
+    return _above_zero(value, text, what)
+
+
+def parse_energy_per_byte(text: str, what: str = "energy-per-hop") -> float:
+    """Joules per byte: `1.6e-10`, `160pJ/B`, `20pJ/bit`.
+
+    Raises:
+        InputError: It is no such figure, or negative.
+    """
+    match = _ENERGY.match(text.strip())
+    number, prefix, per = match.groups() if match else (text, None, None)
+    try:
+        value = parse_count(number, what)
+    except InputError as error:
+        raise InputError(
+            f"{what}: {shown(text)} is no energy per byte; write 1.6e-10, 160pJ/B or 20pJ/bit"
+        ) from error
+    bits = _BITS if per in ("bit", "b") else 1
+    return _not_negative(value * _JOULES[prefix or ""] * bits, text, what)
+
+
+def parse_latency(text: str, what: str = "latency") -> float:
+    """Seconds per hop: `2us`, `500ns`, `1e-6`.
+
+    Raises:
+        InputError: It is no time, or negative.
+    """
+    for unit, scale in _SHORT.items():
+        if text.strip().endswith(unit):
+            value = parse_count(text.strip().removesuffix(unit), what) * scale
+            return _not_negative(value, text, what)
+    return _not_negative(parse_seconds(text, what), text, what)
+
+
+def parse_amount(text: str, what: str = "bytes") -> float:
+    """Bytes above 0: `1GB`.
+
+    Raises:
+        InputError: It is no amount, or not greater than 0.
+    """
+    return _above_zero(parse_bytes(text, what), text, what)
+
+
+def parse_price(text: str, what: str) -> float:
+    """A price in any currency, at least 0."""
+    return _not_negative(parse_count(text, what), text, what)
+
+
+def parse_static_power(text: str, what: str) -> float:
+    """Watts, at least 0."""
+    return _not_negative(parse_watts(text, what), text, what)
+
+
+def _above_zero(value: float, text: str, what: str) -> float:
+    if not 0 < value < math.inf:
+        raise InputError(f"{what}: {shown(text)} must be greater than 0 and finite")
+    return value
+
+
+def _not_negative(value: float, text: str, what: str) -> float:
+    if not 0 <= value < math.inf:
+        raise InputError(f"{what}: {shown(text)} must be at least 0 and finite")
+    return value

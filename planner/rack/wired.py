@@ -1,0 +1,73 @@
+"""The topologies that a rack command is asked for: by name, with sizes, or from a graph file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.errors import InputError
+from planner.feasibility.sizes import texts_of
+from planner.network.topology.custom import read_graph
+from planner.network.topology.graphs import dgx1_graph
+from planner.network.topology.kinds import NAMES
+from planner.network.topology.measures import measured_hops
+from planner.network.topology.spec import parse_topology
+from planner.network.topology.wiring import Wiring, wiring_of
+from planner.rack.fetching import fixed
+from planner.rack.machine import FixedTopology
+
+Wired = dict[str, FixedTopology | None]
+"""Topologies in order; None where one exists for many numbers of chips."""
+
+
+def wired(specs: str | None, graph: Path | None) -> Wired:
+    """Topologies by name.
+
+    Args:
+        specs: `ring`, `torus:4x4x4`, `dgx-1`, `dragonfly:a=4,h=2,p=2`, ... with commas between.
+        graph: A file of links as `planner.network.topology.custom` reads it; comes last.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    found: Wired = {}
+    problems: list[str] = []
+    for spec in _specs(texts_of(specs)) if specs is not None else ():
+        try:
+            if spec in NAMES:
+                found[spec] = None
+            elif spec == "dgx-1":
+                found[spec] = _measured(wiring_of(dgx1_graph()))
+            else:
+                topology = parse_topology(spec)
+                found[topology.spec] = fixed(topology)
+        except InputError as error:
+            problems += str(error).split("\n")
+    if graph is not None:
+        try:
+            found[f"graph:{graph.stem}"] = _measured(wiring_of(read_graph(graph)))
+        except InputError as error:
+            problems += str(error).split("\n")
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return found
+
+
+def _measured(wiring: Wiring) -> FixedTopology:
+    return FixedTopology(
+        chips=wiring.chips,
+        hops=measured_hops(wiring),
+        links=wiring.link_count,
+        ports=wiring.ports_per_chip,
+    )
+
+
+def _specs(pieces: Sequence[str]) -> list[str]:
+    """Sizes such as `h=2` go back to the topology that they were cut from."""
+    found: list[str] = []
+    for piece in pieces:
+        if found and "=" in piece and ":" not in piece and ":" in found[-1]:
+            found[-1] += f",{piece}"
+        else:
+            found.append(piece)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,138 @@
+"""The picture of `planner rack zero --plot`: figures 3 to 8 of the report as panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from planner.errors import InputError
+from planner.files import check_writable
+from planner.plan import FloatArray
+from planner.rack.zero import Comparison, ZeroAnswer
+from planner.rack.zero_json import TITLES
+from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
+from planner.units import unit_for
+
+_ENDINGS = (".svg", ".png")
+_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
+_STYLES = ("-", "--", ":")
+_PER_ROW = 2
+_APART = 0.06
+
+
+def check_plot(plot: Path | None) -> None:
+    """Finds out before anything is computed whether the picture can be written.
+
+    Raises:
+        InputError: The ending is unknown, the file cannot be written, or matplotlib is missing.
+    """
+    if plot is None:
+        return
+    if plot.suffix.lower() not in _ENDINGS:
+        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
+    load_pyplot()
+    check_writable(plot)
+
+
+def draw(answer: ZeroAnswer, path: Path) -> None:
+    """Writes the figures asked for, two side by side.
+
+    Raises:
+        InputError: The file cannot be written, or matplotlib is missing.
+    """
+    plt = load_pyplot()
+    numbers = answer.question.figures
+    wide = min(_PER_ROW, len(numbers))
+    high = -(-len(numbers) // wide)
+    figure, axes = plt.subplots(
+        high, wide, figsize=(6.4 * wide, 4.0 * high), layout="constrained", squeeze=False
+    )
+    panels = list(axes.flat)
+    for panel, number in zip(panels, numbers, strict=False):
+        _panel(panel, answer, number)
+    for panel in panels[len(numbers) :]:
+        panel.set_axis_off()
+    figure.draw_without_rendering()
+    save(figure, path)
+
+
+def _panel(panel: Any, answer: ZeroAnswer, number: int) -> None:
+    """One figure of the report."""
+    panel.set_title(f"{number}. {TITLES[number]}")
+    if number in (5, 6):
+        _over_columns(panel, answer, number)
+        return
+    compared = answer.workloads if number in (3, 4) else answer.topologies
+    names = [one.workload if number in (3, 4) else one.topology for one in compared]
+    energy = number in (3, 7)
+    values = [100 * (one.energy_ratio if energy else one.latency_ratio) for one in compared]
+    gpus = np.array(answer.question.gpus, dtype=np.float64)
+    what = "energy" if energy else "latency"
+    panel.set(xlabel="GPUs", ylabel=f"{what} of ZeRO (% of data parallelism)")
+    _lines(panel, gpus, values, names)
+    panel.set_ylim(bottom=0)
+    if not energy:
+        for index, (one, line) in enumerate(zip(compared, values, strict=True)):
+            _mark_last_hidden(panel, gpus, one, line, index)
+
+
+def _over_columns(panel: Any, answer: ZeroAnswer, number: int) -> None:
+    """Data parallelism and ZeRO over the columns of PEs."""
+    one, clock = answer.columns, answer.question.clock_hz
+    x = np.array(answer.question.pe_columns, dtype=np.float64)
+    if number == 5:
+        scale, name = unit_for(float(np.max(one.zero_j / one.gpus)), "J")
+        values = [one.dp_j / one.gpus / scale, one.zero_j / one.gpus / scale]
+        unit = f"energy per GPU ({name})"
+    else:
+        values, unit = [one.dp_s * clock, one.zero_s * clock], "latency (cycles)"
+    rows, gpus = answer.question.rows, answer.question.column_gpus
+    panel.set(
+        xlabel=f"columns of {rows} PE{'s' * (rows > 1)}; {gpus} GPUs, {one.topology}", ylabel=unit
+    )
+    _lines(panel, x, values, ["DP", "ZeRO"])
+    panel.set_ylim(bottom=0)
+    if number == 6 and answer.plateau_s is not None:
+        panel.annotate(
+            f"{answer.plateau_s * clock:,.0f} cycles",
+            (x[-1], answer.plateau_s * clock), xytext=(0, 6), textcoords="offset points",
+            ha="right", color=_COLOURS[1], fontsize=9,
+        )  # fmt: skip
+
+
+def _lines(panel: Any, x: FloatArray, values: Sequence[FloatArray], names: Sequence[str]) -> None:
+    """Curves with their names at their ends, in their colours."""
+    ends, low, high = [], 0.0, 1.05 * max(float(np.nanmax(line)) for line in values)
+    for index, line in enumerate(values):
+        there = ~np.isnan(line)
+        style = _STYLES[index // len(_COLOURS) % len(_STYLES)]
+        colour = _COLOURS[index % len(_COLOURS)]
+        marker = "o" if len(x) <= 40 else ""
+        panel.plot(x[there], line[there], style, color=colour, marker=marker, markersize=4,
+                   linewidth=1.8, zorder=3 - index / 100)  # fmt: skip
+        ends.append((float(line[there][-1]) - low) / (high - low))
+    panel.set_ylim(low, high)
+    panel.locator_params(axis="x", integer=True)
+    for index, (name, height) in enumerate(zip(names, apart(ends, _APART), strict=True)):
+        panel.annotate(
+            name, (1.01, height), xycoords="axes fraction", va="center",
+            color=_COLOURS[index % len(_COLOURS)], annotation_clip=False,
+        )  # fmt: skip
+
+
+def _mark_last_hidden(
+    panel: Any, gpus: FloatArray, one: Comparison, line: FloatArray, index: int
+) -> None:
+    """The number of GPUs at the last rack that hides its fetch, where a later one does not."""
+    bound = np.flatnonzero(one.bound)
+    if not bound.size or bound[0] == 0:
+        return
+    last, colour = int(bound[0]) - 1, _COLOURS[index % len(_COLOURS)]
+    panel.annotate(
+        f"hidden up to {gpus[last]:,.0f}", (gpus[last], line[last]), xytext=(0, -20 - 18 * index),
+        textcoords="offset points", ha="center", color=colour, fontsize=9,
+        arrowprops={"arrowstyle": "-", "color": colour},
+    )  # fmt: skip
