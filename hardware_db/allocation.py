@@ -8,6 +8,7 @@ from dataclasses import replace
 from hardware_db.cluster import Allocation, Cluster, Level, TorusRules
 from hardware_db.errors import HardwareError
 from hardware_db.torus import (
+    cubic_shape,
     exchange_gain,
     slice_shapes,
     split,
@@ -94,12 +95,39 @@ def _allocate_slices(cluster: Cluster, rules: TorusRules, chips: int) -> Allocat
     cut = replace(inner, domain_chips=size, torus_dims=shape, torus_wrap=wrap)
     levels = [replace(cut, torus_exchange_gain=gain)]
     if slices > 1:
-        outer = cluster.levels[1]
-        levels.append(replace(outer, domain_chips=chips))
-        losses.append(f"{slices} slices are joined by {outer.name} only")
+        outer = _outer_levels(cluster, size, chips)
+        levels += outer
+        names = ", ".join(level.name for level in outer)
+        losses.append(f"{slices} slices are joined by {names} only")
     return Allocation(
         cluster=cluster, chips=chips, levels=tuple(levels), slices=slices, losses=tuple(losses)
     )
+
+
+def _outer_levels(cluster: Cluster, size: int, chips: int) -> list[Level]:
+    """The levels that join slices of `size` chips."""
+    levels: list[Level] = []
+    covered = size
+    whole = cluster.levels[0].domain_chips or size
+    for level in cluster.levels[1:]:
+        if covered >= chips:
+            break
+        domain = min((level.domain_chips or chips) // whole * size, chips)
+        if level.domain_chips is None:
+            domain = chips
+        if domain > covered:
+            levels.append(_wired(replace(level, domain_chips=domain), domain // covered))
+            covered = domain
+    return levels
+
+
+def _wired(level: Level, length: int) -> Level:
+    """A level whose torus, if it has one that follows the job, joins `length` domains."""
+    if not level.torus_axes:
+        return level
+    shape = cubic_shape(length, level.torus_axes)
+    wrap = tuple(axis > 2 and level.topology == "torus" for axis in shape)
+    return replace(level, torus_dims=shape, torus_wrap=wrap)
 
 
 def _allocate_nodes(cluster: Cluster, chips: int) -> Allocation:
@@ -122,7 +150,7 @@ def _allocate_nodes(cluster: Cluster, chips: int) -> Allocation:
         if size <= covered:
             continue
         cut, lost = _cut(level, size)
-        levels.append(cut)
+        levels.append(_wired(cut, size // covered))
         losses += lost
         covered = size
     if not levels:

@@ -10,6 +10,7 @@ from hardware_db.schema_chip import ChipModel, ScaleUp
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
 
 _EXACT = 1e-6
+_SHAPED = ("torus", "mesh", "hypercube")
 _TDP_TOLERANCE = 1.1
 _MOST_CHIPS = 10_000_000
 _MOST_DIGITS = 12
@@ -156,8 +157,8 @@ def _wiring_problems(path: str, level: LevelModel) -> list[str]:
         if not digits or not 1 < int(group) <= (size or math.inf):
             found.append(f"{path}.bandwidth_by_group.{group}: a group size between 2 and the "
                          "domain is required")  # fmt: skip
-    if (level.topology == "torus") != (level.torus is not None):
-        found.append(f"{path}.torus: required for a torus, and only there")
+    if (level.topology in _SHAPED) != (level.torus is not None):
+        found.append(f"{path}.torus: required for a torus, mesh or hypercube, and only there")
     elif level.torus is not None:
         found += _torus_problems(path, level, level.torus)
     return found

@@ -44,6 +44,9 @@ class Chip:
         clock_settable: Whether a user may choose the clock.
         clock_levels: Relative clocks to choose from, 1.0 first.
         voltage_slope, voltage_floor: V/V0 = max(floor, 1 + slope (f/f0 - 1)).
+        die_area_m2: Silicon that computes; None if unknown, as the next two then are.
+        pe_area_share: Of it, what grows with the number of processing elements.
+        pe_power_share: Of `busy_w` - `idle_w`, what grows with them.
         flop_j: Energy per FLOP and format (component model: only ratios are trusted).
         memory_j_per_byte: Energy per byte of device memory traffic, at system level.
         sram_j_per_byte, register_j_per_byte: Energy per byte of an access to the last shared
@@ -119,3 +122,6 @@ class Chip:
     default_cluster: str
     quantities: FrozenMap[Quantity]
     sources: FrozenMap[Source]
+    die_area_m2: float | None = None
+    pe_area_share: float | None = None
+    pe_power_share: float | None = None

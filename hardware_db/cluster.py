@@ -9,8 +9,8 @@ from hardware_db.frozen_map import FrozenMap
 from hardware_db.quantity import Quantity, Source
 
 TOPOLOGIES = (
-    "switch", "fat-tree", "dragonfly", "fully-connected", "hybrid-cube-mesh", "torus", "ring",
-    "linear",
+    "switch", "fat-tree", "dragonfly", "fully-connected", "hybrid-cube-mesh", "torus", "mesh",
+    "hypercube", "ring", "linear",
 )  # fmt: skip
 REDUCTIONS = ("none", "nvls", "sharp")
 WRAP_RULES = (
@@ -71,6 +71,8 @@ class Level:
         in_network_min_group: Smallest group for which the library uses it (0 without).
         switch_power_w_per_chip: Switches and optical transceivers of this level per installed
             chip, always on; not part of the chip's `host_w`.
+        switch_power_in_host_w_per_chip: Switches of this level that the chip's `host_w` contains;
+            None where that was not told apart.
         nic_power_w_per_chip: NIC per chip, for information: it is part of `host_w`.
         oversubscription: Injection bandwidth over what crosses this level when all chips send; it
             divides the bandwidth.
@@ -78,7 +80,8 @@ class Level:
         torus_wrap: Whether each of these axes closes into a ring.
         torus_exchange_gain: Throughput of an all-to-all over the whole of that torus relative to
             one with straight wraparound links; above 1 where it is twisted.
-        torus: The rules for slices; None where the level is no torus.
+        torus: The rules for slices; None where the level is no torus, or has `torus_axes`.
+        torus_axes: Axes of a torus whose lengths follow from the size of the job; else 0.
     """
 
     name: str
@@ -97,12 +100,14 @@ class Level:
     in_network_gain: float = 1.0
     in_network_min_group: int = 0
     switch_power_w_per_chip: float
+    switch_power_in_host_w_per_chip: float | None = None
     nic_power_w_per_chip: float = 0.0
     oversubscription: float = 1.0
     torus_dims: tuple[int, ...] = ()
     torus_wrap: tuple[bool, ...] = ()
     torus_exchange_gain: float = 1.0
     torus: TorusRules | None = None
+    torus_axes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

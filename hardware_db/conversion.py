@@ -13,7 +13,7 @@ from hardware_db.constants import Calibration, Reference
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.provenance import labels, quantities, sources
 from hardware_db.schema_base import QuantityModel
-from hardware_db.schema_chip import ChipModel
+from hardware_db.schema_chip import ChipModel, Die
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
 from hardware_db.torus import exchange_gain, wraparound
 
@@ -56,6 +56,7 @@ def to_chip(model: ChipModel, data: dict[str, Any]) -> Chip:
         sram_bytes_per_pe=_known(model.on_chip.sram_per_pe),
         register_bytes_per_pe=_known(model.on_chip.registers_per_pe),
         sram_bandwidth_bytes_per_s=_known(model.on_chip.bandwidth),
+        **_die(model.die),
         flop_j=_by_dtype(model.energy.flop),
         memory_j_per_byte=_float(model.energy.memory),
         sram_j_per_byte=_known(model.energy.sram),
@@ -87,6 +88,16 @@ def _tile(quantity: QuantityModel | None) -> tuple[int, int] | None:
         return None
     rows, columns = quantity.value
     return int(rows), int(columns)
+
+
+def _die(die: Die | None) -> dict[str, Any]:
+    if die is None:
+        return {}
+    return {
+        "die_area_m2": _float(die.area),
+        "pe_area_share": _float(die.pe_share),
+        "pe_power_share": _float(die.pe_power_share),
+    }
 
 
 def _power(model: ChipModel) -> dict[str, Any]:
@@ -144,6 +155,7 @@ def _level(model: LevelModel) -> Level:
         in_network_gain=(_known(reduction.gain) if reduction else None) or 1.0,
         in_network_min_group=int((_known(reduction.min_group) if reduction else None) or 0),
         switch_power_w_per_chip=_float(model.switch_power),
+        switch_power_in_host_w_per_chip=_known(model.switch_power_in_host),
         nic_power_w_per_chip=_known(model.nic_power) or 0.0,
         oversubscription=_known(model.oversubscription) or 1.0,
         torus_dims=rules.pod if rules else (),

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hardware_db.schema_base import (
+    Area,
     Bandwidth,
     Bytes,
     ClockLevels,
@@ -133,6 +134,16 @@ class Dvfs(Strict):
     voltage_floor: Fraction = Field(description="Least relative voltage.")
 
 
+class Die(Strict):
+    """The silicon, and what of it comes and goes with the processing elements."""
+
+    area: Area = Field(description="Of all dies of the chip that compute.")
+    pe_share: Fraction = Field(description="Of that area: what grows with processing elements.")
+    pe_power_share: Fraction = Field(
+        description="Of the power that running kernels add to idle: what grows with them."
+    )
+
+
 class FlopEnergies(Strict):
     """Energy per FLOP, per number format."""
 
@@ -219,6 +230,9 @@ class ChipModel(Strict):
     on_chip: OnChip = Field(description="Storage on the chip.")
     power: Power = Field(description="Electrical power.")
     dvfs: Dvfs = Field(description="Clocks to choose from, and the voltage they need.")
+    die: Die | None = Field(
+        default=None, description="Silicon; needed where processing elements are a decision."
+    )
     energy: Energy = Field(description="Energy per operation and byte.")
     scale_up: ScaleUp = Field(description="Its own links to other chips.")
     host: Host = Field(description="The path to the host.")

@@ -120,6 +120,11 @@ class LevelModel(Strict):
     switch_power: WattsOrZero = Field(
         description="Switches and optics per installed chip, always on."
     )
+    switch_power_in_host: WattsOrZero | None = Field(
+        default=None,
+        description="Switches of the level inside the chip's host power, per chip; machines whose "
+        "chips are wired directly do without.",
+    )
     nic_power: WattsOrZero | None = Field(
         default=None,
         description="NIC per chip, for information: it is part of the chip's host power.",

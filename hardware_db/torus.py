@@ -32,6 +32,25 @@ def slice_shapes(rules: TorusRules) -> dict[int, Shape]:
     return best
 
 
+def cubic_shape(size: int, axes: int) -> Shape:
+    """The most cubic shape of `size` with so many axes, shortest first: the least sum of lengths.
+
+    Args:
+        size: Members of the torus.
+        axes: Axes; those of length 1 are kept.
+    """
+    if axes == 1:
+        return (size,)
+    found = [
+        (axis, *rest)
+        for axis in range(1, round(size ** (1 / axes)) + 2)
+        if size % axis == 0
+        for rest in [cubic_shape(size // axis, axes - 1)]
+    ]
+    best = min(found, key=lambda shape: (sum(shape), max(shape), sorted(shape)))
+    return tuple(sorted(best))
+
+
 def wraparound(shape: Shape, rules: TorusRules) -> tuple[bool, ...]:
     """Whether each axis of a slice closes into a ring."""
     if rules.wrap_rule == "multiple-of-4-full-cubes":

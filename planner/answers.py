@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+MACHINE_FIELDS = ("pes", "scale", "topology")
+"""Fields of a job that say what its machine is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,70 @@ class TrainingRun:
     co2_t: float | None
 
     def to_dict(self) -> dict[str, float | None]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """The machine of a plan, where PEs per chip or wirings are a decision.
+
+    Attributes:
+        pes, pe_kind: Processing elements per chip, and what they are.
+        scale_up, scale_out: Wirings, as `topology` names them; as the record has them: its words.
+        total_pes: Of all chips.
+        die_area_m2: Silicon of all chips; None where the record does not say.
+        links: Of all levels.
+        ports_per_chip: A switched level counted as one.
+        fields: What a job file says to have this machine: `pes`, `topology`, `scale`.
+    """
+
+    pes: int
+    pe_kind: str
+    scale_up: str
+    scale_out: str
+    total_pes: int
+    die_area_m2: float | None
+    links: int
+    ports_per_chip: int
+    fields: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """`264 SMs, ring, fat-tree`."""
+        parts = [f"{self.pes:,} {self.pe_kind}s", self.scale_up, self.scale_out]
+        return ", ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "fields"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSearch:
+    """What was searched of one machine.
+
+    Attributes:
+        words: PEs and wirings.
+        most_chips: The largest chip count that the budgets allow; 0 where there is none.
+        limited_by: The budget that sets it; empty where the cluster does.
+        chip_counts: Chip counts searched.
+        skeletons, bound: Meshes with a micro-batch and a pipeline, and how many of them a plan
+            found before, of any machine, excludes.
+        evaluated: Plans costed in full.
+        front: Plans of the front on this machine.
+    """
+
+    words: str
+    most_chips: int
+    limited_by: str
+    chip_counts: int
+    skeletons: int
+    bound: int
+    evaluated: int
+    front: int
+
+    def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return {name: getattr(self, name) for name in self.__slots__}
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Allocation
-from planner.answers import TrainingRun
+from planner.answers import Diagnosis, TrainingRun
 from planner.caveats import caveats
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -20,6 +20,16 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.front_notes import better_on_fewer, front_note
+from planner.joint import is_joint, joint_search
+from planner.joint_answer import (
+    described,
+    diagnosis_of,
+    nearest_miss,
+    winner_of,
+    winning,
+    with_budgets,
+)
 from planner.likely import ranked, spread_of
 from planner.machines import under_limit
 from planner.messages import Origin
@@ -40,7 +50,6 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.search.ties import SAME, Ties
-from planner.units import show_joules, show_seconds
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -145,6 +154,8 @@ def solve_request(
 ) -> SolveResult:
     """`solve` for a validated request; `origin` names its fields in messages."""
     started = time.perf_counter()
+    if is_joint(request):
+        return _solve_machines(request, on_progress, origin)
     if request.chips is None:
         raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
     resolved = resolve(request, origin)
@@ -162,6 +173,36 @@ def solve_request(
         return _without_plan(resolved, proof, search, allocation.losses, started)
     exact = search.run((request.chips,)) if request.objective == "memory" else proof
     return _with_plan(resolved, search, proof, exact, allocation.losses, started)
+
+
+def _solve_machines(request: Request, on_progress: Progress | None, origin: Origin) -> SolveResult:
+    """`solve` where PEs per chip, wirings and the number of chips are decided with the plan."""
+    started = time.perf_counter()
+    joint = joint_search(
+        request,
+        options_of(request),
+        limits_of(request),
+        on_progress,
+        origin,
+        None if request.time_limit is None else started + request.time_limit,
+    )
+    found = joint.run()
+    if found.row is None:
+        resolved, alone = nearest_miss(joint, found)
+        known = diagnosis_of(joint, found)
+        answer = _without_plan(resolved, alone, joint.search(0), (), started, known)
+        return with_budgets(joint, answer)
+    resolved = winner_of(joint, found)
+    assert resolved.request.chips is not None
+    search = joint.search(joint.of_model(resolved.cost))
+    proof = winning(found) if joint.late else _proof(resolved, search)
+    if len(proof.points) == 0:
+        proof = winning(found)
+    exact = proof
+    if request.objective == "memory" and not joint.late:
+        exact = search.run((resolved.request.chips,))
+    losses = resolved.cost.allocation(resolved.request.chips).losses
+    return described(joint, found, _with_plan(resolved, search, proof, exact, losses, started))
 
 
 def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
@@ -197,7 +238,7 @@ def _with_plan(
     chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     top, top_complete = ranked(search, request.objective, chosen, proof.status)
-    whole, front_note = _front(resolved, search, exact)
+    whole, note = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
@@ -212,7 +253,7 @@ def _with_plan(
         front=tuple(front),
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
-        front_note=" ".join([front_note, *_better_on_fewer(result, front)]),
+        front_note=" ".join([note, *better_on_fewer(result, front)]),
         why=sentences(model, result, search.limits),
         neighbors=near,
         run=_training_run(request, result),
@@ -270,49 +311,27 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     if request.chips_exact or model.assumptions.token_granularity:  # the shares are of these chips
-        return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
+        return exact, front_note(exact, f"plans on exactly {request.chips:,} chips", search)
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
-
-
-def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
-    """A plan of the front that on fewer chips needs neither more time nor energy, in a sentence."""
-    for row, plan in enumerate(front, start=1):
-        cheaper = plan.energy_per_step_j <= best.energy_per_step_j
-        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s and cheaper:
-            return [
-                f"Fewer chips do better: row {row} takes {show_seconds(plan.step_time_s)} and "
-                f"{show_joules(plan.energy_per_step_j)} a step on {plan.chips:,} chips."
-            ]
-    return []
-
-
-def _note(found: Found, scope: str, search: Search) -> str:
-    """What the front ranges over, and why a single point is all there is."""
-    clocks = len(search.clocks)
-    ranges = scope + (f" at {clocks} clock levels" if clocks > 1 else "")
-    if found.status is not Status.OPTIMAL:
-        return f"The front of {ranges} is incomplete: the time limit ended the search."
-    if len(found.points) > 1:
-        return f"The exact front of {ranges}: {len(found.points)} plans; proved complete."
-    return (
-        f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
-        "equal and needs more or equal energy, because waiting chips, hosts and network draw "
-        "power as long as a step lasts."
-    )
+    return whole, front_note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
 def _without_plan(
-    resolved: Resolved, found: Found, search: Search, losses: tuple[str, ...], started: float
+    resolved: Resolved,
+    found: Found,
+    search: Search,
+    losses: tuple[str, ...],
+    started: float,
+    diagnosis: Diagnosis | None = None,
 ) -> SolveResult:
-    """The answer when no plan fits, or none was found in time."""
+    """The answer when no plan fits, or none was found in time; `diagnosis`: where it is known."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
-    diagnosis = None
-    if proved := found.status is Status.INFEASIBLE:
+    proved = found.status is Status.INFEASIBLE
+    if proved and diagnosis is None:
         diagnosis = diagnose(
             model, request.chips, search.options, search.limits, found, search.deadline
         )

@@ -148,6 +148,50 @@ Pue = Annotated[
     BeforeValidator(_number),
     WithJsonSchema({"type": "number", "minimum": 1, "maximum": 3, "examples": [1.1]}),
 ]
+_PRODUCT = re.compile(r"\s*([0-9]{1,15})\s*[xX*]\s*([0-9]{1,15})\s*")
+
+
+def _product(value: Any) -> Any:
+    """`8192x132` as the number that it is; anything else as it is."""
+    found = isinstance(value, str) and _PRODUCT.fullmatch(value)
+    return int(found[1]) * int(found[2]) if found else value
+
+
+def _numbers(value: Any) -> Any:
+    """`64,132`, a list, or one number as the distinct whole numbers that they are, ascending."""
+    given = value.split(",") if isinstance(value, str) else value
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    found, problems = [], []
+    for item in given:
+        text = item.strip() if isinstance(item, str) else item
+        try:
+            number = parse_whole(text, "number") if isinstance(text, str) else plain_whole(text)
+        except InputError as error:
+            problems.append(str(error).removeprefix("number: "))
+            continue
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= _MOST_PES:
+            problems.append(f"{shown(item)} is not a whole number from 1 to {_MOST_PES:,}")
+            continue
+        found.append(number)
+    if problems or not found:
+        raise refusal("\n".join(problems[:_MOST]) or "[] names no number, e.g. 64,132")
+    return tuple(sorted(set(found)))
+
+
+_MOST_PES = 10**9
+_LIST = {"type": "array", "items": _WHOLE, "minItems": 1}
+Pes = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_numbers),
+    WithJsonSchema({"anyOf": [_LIST, _WHOLE, {"type": "string", "examples": ["64,132"]}]}),
+]
+TotalPes = Annotated[
+    int,
+    Field(ge=1, le=_LARGEST_COUNT),
+    _reads(parse_whole, "number", plain_whole),
+    BeforeValidator(_product),
+    WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "examples": ["8192x132"]}]}),
+]
 NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
 
 

@@ -13,7 +13,13 @@ from planner.messages import shown
 from planner.plan import AXES
 from planner.ranks import regrouped
 
-_LISTS = ("offload", "placement.order")  # columns of a front in CSV
+_LISTS = (
+    "offload",
+    "placement.order",
+    "job.pes",
+    "job.scale",
+    "job.topology",
+)  # columns of a front in CSV
 _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
 

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from planner.answers import MACHINE_FIELDS
 from planner.assumptions import PRECISIONS, PRESETS
 from planner.errors import InputError
 from planner.fields import (
@@ -28,9 +29,11 @@ from planner.fields import (
     Count,
     Margin,
     NameOrPath,
+    Pes,
     Pue,
     Seconds,
     Share,
+    TotalPes,
     Watts,
     Whole,
     choice,
@@ -42,8 +45,10 @@ from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
 from planner.records import cluster_named, model_named
+from planner.scaling import SCALES
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.torus_axes import read_torus_axes, torus_axes_schema
+from planner.wiring import read_wirings, wirings_schema
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
@@ -117,8 +122,15 @@ class Request(BaseModel):
         """Lists, and text with commas, as the tuples that strict validation wants."""
         if not isinstance(values, dict):
             return values
-        given = {name: _words(values[name]) for name in ("front", "axes") if name in values}
+        lists = ("front", "axes", "scale")
+        given = {name: _words(values[name]) for name in lists if name in values}
         return {**values, **given}
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """What is asked of the machines themselves, as a job file holds it."""
+        given = {name: list(getattr(self, name) or ()) for name in MACHINE_FIELDS}
+        return {name: words for name, words in given.items() if words}
 
     model: NameOrPath = Field(description="Model of the database, or path of a YAML file.")
     hardware: NameOrPath = Field(
@@ -199,6 +211,33 @@ class Request(BaseModel):
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."
+    )
+    pes: Pes | None = Field(
+        default=None,
+        description="Processing elements per chip, e.g. 64,132,264; several are a decision. "
+        "Default those of the record.",
+    )
+    scale: Annotated[tuple[str, ...], choices(SCALES, text=1)] = Field(
+        default=(),
+        description="What else grows with the PEs of a chip: memory (bytes and rate), links (of "
+        "the scale-up level), network (cards); default nothing.",
+    )
+    topology: Annotated[
+        tuple[str, ...], BeforeValidator(read_wirings), WithJsonSchema(wirings_schema())
+    ] = Field(
+        default=(),
+        description="Wirings of the scale-up level, or after scale-out= of the network cards; "
+        "several are a decision. Default as the record has them.",
+    )
+    total_pes: TotalPes | None = Field(
+        default=None, description="Processing elements of all chips together, e.g. 8192x132."
+    )
+    max_area: Count | None = Field(
+        default=None, description="Silicon of all chips together, in square millimetres."
+    )
+    max_links: Count | None = Field(default=None, description="Links of all levels together.")
+    max_ports: Count | None = Field(
+        default=None, description="Ports of a chip, a switched level counted as one."
     )
     max_memory: Bytes | None = Field(
         default=None,

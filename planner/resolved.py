@@ -25,6 +25,7 @@ from planner.messages import Attempts, Origin
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.torus_axes import torus_axes_problem
+from planner.variants import variant_of
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
@@ -74,6 +75,11 @@ def _without_effect(request: Request) -> list[str]:
             for name in ("price_per_chip_hour", "carbon_intensity")
             if getattr(request, name) is not None
         ]
+    if request.scale and request.pes is None:
+        lines.append(
+            f"scale: {', '.join(request.scale)} has no effect without pes, the processing elements "
+            "per chip; give them or leave it out"
+        )
     known = request.assumptions in PRESETS or names_a_file(request.assumptions)
     if request.mfu is not None and known and preset_of(request.assumptions) != "roofline":
         lines.append(
@@ -115,8 +121,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = None if given is None else tried.attempt(read_local, given)
     if model is None or cluster is None or (given is not None and local is None):
         raise tried.error()
-    if local is not None:
-        cluster = local.on_cluster(cluster)
+    cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
     chip, defaults = cluster.chip, Defaults()
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
@@ -145,6 +150,18 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
     )
+
+
+def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
+    """The cluster with the PEs per chip and the wiring that are asked for.
+
+    Raises:
+        InputError: It cannot be built so.
+    """
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    if built is None:
+        raise tried.error()
+    return built
 
 
 def _job_of(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.answers import Diagnosis, Spread, TrainingRun
+from planner.answers import MACHINE_FIELDS, Diagnosis, Machine, MachineSearch, Spread, TrainingRun
 from planner.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
@@ -22,8 +22,7 @@ from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
 from planner.version import SCHEMA_VERSION
 
-# What passes a stage of `SolveResult.counts`; with what was dropped and left it adds up to
-# "considered".
+# What passes a stage of `SolveResult.counts`; "considered" is that, what was dropped, and left.
 PASSED = ("kept", "searched", "opened", "evaluated")
 
 
@@ -68,6 +67,7 @@ class PlanResult(Shown):
             reserve). The split of energy into compute, memory and network is assumed.
         communication_s: Seconds of communication in a step by cause, hidden or not.
         micro_batches: Per step.
+        machine: PEs and wirings, where those are a decision.
         share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
     """
 
@@ -98,6 +98,7 @@ class PlanResult(Shown):
     memory_high_bytes: float | None = None
     out_of_memory_probability: float = 0.0
     lacks_headroom: bool = False
+    machine: Machine | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
@@ -107,12 +108,16 @@ class PlanResult(Shown):
         """Chips that the plan uses."""
         return self.plan.chips
 
+    def _of(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         fields = plan_fields(self.plan)
         order = fields.pop("placement")
         return {
             "chips": self.chips,
+            **({} if self.machine is None else {"machine": self.machine.to_dict()}),
             **fields,
             "placement": {
                 "order": order,
@@ -120,24 +125,16 @@ class PlanResult(Shown):
                 "torus": self.torus or None,
             },
             "micro_batches": self.micro_batches,
-            "step_time_s": self.step_time_s,
-            "step_time_low_s": self.step_time_low_s,
-            "step_time_high_s": self.step_time_high_s,
+            **self._of("step_time_s", "step_time_low_s", "step_time_high_s"),
             "energy_per_step_j": self.energy_per_step_j,
             "energy_per_step_low_j": self.energy_low_j,
             "energy_per_step_high_j": self.energy_high_j,
             "power_per_chip_w": self.power_per_chip_w,
             **boundary_fields(self.boundaries),
-            "memory_per_chip_bytes": self.memory_per_chip_bytes,
-            "memory_low_bytes": self.memory_low_bytes,
-            "memory_high_bytes": self.memory_high_bytes,
+            **self._of("memory_per_chip_bytes", "memory_low_bytes", "memory_high_bytes"),
             "host_memory_per_chip_bytes": self.host_memory_bytes,
-            "out_of_memory_probability": self.out_of_memory_probability,
             "memory_risk": risk_word(self.out_of_memory_probability),
-            "lacks_headroom": self.lacks_headroom,
-            "mfu": self.mfu,
-            "hfu": self.hfu,
-            "tokens_per_s": self.tokens_per_s,
+            **self._of("out_of_memory_probability", "lacks_headroom", "mfu", "hfu", "tokens_per_s"),
             "communication_s": thawed(self.communication_s),
             "breakdown": {
                 "time_s": thawed(self.time_s),
@@ -187,7 +184,11 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     ]
 
 
-def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
+def _named(defaults: tuple[tuple[str, str, str], ...]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value, "reason": why} for name, value, why in defaults]
+
+
+def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, Any]:
     return {name: float(values[row]) for name, values in parts.items()}
 
 
@@ -216,8 +217,7 @@ class Neighbor:
                 name: getattr(self.result, name)
                 for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
             }
-        words = {"change": self.change, "verdict": self.verdict, "tie": self.tie}
-        return {**words, "costs": costs}
+        return {"change": self.change, "verdict": self.verdict, "tie": self.tie, "costs": costs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +267,7 @@ class SolveResult(Shown):
             at each stage of the search that proved `best`, on exactly the chips asked for; see
             `planner.search.engine.Found`. front_counts: the same for the rest of the front.
         seconds: Wall time of the search.
+        machines: Where PEs or wirings are a decision, what was searched of each machine.
         job: Resolved job, for display and JSON; plan_job: as plan files hold it.
         versions: planner, schema, and the hashes of the databases.
     """
@@ -298,6 +299,7 @@ class SolveResult(Shown):
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
     spread: Spread | None = field(default=None, repr=False)
+    machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
@@ -315,6 +317,13 @@ class SolveResult(Shown):
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
 
+    def point_fields(self, point: PlanResult) -> dict[str, Any]:
+        """A plan of the front as JSON-ready data; with its job, where its machine is its own."""
+        if point.machine is None:
+            return point.to_dict()
+        job = {name: self.plan_job[name] for name in self.plan_job if name not in MACHINE_FIELDS}
+        return {**point.to_dict(), "job": thawed({**job, **point.machine.fields})}
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         return {
@@ -324,10 +333,9 @@ class SolveResult(Shown):
             "objective_name": self.objective_name,
             "bound": self.bound,
             "gap": self.gap,
-            "counts": thawed(self.counts),
-            "front_counts": thawed(self.front_counts),
+            **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
             "best": self.best.to_dict() if self.best else None,
-            "front": [point.to_dict() for point in self.front],
+            "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
             "front_complete": self.front_complete,
             "front_note": self.front_note,
@@ -339,16 +347,12 @@ class SolveResult(Shown):
             "training_run": self.run.to_dict() if self.run else None,
             "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
             "losses": list(self.losses),
-            "defaults": [
-                {"name": name, "value": value, "reason": reason}
-                for name, value, reason in self.defaults
-            ],
+            "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            "job": thawed(self.job),
-            "plan_job": thawed(self.plan_job),
+            **{name: thawed(getattr(self, name)) for name in ("job", "plan_job")},
+            "machines": [searched.to_dict() for searched in self.machines],
             "seconds": self.seconds,
-            "versions": thawed(self.versions),
-            "sources": thawed(self.sources),
+            **{name: thawed(getattr(self, name)) for name in ("versions", "sources")},
         }
 
 
@@ -390,11 +394,7 @@ class EvaluateResult(Shown):
             "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
             "losses": list(self.losses),
-            "defaults": [
-                {"name": name, "value": value, "reason": reason}
-                for name, value, reason in self.defaults
-            ],
+            "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            "job": thawed(self.job),
-            "versions": thawed(self.versions),
+            **{name: thawed(getattr(self, name)) for name in ("job", "versions")},
         }

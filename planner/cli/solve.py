@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from planner.results import PlanResult, SolveResult
 
 _SEARCH = "Search"
+_MACHINE = "Machine (decided with the plan)"
 _RUN = "Whole training run"
 
 
@@ -135,6 +136,36 @@ def solve(
             _SEARCH,
         ),
     ] = None,
+    pes: Annotated[
+        str | None,
+        option(
+            "Processing elements per chip, e.g. 64,132,264; several are a decision (default: the "
+            "record's).",
+            _MACHINE,
+        ),
+    ] = None,
+    topology: Annotated[
+        list[str] | None,
+        option(
+            "Wirings of the scale-up level, e.g. ring,torus,switch; of the network cards after "
+            "scale-out=, e.g. scale-out=fat-tree,torus (repeatable; default: the record's).",
+            _MACHINE,
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        option("What grows with the PEs: memory, links, network (default: nothing).", _MACHINE),
+    ] = None,
+    total_pes: Annotated[
+        str | None, option("Most PEs of all chips, e.g. 8192x132.", _MACHINE)
+    ] = None,
+    max_area: Annotated[
+        str | None, option("Most silicon of all chips, in mm^2, e.g. 6.7e6.", _MACHINE)
+    ] = None,
+    max_links: Annotated[str | None, option("Most links of all levels.", _MACHINE)] = None,
+    max_ports: Annotated[
+        str | None, option("Most ports of a chip; a switched level takes one.", _MACHINE)
+    ] = None,
     max_memory: MaxMemory = None,
     memory_margin: MemoryMargin = None,
     max_power: Annotated[
@@ -174,6 +205,9 @@ def solve(
 
       planner solve job.yaml --chips 2048 --json
 
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132
+        --pes 64,132,264 --topology ring,torus,switch --pareto front.html
+
       planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
         --assumptions roofline --mfu 0.4 --axes fsdp,tp --torus-axes fsdp=2,tp=1
     """
@@ -201,6 +235,7 @@ def solve(
         "placement": placement,
         "clocks": clocks,
         "time_limit": time_limit,
+        **_machine(pes, topology, scale, total_pes, max_area, max_links, max_ports),
         "max_memory": max_memory,
         "memory_margin": number(memory_margin),
         "max_power": max_power,
@@ -215,6 +250,14 @@ def solve(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _run(job_file, asked, output, pareto or [], as_json=as_json)
+
+
+def _machine(
+    pes: str | None, topology: list[str] | None, scale: str | None, *budgets: str | None
+) -> dict[str, Any]:
+    """What is asked of the machines; budgets in the order of their flags."""
+    limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
+    return {"pes": pes, "topology": topology or None, "scale": _names(scale), **dict(limits)}
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -281,7 +324,13 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
     origin = Origin(
         file="" if job_file is None else str(job_file), arguments=frozenset(asked), dashes=True
     )
-    return request_from({**fields, **asked}, origin, needed=("chips",)), origin
+    return request_from({**fields, **asked}, origin, needed=_needed(asked | fields)), origin
+
+
+def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Chips, but where a budget ends their number."""
+    budgets = ("total_pes", "max_area", "pes", "topology")
+    return () if any(fields.get(name) is not None for name in budgets) else ("chips",)
 
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
@@ -327,9 +376,11 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: l
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
+    from planner.joint_machines import on_machine  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
     again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
-    return plan_text(resolve(request), best.plan, [*best_words(result, best), again], output.parent)
+    job = on_machine(request, best.machine)
+    return plan_text(resolve(job), best.plan, [*best_words(result, best), again], output.parent)

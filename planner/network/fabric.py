@@ -143,6 +143,7 @@ def _torus(level: Level, length: int, unit: int, whole: bool, share: float) -> T
             wrap=level.torus_wrap,
             link_bytes_per_s=level.link_bandwidth_bytes_per_s * share,
             exchange_gain=level.torus_exchange_gain,
+            unit=unit,
         )
     if level.topology not in ("ring", "linear"):
         return None

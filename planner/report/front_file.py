@@ -18,8 +18,11 @@ def front_csv(result: SolveResult) -> str:
 
     The version comes last: it is never empty, which shows that a row is whole.
     """
-    rest = {"job": thawed(result.plan_job), "schema_version": SCHEMA_VERSION}
-    rows = [{**point.to_dict(), **rest} for point in result.front]
+    job = {"job": thawed(result.plan_job)}
+    rows = [
+        {**job, **result.point_fields(point), "schema_version": SCHEMA_VERSION}
+        for point in result.front
+    ]
     return csv_text(rows, last="schema_version")
 
 
@@ -33,7 +36,7 @@ def front_json(result: SolveResult) -> str:
         "objectives": list(result.front_objectives),
         "complete": result.front_complete,
         "note": result.front_note,
-        "front": [point.to_dict() for point in result.front],
+        "front": [result.point_fields(point) for point in result.front],
     }
     return json.dumps(fields, indent=2, allow_nan=False) + "\n"
 

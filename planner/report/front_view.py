@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.scatter import WIDTH, scatter
 from planner.report.tables import ByWidth, section, table
 from planner.report.words import best_apart, choice_words, front_title, is_best, mesh_words
@@ -34,6 +35,8 @@ def _table(result: SolveResult, room: int) -> RenderableType:
     points = _few(result.front)
     figures = [_figures(number, point, result) for number, point in points]
     plans = [_plan(number, point, result) for number, point in points]
+    if has_machines(result):
+        return _machine_table(points, figures, plans)
     if room >= _WIDE:
         rows = [(*left, *right) for left, right in zip(figures, plans, strict=True)]
         return table((*_FIGURES, "mesh", _CHOICES), rows, right=_FIGURES)
@@ -44,6 +47,26 @@ def _table(result: SolveResult, room: int) -> RenderableType:
     below = [(left[0], *right) for left, right in zip(figures, plans, strict=True)]
     return Group(
         table(_FIGURES, figures, right=_FIGURES),
+        Text(),
+        table(("#", "mesh", _CHOICES), below, right=("#",)),
+    )
+
+
+def _machine_table(
+    points: list[tuple[int, PlanResult | None]],
+    figures: list[tuple[str, ...]],
+    plans: list[tuple[str, str]],
+) -> RenderableType:
+    """Figures with the machine of each plan first, then what the plans are."""
+    rows = [
+        (left[0], *(("", "") if point is None else cells(point)), *left[1:])
+        for (_, point), left in zip(points, figures, strict=True)
+    ]
+    header = (_FIGURES[0], *COLUMNS, *_FIGURES[1:])
+    right = tuple(name for name in header if name != "wiring")
+    below = [(left[0], *plan) for left, plan in zip(figures, plans, strict=True)]
+    return Group(
+        table(header, rows, right=right),
         Text(),
         table(("#", "mesh", _CHOICES), below, right=("#",)),
     )

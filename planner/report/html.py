@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from planner.report.likely import spread_words
+from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.svg import front_svg
 from planner.report.terminal import cost_rows, run_rows
 from planner.report.words import (
@@ -61,9 +62,11 @@ def _plan(result: PlanResult) -> str:
 
 
 def _front(result: SolveResult) -> str:
+    machines = has_machines(result)
     rows = [
         (
             f"{number}",
+            *(cells(point) if machines else ()),
             f"{point.chips:,}",
             show_seconds(point.step_time_s),
             show_joules(point.energy_per_step_j),
@@ -75,8 +78,9 @@ def _front(result: SolveResult) -> str:
         for number, point in enumerate(result.front, start=1)
     ]
     best = [row for row, point in enumerate(result.front) if is_best(point, result)]
-    header = (*_FIGURES, "mesh", "other choices")
-    return _table(header, rows, right=len(_FIGURES), bold=best)
+    figures = (_FIGURES[0], *(COLUMNS if machines else ()), *_FIGURES[1:])
+    header = (*figures, "mesh", "other choices")
+    return _table(header, rows, right=len(figures), bold=best)
 
 
 def _proof(result: SolveResult) -> str:

@@ -8,6 +8,7 @@ from html import escape
 from itertools import pairwise
 from textwrap import wrap
 
+from planner.report import machine_marks
 from planner.report.frame import Axis
 from planner.report.labels import Label, placed
 from planner.report.scatter import is_logarithmic, shares
@@ -136,6 +137,8 @@ def _legend(result: SolveResult) -> list[str]:
     if result.best is not None:
         parts += [mark, _text(x + 18, y, best, size=_SMALL)]
         x += 38 + 5.6 * len(best)
+    if machine_marks.has_machines(result):
+        return [*parts, *machine_marks.legend(result, x, y, _SMALL)]
     if all(is_best(point, result) for point in result.front):
         return parts
     if "memory" not in result.front_objectives:
@@ -188,7 +191,7 @@ def _best_mark(picture: _Picture) -> list[str]:
     marks = [
         _disc(*picture.at(point), 7, _BEST)
         for point in picture.result.front
-        if is_best(point, picture.result)
+        if is_best(point, picture.result) and point.machine is None
     ]
     marks += [_diamond_at(*picture.at(point), 8) for point in best_apart(picture.result)]
     return [f'<g pointer-events="none">{mark}</g>' for mark in marks]
@@ -247,11 +250,19 @@ def _steps(picture: _Picture) -> list[Box]:
 
 def _point(picture: _Picture, point: PlanResult, fill: str) -> str:
     words = (
-        f"{point.chips:,} chips: {mesh_words(point.plan)}; {choice_words(point.plan)}; "
+        f"{machine_marks.label_words(point)}{point.chips:,} chips: "
+        f"{mesh_words(point.plan)}; {choice_words(point.plan)}; "
         f"{show_seconds(point.step_time_s)}, {show_joules(point.energy_per_step_j)}, "
         f"{show_bytes(point.memory_per_chip_bytes)} per chip, MFU {show_percent(point.mfu)}"
     )
     x, y = picture.at(point)
+    if point.machine is not None:
+        best = is_best(point, picture.result)
+        ring = f'stroke="{_BEST}" stroke-width="3"' if best else 'stroke="white"'
+        colour = machine_marks.colour_of(point, picture.result)
+        shape = machine_marks.shape_of(point, picture.result)
+        style = f'fill="{colour}" {ring}'
+        return machine_marks.symbol(x, y, 8 if best else 6, shape, style, words)
     style = f'fill="{fill}" r="5" stroke="white"'
     if is_best(point, picture.result):
         style = f'fill="{_BEST}" r="7" stroke="{_BEST}" stroke-opacity="0.3" stroke-width="6"'
@@ -306,7 +317,8 @@ def _label_words(shown: Sequence[PlanResult]) -> list[str]:
     """`512 chips: dp 16 x tp 8 x pp 4, clock 0.9`; the chips only where their number differs."""
     differ = len({point.chips for point in shown}) > 1
     return [
-        (f"{plural(point.chips, 'chip')}: " if differ and point.chips > 1 else "")
+        ("" if point.machine is None else f"{point.machine.pes:,} {point.machine.pe_kind}s, ")
+        + (f"{plural(point.chips, 'chip')}: " if differ and point.chips > 1 else "")
         + mesh_words(point.plan)
         + (f", clock {point.plan.clock:g}" if point.plan.clock != 1.0 else "")
         for point in shown

@@ -15,6 +15,7 @@ from planner.memory_risk import risk_word
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
+from planner.report.machine_marks import machines_view
 from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
@@ -223,6 +224,8 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts.append(_neighbor_table(result))
         parts += _run_view(result.run)
         parts += [Text(), front_view(result)]
+    if result.machines:
+        parts += [Text(), machines_view(result)]
     return Group(*parts, *_counts_table(result), *_defaults(result.defaults))
 
 

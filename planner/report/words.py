@@ -67,6 +67,7 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
     """What a plan decides, as (name, words)."""
     plan = result.plan
     rows = [
+        *([("machine", result.machine.words)] if result.machine else []),
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         *([("torus", result.torus)] if result.torus else []),
@@ -110,6 +111,9 @@ def job_words(result: SolveResult | EvaluateResult) -> str:
 
 def front_job_words(result: SolveResult) -> str:
     """`llama3-70b on up to 1,024 x h100-sxm5-80 (dgx-h100-ndr)` where plans use fewer chips."""
+    if result.machines:
+        hardware = result.plan_job.get("hardware", result.job["hardware"])
+        return f"{result.job['model']} on {plural(len(result.machines), 'machine')} of {hardware}"
     most = result.job["chips"]
     fewer = any(point.chips < most for point in result.front)
     return _on(result.job, f"up to {most:,}" if fewer else f"{most:,}")
@@ -145,4 +149,5 @@ def best_apart(result: SolveResult) -> list[PlanResult]:
 
 def is_best(point: PlanResult, result: SolveResult) -> bool:
     """Whether a point of the front is the best plan."""
-    return result.best is not None and point.plan == result.best.plan
+    best = result.best
+    return best is not None and point.plan == best.plan and point.machine == best.machine

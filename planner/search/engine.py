@@ -55,6 +55,7 @@ class Found:
             when time ran out, and what passed (kept, searched, opened, evaluated).
         misses: What came nearest to the limits, when nothing met them.
         seconds: Wall time.
+        models: The model of each plan: several where a search follows another.
     """
 
     plans: PlanTable
@@ -64,6 +65,7 @@ class Found:
     counts: dict[str, dict[str, int]]
     misses: NearMisses
     seconds: float
+    models: tuple[CostModel, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,6 +104,10 @@ class Search:
         self._kept = {}
         self._opened = 0
         self._misses = NearMisses()
+
+    def follow(self, other: Search) -> None:
+        """Goes on with the front of a search of another model; what that found prunes this one."""
+        self.front, self._kept, self._opened = other.front, other._kept, other._opened
 
     @property
     def objectives(self) -> tuple[int, ...]:
@@ -182,6 +188,7 @@ class Search:
             counts=self._counts(boxes, solution),
             misses=self._misses,
             seconds=time.perf_counter() - started,
+            models=tuple(self._kept[int(at)].model for at in self.front.labels[rows, 0]),
         )
 
     def _counts(

@@ -1,0 +1,118 @@
+"""Plans on several machines in tables and pictures: columns, symbols and colours."""
+
+from __future__ import annotations
+
+from html import escape
+
+from rich.console import RenderableType
+
+from planner.answers import Machine
+from planner.report.tables import section, table
+from planner.results import PlanResult, SolveResult
+
+COLUMNS = ("PEs", "wiring")
+_COLOURS = ("#1b6ca8", "#e08214", "#2a9d5c", "#7b4ab5", "#8c6239", "#d6529b", "#4a4a4a")
+_SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
+_PATHS = {  # corners around (0, 0) in units of the radius
+    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    "triangle": ((0, -1.15), (1.05, 0.8), (-1.05, 0.8)),
+    "diamond": ((0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)),
+    "cross": (
+        (-0.4, -1.1), (0.4, -1.1), (0.4, -0.4), (1.1, -0.4), (1.1, 0.4), (0.4, 0.4),
+        (0.4, 1.1), (-0.4, 1.1), (-0.4, 0.4), (-1.1, 0.4), (-1.1, -0.4), (-0.4, -0.4),
+    ),
+    "hexagon": ((-1.1, 0), (-0.55, -0.95), (0.55, -0.95), (1.1, 0), (0.55, 0.95), (-0.55, 0.95)),
+    "wedge": ((0, 1.15), (1.05, -0.8), (-1.05, -0.8)),
+    "bar": ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
+    "star": ((0, -1.3), (0.4, -0.4), (1.3, 0), (0.4, 0.4), (0, 1.3), (-0.4, 0.4), (-1.3, 0),
+             (-0.4, -0.4)),
+}  # fmt: skip
+
+
+def wiring_words(machine: Machine) -> str:
+    """`ring, fat-tree`: the scale-up level, then the network cards."""
+    return ", ".join(name for name in (machine.scale_up, machine.scale_out) if name)
+
+
+def has_machines(result: SolveResult) -> bool:
+    """Whether the plans of an answer name their machines."""
+    return any(point.machine is not None for point in result.front)
+
+
+def cells(point: PlanResult) -> tuple[str, str]:
+    """The cells of `COLUMNS`."""
+    machine = point.machine
+    return ("", "") if machine is None else (f"{machine.pes:,}", wiring_words(machine))
+
+
+def label_words(point: PlanResult) -> str:
+    """`264 SMs, ring, fat-tree: `, or nothing."""
+    return "" if point.machine is None else f"{point.machine.words}: "
+
+
+def _machines(result: SolveResult) -> list[Machine]:
+    shown = [*result.front, *([result.best] if result.best else [])]
+    return [point.machine for point in shown if point.machine is not None]
+
+
+def colour_of(point: PlanResult, result: SolveResult) -> str:
+    """The colour of a point: by its PEs."""
+    pes = sorted({machine.pes for machine in _machines(result)})
+    assert point.machine is not None
+    return _COLOURS[pes.index(point.machine.pes) % len(_COLOURS)]
+
+
+def shape_of(point: PlanResult, result: SolveResult) -> str:
+    """The symbol of a point: by its wiring."""
+    wirings = sorted({wiring_words(machine) for machine in _machines(result)})
+    assert point.machine is not None
+    return _SHAPES[wirings.index(wiring_words(point.machine)) % len(_SHAPES)]
+
+
+def symbol(x: float, y: float, radius: float, shape: str, style: str, title: str = "") -> str:
+    """A symbol of a picture with a title that pointers show."""
+    inside = f"<title>{escape(title)}</title>" if title else ""
+    if shape == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {style}>{inside}</circle>'
+    corners = " ".join(f"{x + radius * dx:.1f},{y + radius * dy:.1f}" for dx, dy in _PATHS[shape])
+    return f'<polygon points="{corners}" {style}>{inside}</polygon>'
+
+
+def legend(result: SolveResult, x: float, y: float, size: int) -> list[str]:
+    """Colours by PEs, then symbols by wiring, from a pixel on to the right."""
+    parts: list[str] = []
+    kinds: dict[str, tuple[str, str]] = {}
+    points = [*result.front, *([result.best] if result.best else [])]
+    for point in sorted(points, key=lambda one: one.machine.pes if one.machine else 0):
+        if point.machine is not None:
+            words = f"{point.machine.pes:,} {point.machine.pe_kind}s"
+            kinds.setdefault(words, ("circle", colour_of(point, result)))
+    for point in points:
+        if point.machine is not None:
+            kinds.setdefault(wiring_words(point.machine), (shape_of(point, result), "#666"))
+    for words, (shape, colour) in kinds.items():
+        parts.append(symbol(x + 5, y - 4, 5, shape, f'fill="{colour}"'))
+        parts.append(
+            f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
+        )
+        x += 34 + 6.0 * len(words)
+    return parts
+
+
+def machines_view(result: SolveResult) -> RenderableType:
+    """What was searched of each machine."""
+    header = ("machine", "most chips", "limited by", "counts", "excluded", "costed", "on front")
+    rows = [
+        (
+            one.words,
+            f"{one.most_chips:,}",
+            one.limited_by or "the cluster",
+            f"{one.chip_counts:,}",
+            f"{one.bound:,} of {one.skeletons:,}",
+            f"{one.evaluated:,}",
+            f"{one.front:,}",
+        )
+        for one in result.machines
+    ]
+    right = tuple(name for name in header if name not in ("machine", "limited by"))
+    return section("Machines", table(header, rows, right=right, whole=("machine",)))
