@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.feasibility.sizes import texts_of
 from planner.network.topology.custom import read_graph
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
@@ -14,6 +13,7 @@ from planner.network.topology.measures import measured_hops
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import Wiring, wiring_of
 from planner.rack.fetching import fixed
+from planner.rack.lists import pieces
 from planner.rack.machine import FixedTopology
 
 Wired = dict[str, FixedTopology | None]
@@ -32,7 +32,7 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
     """
     found: Wired = {}
     problems: list[str] = []
-    for spec in _specs(texts_of(specs)) if specs is not None else ():
+    for spec in _specs(pieces(specs)) if specs is not None else ():
         try:
             if spec in NAMES:
                 found[spec] = None

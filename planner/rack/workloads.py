@@ -164,21 +164,11 @@ def feed_forward(tokens: int = 32_768, hidden: int = 4096, width: int = 14_336) 
     )
 
 
-def attention(
-    batch: int = 16,
-    seq_len: int = 2048,
-    hidden: int = 4096,
-    heads: int = 32,
-    kv_heads: int = 8,
-) -> Workload:
-    """The attention block of Llama-3-8B without softmax (report on energy, section III).
-
-    Six einsums: three projections, scores, weighted values, output. Data parallelism splits
-    sequences.
-    """
+def _attention_einsums(seq_len: int, hidden: int, heads: int, kv_heads: int) -> tuple[Einsum, ...]:
+    """Projections, scores, weighted values, output."""
     head = hidden // heads
     kv_width = kv_heads * head
-    einsums = (
+    return (
         Einsum(name="query", rows=seq_len, inner=hidden, outputs=hidden),
         Einsum(name="key", rows=seq_len, inner=hidden, outputs=kv_width),
         Einsum(name="value", rows=seq_len, inner=hidden, outputs=kv_width),
@@ -209,12 +199,26 @@ def attention(
             inputs=("values",),
         ),
     )
+
+
+def attention(
+    batch: int = 16,
+    seq_len: int = 2048,
+    hidden: int = 4096,
+    heads: int = 32,
+    kv_heads: int = 8,
+) -> Workload:
+    """The attention block of Llama-3-8B without softmax (report on energy, section III).
+
+    Six einsums: three projections, scores, weighted values, output. Data parallelism splits
+    sequences.
+    """
     kind = "attention" if kv_heads < heads else "attention-mha"
     return Workload(
         name=kind,
         title=f"attention, {heads} heads, {kv_heads} of keys and values, "
         f"{batch} x {seq_len:,} tokens",
-        einsums=einsums,
+        einsums=_attention_einsums(seq_len, hidden, heads, kv_heads),
         input_elements=seq_len * hidden,
         batch=batch,
         word_bytes=2.0,
