@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from planner.cli import rack_parallelism, rack_topology, rack_zero
+from planner.cli import rack_parallelism, rack_solve, rack_topology, rack_zero
 from planner.cli.once import Once
 
 app = typer.Typer(
@@ -14,3 +14,4 @@ app = typer.Typer(
 app.command("zero", cls=Once)(rack_zero.zero)
 app.command("topology", cls=Once)(rack_topology.topology)
 app.command("parallelism", cls=Once)(rack_parallelism.parallelism)
+app.command("solve", cls=Once)(rack_solve.solve)

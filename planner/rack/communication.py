@@ -115,7 +115,8 @@ def ring_hops(
         elif name == "fully-connected":
             mean = shared = np.ones(len(plans))
         else:
-            far = _hops(machine, name, plans.chips)
+            far = np.ones(len(plans))
+            far[here] = _hops(machine, name, plans.chips[here])
             mean = shared = np.clip(stride, 1.0, np.maximum(far, 1.0))
         hops, sharers = np.where(here, mean, hops), np.where(here, shared, sharers)
     return np.maximum(hops, np.where(members > 1, 1.0, 0.0)), sharers
@@ -138,17 +139,16 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
 
 
 def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
-    """(n,) links of each plan's topology, at least 1."""
+    """(n,) links of each plan's topology, at least 1, also for a single chip, which has none."""
     from planner.network.topology.forms import link_count, sizes_of  # noqa: PLC0415
 
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
-        here = plans.topology == index
         if name in machine.fixed:
-            links[here] = machine.fixed[name].links
+            links[plans.topology == index] = machine.fixed[name].links
             continue
-        sizes = sizes_of(name, np.maximum(plans.chips[here], 2))
-        links[here] = np.maximum(link_count(name, sizes), 1)
+        here = (plans.topology == index) & (plans.chips > 1)  # a single chip has none
+        links[here] = np.maximum(link_count(name, sizes_of(name, plans.chips[here])), 1)
     return links
 
 

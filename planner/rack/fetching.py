@@ -14,7 +14,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from planner.network.topology.fit import fitted
-from planner.network.topology.forms import link_count
+from planner.network.topology.forms import link_count, ports_per_chip
 from planner.network.topology.hops import exact_average_hops
 from planner.network.topology.kinds import Topology
 from planner.rack.machine import FixedTopology
@@ -33,6 +33,7 @@ def fixed(topology: Topology) -> FixedTopology:
         chips=topology.chips,
         hops=exact_average_hops(topology),
         links=int(link_count(topology.name, topology.sizes)),
+        ports=int(ports_per_chip(topology.name, topology.sizes)),
     )
 
 

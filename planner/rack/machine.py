@@ -46,11 +46,13 @@ class FixedTopology:
         chips: How many.
         hops: Average hops between two of them.
         links: In all.
+        ports: The most links at one chip.
     """
 
     chips: int
     hops: Fraction
     links: int
+    ports: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from planner.network.topology.wiring import Wiring, wiring_of
 from planner.rack.fetching import fixed
 from planner.rack.lists import pieces
 from planner.rack.machine import FixedTopology
+from planner.units import texts_of
 
 Wired = dict[str, FixedTopology | None]
 """Topologies in order; None where one exists for many numbers of chips."""
@@ -54,7 +55,12 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
 
 
 def _measured(wiring: Wiring) -> FixedTopology:
-    return FixedTopology(chips=wiring.chips, hops=measured_hops(wiring), links=wiring.link_count)
+    return FixedTopology(
+        chips=wiring.chips,
+        hops=measured_hops(wiring),
+        links=wiring.link_count,
+        ports=wiring.ports_per_chip,
+    )
 
 
 def _specs(pieces: Sequence[str]) -> list[str]:

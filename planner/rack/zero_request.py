@@ -20,7 +20,7 @@ from planner.rack.workloads import Workload
 from planner.rack.zero import FIGURES, ZeroQuestion
 from planner.rack.zero_json import key_of
 from planner.records import cluster_named
-from planner.units import parse_bytes, parse_whole
+from planner.units import parse_bytes, parse_whole, texts_of
 
 FIELDS = (
     "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",

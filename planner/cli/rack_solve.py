@@ -1,0 +1,162 @@
+"""`planner rack solve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+
+_CHOICES = "Choices"
+_BUDGETS = "Budgets"
+_QUESTION = "Question"
+
+
+def solve(
+    *,
+    workload: Annotated[
+        str | None,
+        option("fc, conv, ffn, attention, attention-mha or a YAML file (default: fc).", _QUESTION),
+    ] = None,
+    hardware: Annotated[
+        str | None,
+        option(
+            "Cluster or chip with PEs, or YAML file (default: report1-rack for fc and conv, "
+            "else c2c-ndr400-rack).",
+            _QUESTION,
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        option(
+            "Items in all, shared by the data ranks (default: the workload's, or 24).", _QUESTION
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None, option("time, energy or edp (default: time).", _QUESTION)
+    ] = None,
+    gpus: Annotated[
+        str | None, option("Numbers of chips: 2-12, or 2,4,8 (default: 2-12).", _CHOICES)
+    ] = None,
+    pes: Annotated[
+        str | None,
+        option("PEs per chip: 4,8,16 (default: a quarter to four times the chip's).", _CHOICES),
+    ] = None,
+    topology: Annotated[
+        list[str] | None,
+        option(
+            "Some of linear, ring, fully-connected, mesh, torus, hypercube, hyperx, star, switch, "
+            "leaf-spine, fat-tree, dragonfly (default: the first three).",
+            _CHOICES,
+        ),
+    ] = None,
+    strategy: Annotated[
+        list[str] | None,
+        option("Some of dp, zero, tp, pp, alone or combined (default: all).", _CHOICES),
+    ] = None,
+    micro_batches: Annotated[
+        str | None, option("Parts of a rank's items in a pipeline (default: 16).", _CHOICES)
+    ] = None,
+    total_pes: Annotated[str | None, option("PEs of all chips.", _BUDGETS)] = None,
+    max_area: Annotated[str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)] = None,
+    max_power: Annotated[
+        str | None, option("Rated power of all chips, e.g. 5kW.", _BUDGETS)
+    ] = None,
+    max_links: Annotated[str | None, option("Links of the network.", _BUDGETS)] = None,
+    max_ports: Annotated[str | None, option("Links at one chip.", _BUDGETS)] = None,
+    max_memory: Annotated[
+        str | None, option("Bytes of weights per chip, e.g. 1kB.", _BUDGETS)
+    ] = None,
+    assumptions: Annotated[
+        str | None,
+        option("rack-zero or rack-energy (default: by the workload's report).", _QUESTION),
+    ] = None,
+    basis: Annotated[
+        str | None,
+        option("Whose the bandwidth is: per_gpu, network or per_link.", _QUESTION),
+    ] = None,
+    precision: Annotated[
+        str | None, option("Number format (default: the chip's 16 bits, else int8).", _QUESTION)
+    ] = None,
+    backward: Annotated[
+        bool, option("Count the communication of a backward pass.", _QUESTION, "--backward")
+    ] = False,
+    static_power: Annotated[
+        bool, option("Chips draw their idle power all the time.", _QUESTION, "--static-power")
+    ] = False,
+    time_limit: Annotated[
+        str | None, option("Wall time of the search, e.g. 60s (default: none).", OUTPUT)
+    ] = None,
+    pareto: Annotated[
+        Path | None, option("Write the front: .svg, .html, .csv or .json.", OUTPUT)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Chips, PEs per chip, topology and strategy chosen together, proved by CP-SAT.
+
+    Examples:
+      planner rack solve --workload fc --strategy zero --total-pes 64 --objective energy
+
+      planner rack solve --workload fc --strategy zero --gpus 8 --max-links 8
+
+      planner rack solve --workload conv --max-memory 1kB --objective energy --pareto front.svg
+
+      planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --objective edp --json
+    """
+    given = {
+        "workload": workload,
+        "hardware": hardware,
+        "batch": batch,
+        "objective": objective,
+        "gpus": gpus,
+        "pes": pes,
+        "topology": topology or None,
+        "strategy": strategy or None,
+        "micro_batches": micro_batches,
+        "total_pes": total_pes,
+        "max_area": max_area,
+        "max_power": max_power,
+        "max_links": max_links,
+        "max_ports": max_ports,
+        "max_memory": max_memory,
+        "assumptions": assumptions,
+        "basis": basis,
+        "precision": precision,
+        "time_limit": time_limit,
+        "static_power": static_power,
+        "backward": backward,
+    }
+    _run(given, pareto, as_json=as_json)
+
+
+def _run(given: dict[str, Any], pareto: Path | None, *, as_json: bool) -> None:
+    """Solves, writes the front, then prints."""
+    from planner.rack.joint_solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
+    from planner.rack.solve_request import rack_request  # noqa: PLC0415
+    from planner.report.rack_solve_files import check_front, write_front  # noqa: PLC0415
+
+    request = rack_request(**given)
+    if pareto is not None:
+        check_front(pareto)
+    with progress_bar(wanted=not as_json) as on_progress:
+        answer = solve_rack(
+            request.question,
+            request.objective,
+            time_limit_s=request.time_limit_s,
+            defaults=request.defaults,
+            on_progress=on_progress,
+        )
+    if pareto is not None and answer.front:
+        write_front(answer, pareto)
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        from planner.report.rack_solve_view import rack_solve_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(rack_solve_view(answer))
+    if answer.best is None:
+        raise typer.Exit(3)

@@ -1,0 +1,342 @@
+"""The joint search as a factored integer problem, from the separable terms of the rack model.
+
+    mesh      dp tp pp = chips, for the chips and strategies asked for
+    compute   (dp, tp, pp, pes)             -> seconds and joules of computing
+    transfer  (dp, tp, pp, zero, topology)  -> seconds of fetching weights, of the rest; joules
+    wiring    (chips, topology)             -> links, ports per chip
+    weights   (dp, tp, pp, zero)            -> bytes of weights per chip
+    silicon   (pes)                         -> area and rated power of a chip
+
+Every term comes from `planner.rack.evaluate.evaluate`, once per row of its table. Seconds and
+joules are multiples of two quanta, rounded once per row; a decision of the solver is evaluated
+again in floating point and must agree to the rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from planner.errors import InputError
+from planner.network.topology.fit import nearest_chips
+from planner.network.topology.forms import link_count, ports_per_chip, sizes_of
+from planner.plan import FloatArray, IntArray
+from planner.rack.compute import Compute, compute
+from planner.rack.evaluate import RackCost, evaluate
+from planner.rack.machine import Machine
+from planner.rack.plans import RackPlans, rack_plans
+from planner.rack.question import BUDGETS, RackQuestion, micro_batches_of, weight_bytes_per_chip
+from planner.rack.silicon import area_m2, power_w
+from solvers.factored import Expression, FactoredProblem, Limit, Ops, Table
+
+CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
+_QUANTA = 1_000_000  # of the least computing time and energy
+_MOST_QUANTA = 2**38
+_LARGEST = 2**53
+_PER_CHIP = {"total-pes": "pes", "max-area": "area", "max-power": "power"}
+_WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointProblem:
+    """The integer problem of a question.
+
+    Attributes:
+        question: What is asked.
+        problem: Objectives `time`, `energy`, `parts` (links, then PEs, then the order of the
+            topologies) and one per budget; limits for the budgets that are given.
+        time_quantum_s, energy_quantum_j: Units of `time` and `energy`.
+        plans: Combinations of choices before budgets.
+    """
+
+    question: RackQuestion
+    problem: FactoredProblem
+    time_quantum_s: float
+    energy_quantum_j: float
+    plans: int
+
+    def decode(self, decision: Mapping[str, int]) -> RackPlans:
+        """The plan behind a decision."""
+        columns = {name: np.array([decision[name]]) for name in CHOICES if name != "chips"}
+        return with_micro_batches(self.question, columns)
+
+    def without(self, *budgets: str) -> FactoredProblem:
+        """The problem without the limits of some budgets."""
+        kept = tuple(limit for limit in self.problem.limits if limit.name not in budgets)
+        return replace(self.problem, limits=kept)
+
+    def steps(self, budget: str) -> list[int]:
+        """What plans may take of a budget, ascending, in its quanta."""
+        domains, of = self.problem.domains(), _PER_CHIP.get(budget)
+        if of is None:
+            return [int(v) for v in domains[budget.removeprefix("max-")]]
+        return [int(v) for v in np.unique(np.outer(domains["chips"], domains[of]))]
+
+
+def with_micro_batches(question: RackQuestion, columns: Mapping[str, IntArray]) -> RackPlans:
+    """Plans from columns; columns that are missing have the first value."""
+    given = {"pes": np.asarray(question.pes[0]), **columns}
+    return rack_plans(micro_batches=micro_batches_of(question, given["dp"]), **given)
+
+
+def cost_of(question: RackQuestion, plans: RackPlans) -> RackCost:
+    """What plans cost by the rack model."""
+    return evaluate(question.workload, plans, question.machine, question.assumptions)
+
+
+def joint_problem(question: RackQuestion) -> JointProblem:
+    """Builds the integer problem.
+
+    Raises:
+        InputError: No strategy splits the workload over the chips asked for, no topology has that
+            many chips, the record of the chip has no area, or its array not that many PEs.
+    """
+    meshes, wiring = mesh_rows(question), _wiring(question)
+    meshes = meshes[np.isin(meshes.prod(axis=1), wiring.rows[:, 0])]
+    if not len(meshes):
+        raise InputError(_no_mesh(question))
+    computed, transfer = _compute(question, meshes), _transfer(question, meshes, wiring)
+    time_q = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    energy_q = _quantum(computed["compute_j"], transfer["moving_j"])
+    watts = 0
+    if question.assumptions.static_power and question.machine.chip.idle_w > 0:
+        joules = question.machine.chip.idle_w * time_q
+        watts = max(1, round(joules / energy_q))
+        energy_q = joules / watts
+    quanta = {"s": time_q, "j": energy_q}
+    tables = (
+        Table(
+            name="mesh",
+            keys=("dp", "tp", "pp", "chips"),
+            rows=np.column_stack([meshes, meshes.prod(axis=1)]),
+            outputs={},
+        ),
+        _table("compute", ("dp", "tp", "pp", "pes"), computed, quanta),
+        _table("transfer", ("dp", "tp", "pp", "zero", "topology"), transfer, quanta),
+        wiring,
+        *_budget_tables(question, meshes),
+    )
+    uses = _uses(question)
+    problem = FactoredProblem(
+        choices=_choices(question, tables),
+        objectives={**_objectives(question, watts), **uses},
+        tables=tables,
+        limits=tuple(
+            Limit(name=name, expression=uses[name], upper=quanta_of(name, most))
+            for name, most in question.budgets.items()
+        ),
+    )
+    return JointProblem(
+        question=question,
+        problem=problem,
+        time_quantum_s=time_q,
+        energy_quantum_j=energy_q,
+        plans=len(transfer["dp"]) * len(question.pes),
+    )
+
+
+def quanta_of(budget: str, value: float) -> int:
+    """A budget, or what one chip takes of it, as an integer of the problem: rounded down.
+
+    So a plan that takes a budget exactly keeps it; less than a quantum per chip is overlooked.
+    """
+    return math.floor(min(value / BUDGETS[budget].quantum + _WHOLE, float(_LARGEST)))
+
+
+def mesh_rows(question: RackQuestion) -> IntArray:
+    """(m, 3) of dp, tp, pp whose product is one of the numbers of chips.
+
+    dp is at most the number of items, pp that of einsums, and tp what every einsum can be split
+    into: its outputs, or its copies where it has several or no weights.
+    """
+    workload, wanted = question.workload, set(question.strategies)
+    most = {
+        "dp": question.batch if wanted & {"dp", "zero"} else 1,
+        "tp": min(
+            einsum.copies if einsum.copies > 1 or not einsum.has_weights else einsum.outputs
+            for einsum in workload.einsums
+        )
+        if "tp" in wanted
+        else 1,
+        "pp": len(workload.einsums) if "pp" in wanted else 1,
+    }
+    axes = [np.arange(1, min(limit, max(question.chips)) + 1) for limit in most.values()]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    return grid[np.isin(grid.prod(axis=1), question.chips)].astype(np.int64)
+
+
+def _no_mesh(question: RackQuestion) -> str:
+    ways = ", ".join(question.strategies)
+    return (
+        f"strategy: {ways} cannot split {question.batch} items of {question.workload.name} over "
+        f"{', '.join(map(str, question.chips))} chips; allow more strategies or chip counts"
+    )
+
+
+def _wiring(question: RackQuestion) -> Table:
+    """Links and ports of every topology that has one of the numbers of chips; 0 for one chip."""
+    rows, links, ports = [], [], []
+    for index, name in enumerate(question.machine.topologies):
+        for chips in question.chips:
+            if question.machine.has_rack(name, chips):
+                rows.append((chips, index))
+                found = links_and_ports(question.machine, name, chips)
+                links.append(found[0])
+                ports.append(found[1])
+    if not rows:
+        name = question.machine.topologies[0]
+        fixed = question.machine.fixed.get(name)
+        counts = [fixed.chips] if fixed else nearest_chips(name, question.chips[0])
+        near = " or ".join(map(str, counts))
+        raise InputError(f"topology: no {name} has {question.chips[0]} chips; nearest: {near}")
+    return Table(
+        name="wiring",
+        keys=("chips", "topology"),
+        rows=np.array(rows, dtype=np.int64),
+        outputs={"links": np.array(links), "ports": np.array(ports)},
+    )
+
+
+def links_and_ports(machine: Machine, name: str, chips: int) -> tuple[int, int]:
+    """Links, and the most of them at one chip; none for a single chip."""
+    if name in machine.fixed:
+        return machine.fixed[name].links, machine.fixed[name].ports
+    if chips == 1:
+        return 0, 0
+    sizes = sizes_of(name, [chips])
+    return int(link_count(name, sizes)[0]), int(ports_per_chip(name, sizes)[0])
+
+
+def _compute(question: RackQuestion, meshes: IntArray) -> dict[str, Any]:
+    pes = np.asarray(question.pes, dtype=np.int64)
+    columns = dict(zip(("dp", "tp", "pp"), np.repeat(meshes, len(pes), axis=0).T, strict=True))
+    columns["pes"] = np.tile(pes, len(meshes))
+    plans = with_micro_batches(question, columns)
+    computed = compute(question.workload, plans, question.machine, question.assumptions)
+    return {**columns, "compute_s": computed.latency_s, "compute_j": _computing_j(computed)}
+
+
+def _computing_j(computed: Compute) -> FloatArray:
+    """(n,) joules that depend on the mesh and the PEs alone."""
+    return np.asarray(sum(computed.energy_j.values()), dtype=np.float64)
+
+
+def _transfer(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[str, Any]:
+    """Rows of the meshes with every sharding and topology that they can have."""
+    wanted = set(question.strategies)
+    at = np.arange(len(meshes))
+    mesh, zero, kind = (
+        grid.ravel()
+        for grid in np.meshgrid(at, [0, 1], range(len(question.machine.topologies)), indexing="ij")
+    )
+    parallel = meshes[mesh, 0] > 1
+    allowed = np.where(parallel, np.where(zero == 1, "zero" in wanted, "dp" in wanted), zero == 0)
+    chips = meshes[mesh].prod(axis=1)
+    wired = (wiring.rows[None, :, :] == np.stack([chips, kind], axis=1)[:, None, :]).all(axis=2)
+    kept = allowed & wired.any(axis=1)
+    columns = dict(zip(("dp", "tp", "pp"), meshes[mesh[kept]].T, strict=True))
+    columns |= {"zero": zero[kept], "topology": kind[kept]}
+    cost = cost_of(question, with_micro_batches(question, columns))
+    rest = [one.latency_s for name, one in cost.transfers.items() if name != "weight fetch"]
+    return {
+        **columns,
+        "fetch_s": cost.transfers["weight fetch"].latency_s,
+        "others_s": np.sum(rest, axis=0),
+        # network and main memory: they depend on the sharding, not on the PEs
+        "moving_j": cost.total_j - _computing_j(cost.compute) - cost.energy_j.get("static", 0.0),
+    }
+
+
+def _quantum(least: FloatArray, *others: FloatArray) -> float:
+    """A unit in which the least value has a million, and the largest fits beside others."""
+    most = max(float(np.max(values)) for values in (least, *others))
+    return max(float(np.min(least)) / _QUANTA, most / _MOST_QUANTA)
+
+
+def _table(
+    name: str, keys: tuple[str, ...], columns: Mapping[str, Any], quanta: Mapping[str, float]
+) -> Table:
+    """A table of terms in quanta; the unit of a term ends its name."""
+    return Table(
+        name=name,
+        keys=keys,
+        rows=np.stack([columns[key] for key in keys], axis=1).astype(np.int64),
+        outputs={
+            term: np.rint(np.asarray(values) / quanta[term.rpartition("_")[2]]).astype(np.int64)
+            for term, values in columns.items()
+            if term not in keys
+        },
+    )
+
+
+def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
+    """Weights and silicon, where a budget asks for them."""
+    tables = []
+    if "max-memory" in question.budgets:
+        columns = {
+            name: np.repeat(column, 2)
+            for name, column in zip(("dp", "tp", "pp"), meshes.T, strict=True)
+        }
+        columns["zero"] = np.tile([0, 1], len(meshes))
+        held = weight_bytes_per_chip(question, with_micro_batches(question, columns))
+        columns["memory"] = held.astype(np.int64)
+        tables.append(_table("weights", ("dp", "tp", "pp", "zero"), columns, {"memory": 1.0}))
+    pes = np.asarray(question.pes, dtype=np.int64)
+    for budget, of in (("max-area", area_m2), ("max-power", power_w)):
+        if budget in question.budgets:
+            name = budget.removeprefix("max-")
+            each = [quanta_of(budget, float(value)) for value in of(question.machine.chip, pes)]
+            output = {name: np.array(each, dtype=np.int64)}
+            tables.append(Table(name=name, keys=("pes",), rows=pes[:, None], outputs=output))
+    return tables
+
+
+def _choices(question: RackQuestion, tables: tuple[Table, ...]) -> dict[str, tuple[int, ...]]:
+    """Values of each choice that occur in some table."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name in CHOICES:
+        columns = [table.rows[:, table.keys.index(name)] for table in tables if name in table.keys]
+        common = set.intersection(*(set(column.tolist()) for column in columns))
+        found[name] = tuple(sorted(common))
+    return found
+
+
+def _uses(question: RackQuestion) -> dict[str, Expression]:
+    """What a plan takes of each budget that is given, in its quanta."""
+    known: dict[str, Expression] = {
+        "total-pes": lambda v, _: v["chips"] * v["pes"],
+        "max-area": lambda v, _: v["chips"] * v["area"],
+        "max-power": lambda v, _: v["chips"] * v["power"],
+        "max-links": lambda v, _: v["links"],
+        "max-ports": lambda v, _: v["ports"],
+        "max-memory": lambda v, _: v["memory"],
+    }
+    return {name: known[name] for name in question.budgets}
+
+
+def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
+    """Time, energy and parts; the latency is that of `planner.rack.evaluate`."""
+    a = question.assumptions
+
+    def both(ops: Ops, first: Any, second: Any, *, hidden: bool) -> Any:
+        return ops.maximum(first, second) if hidden else first + second
+
+    def time(v: Mapping[str, Any], ops: Ops) -> Any:
+        busy = both(ops, v["compute_s"], v["fetch_s"], hidden=a.hides_fetch)
+        return both(ops, busy, v["others_s"], hidden=a.hides_collectives)
+
+    def energy(v: Mapping[str, Any], ops: Ops) -> Any:
+        moved = v["compute_j"] + v["moving_j"]
+        return moved + time(v, ops) * v["chips"] * watts if watts else moved
+
+    kinds = len(question.machine.topologies)
+    most_pes = max(question.chips) * max(question.pes) + 1
+
+    def parts(v: Mapping[str, Any], _: Ops) -> Any:
+        return (v["links"] * most_pes + v["chips"] * v["pes"]) * kinds + v["topology"]
+
+    return {"time": time, "energy": energy, "parts": parts}

@@ -1,0 +1,299 @@
+"""The flags of `planner rack solve` as a question: read, checked, one line per mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hardware_db import Cluster
+from planner.errors import InputError
+from planner.messages import Attempts, Origin, not_one_of, shown
+from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
+from planner.rack.machine import Machine, machine_of
+from planner.rack.question import BUDGETS, OBJECTIVES, STRATEGIES, RackQuestion
+from planner.rack.silicon import area_m2
+from planner.rack.wired import Wired, wired
+from planner.rack.workload_file import workload_from
+from planner.rack.workloads import Workload
+from planner.records import cluster_named
+from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
+
+PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
+"""Assumptions by name: those of the two student reports."""
+FIELDS = (
+    "workload", "hardware", "gpus", "pes", "topology", "strategy", "objective", "batch",
+    "micro_batches", "assumptions", "basis", "precision", "time_limit",
+    *(name.replace("-", "_") for name in BUDGETS),
+)  # fmt: skip
+_ITEMS = 24
+_MICRO_BATCHES = 16
+_MOST_CHIPS = 4096
+_MOST_VALUES = 64
+_MOST_PES = 2**30
+_TOPOLOGIES = "linear,ring,fully-connected"
+_AREAS = {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6, "": 1e-6}
+_AREA = re.compile(r"^\s*(.*?)\s*(m2|cm2|mm2|)\s*$")
+
+Default = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackRequest:
+    """A question and how it is searched.
+
+    Attributes:
+        question: What may be chosen.
+        objective: One of `OBJECTIVES`.
+        time_limit_s: Wall time, or None.
+        defaults: What was assumed: name, value, reason.
+    """
+
+    question: RackQuestion
+    objective: str
+    time_limit_s: float | None
+    defaults: tuple[Default, ...]
+
+
+def rack_request(
+    *, static_power: bool = False, backward: bool = False, **given: Any
+) -> RackRequest:
+    """The question that flags ask.
+
+    Args:
+        static_power: Chips draw their idle power all the time.
+        backward: The communication of a backward pass counts too.
+        **given: Some of `FIELDS`, as typed; None stands for the default.
+
+    Raises:
+        InputError: A value cannot be used; one line for each.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    reader = _Reader(asked)
+    workload = reader.read("workload", workload_from, default="fc")
+    small = workload is None or workload.batch is None
+    cluster = reader.read(
+        "hardware", cluster_named, default="report1-rack" if small else "c2c-ndr400-rack",
+        why="the rack of the report that the workload is from",
+    )  # fmt: skip
+    preset = "rack-zero" if small else "rack-energy"
+    why = "of the report that the workload is from"
+    assumptions = reader.read("assumptions", _preset, default=preset, why=why)
+    basis = reader.read("basis", _basis, default=None)
+    machine = reader.machine(cluster)
+    workload = reader.with_items(workload)
+    chips = reader.read("gpus", lambda text: _whole_list(text, "gpus", _MOST_CHIPS), default="2-12")
+    pes = reader.pes(machine)
+    strategies = reader.read("strategy", _strategies, default=",".join(STRATEGIES))
+    micro = reader.read(
+        "micro_batches", lambda text: _count(text, "micro-batches"), default=str(_MICRO_BATCHES),
+        why="of each data rank, where it has so many items; only pipelines use them",
+    )  # fmt: skip
+    objective = reader.read("objective", _objective, default="time")
+    limit = reader.read("time_limit", _time_limit, default=None)
+    budgets = reader.budgets(machine)
+    if reader.problems:
+        raise InputError("\n".join(reader.problems))
+    assert isinstance(assumptions, RackAssumptions)
+    assert workload is not None
+    assert machine is not None
+    assert pes is not None
+    reader.note("ring hops", "counted", "ring collectives pay for links that the wiring lacks")
+    question = RackQuestion(
+        workload=workload,
+        machine=machine,
+        assumptions=replace(
+            assumptions,
+            ring_hops=True,
+            basis=basis or assumptions.basis,
+            static_power=static_power,
+            backward=assumptions.backward or backward,
+        ),
+        chips=chips,
+        pes=pes,
+        strategies=strategies,
+        micro_batches=micro,
+        budgets=budgets,
+    )
+    return RackRequest(
+        question=question,
+        objective=objective,
+        time_limit_s=limit,
+        defaults=tuple(reader.defaults),
+    )
+
+
+class _Reader(Attempts):
+    """Reads flags, noting mistakes and defaults."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        super().__init__(Origin(arguments=frozenset(asked), dashes=True), FIELDS)
+        self.asked = asked
+        self.defaults: list[Default] = []
+
+    def note(self, name: str, value: str, reason: str) -> None:
+        """Notes what was assumed."""
+        self.defaults.append((name, value, reason))
+
+    def read(
+        self, name: str, read: Callable[[Any], Any], *, default: str | None, why: str = "default"
+    ) -> Any:
+        """A flag, or its default; None where it cannot be read."""
+        if name not in self.asked and default is None:
+            return None
+        if name not in self.asked:
+            self.note(name.replace("_", "-"), str(default), why)
+        return self.attempt(read, self.asked.get(name, default))
+
+    def machine(self, cluster: Cluster | None) -> Machine | None:
+        """The machine with the topologies to choose from."""
+        racks = self.read("topology", _topologies, default=_TOPOLOGIES)
+        if cluster is None:
+            return None
+        machine = self.attempt(machine_of, cluster, self.asked.get("precision"))
+        if machine is None or racks is None:
+            return machine
+        fixed = {name: one for name, one in racks.items() if one is not None}
+        return replace(machine, topologies=tuple(racks), fixed=fixed)
+
+    def with_items(self, workload: Workload | None) -> Workload | None:
+        """The workload with a number of items in all."""
+        items = None
+        if "batch" in self.asked:
+            items = self.attempt(_count, self.asked["batch"], "batch")
+        elif workload is not None:
+            items = workload.batch or _ITEMS
+            why = (
+                "of the workload" if workload.batch else "divides among 2, 3, 4, 6, 8 and 12 ranks"
+            )
+            self.note("batch", str(items), why)
+        return workload if items is None or workload is None else replace(workload, batch=items)
+
+    def pes(self, machine: Machine | None) -> tuple[int, ...] | None:
+        """PEs per chip; a quarter to four times the record's, whole rows of its array."""
+        given = None
+        if "pes" in self.asked:
+            given = self.attempt(_whole_list, self.asked["pes"], "pes", _MOST_PES)
+            if given is None:
+                return None
+        if machine is None:
+            return given
+        rows = machine.chip.pe_rows or 1
+        if given is None:
+            shares = (0.25, 0.5, 1, 2, 4)
+            wanted = (max(1, round(machine.chip.pe_count * r / rows)) * rows for r in shares)
+            given = tuple(sorted(set(wanted)))
+            self.note("pes", ",".join(map(str, given)), "a quarter to four times the record's")
+        for count in given:
+            if count % rows:
+                low = count // rows * rows
+                near = " or ".join(str(n) for n in (low, low + rows) if n)
+                self.add([f"pes: {count} do not fill the {rows} rows of {machine.chip.name}; "
+                          f"nearest: {near}"])  # fmt: skip
+        return given
+
+    def budgets(self, machine: Machine | None) -> dict[str, float]:
+        """The budgets that are given, SI."""
+        found: dict[str, float] = {}
+        for name in BUDGETS:
+            if (text := self.asked.get(name.replace("-", "_"))) is not None:
+                value = self.attempt(_budget, name, text)
+                found |= {} if value is None else {name: value}
+        if "max-area" in found and machine is not None and machine.chip.die_area_m2 is None:
+            self.attempt(area_m2, machine.chip, np.array([machine.chip.pe_count]))
+        return found
+
+
+def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
+    """`2-12`, `2,4,8` or both, ascending, each once."""
+    found: set[int] = set()
+    for text in texts_of(given):
+        low, dash, high = text.partition("-")
+        ends = [_count(end, what) for end in ((low, high) if dash and low else (text,))]
+        if ends[0] > ends[-1]:
+            raise InputError(f"{what}: {shown(text)} is empty; write it {ends[-1]}-{ends[0]}")
+        if ends[-1] > most:
+            raise InputError(f"{what}: {ends[-1]:,}: must be at most {most:,}")
+        if ends[-1] - ends[0] >= _MOST_VALUES or len(found) > _MOST_VALUES:
+            raise InputError(f"{what}: more than {_MOST_VALUES} values; give fewer")
+        found |= set(range(ends[0], ends[-1] + 1))
+    if len(found) > _MOST_VALUES:
+        raise InputError(f"{what}: {len(found)} values; at most {_MOST_VALUES} are searched")
+    return tuple(sorted(found))
+
+
+def _count(text: object, what: str) -> int:
+    number = parse_whole(str(text), what)
+    if number < 1:
+        raise InputError(f"{what}: {shown(number)}: must be at least 1")
+    return number
+
+
+def _topologies(given: object) -> Wired:
+    return wired(",".join(texts_of(given)), None)
+
+
+def _strategies(given: object) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(texts_of(given)))
+    for name in names:
+        if name not in STRATEGIES:
+            raise InputError(f"strategy: {not_one_of(name, STRATEGIES)}")
+    return names
+
+
+def _objective(text: str) -> str:
+    if text not in OBJECTIVES:
+        raise InputError(f"objective: {not_one_of(text, OBJECTIVES)}")
+    return text
+
+
+def _basis(text: str) -> str:
+    if text not in BASES:
+        raise InputError(f"basis: {not_one_of(text, BASES)}")
+    return text
+
+
+def _preset(text: str) -> RackAssumptions:
+    if text not in PRESETS:
+        raise InputError(f"assumptions: {not_one_of(text, PRESETS)}")
+    return PRESETS[text]
+
+
+def _time_limit(text: str) -> float:
+    seconds = parse_seconds(text, "time-limit")
+    if seconds <= 0:
+        raise InputError(f"time-limit: {shown(text)}: must be above 0")
+    return seconds
+
+
+def _budget(name: str, text: str) -> float:
+    """A budget in SI units; counts are whole."""
+    if name == "max-memory":
+        value = parse_bytes(text, name)
+    elif name == "max-power":
+        value = parse_watts(text, name)
+    elif name == "max-area":
+        value = _area(text)
+    else:
+        value = float(parse_whole(text, name))
+    if value < 0 or (value == 0 and name not in ("max-links", "max-ports")):
+        least = "at least 0" if name in ("max-links", "max-ports") else "above 0"
+        raise InputError(f"{name}: {shown(text)}: must be {least}")
+    return value
+
+
+def _area(text: str) -> float:
+    """Square metres: `5000`, `5000mm2`, `50cm2`; a bare number is mm2."""
+    match = _AREA.match(text)
+    assert match is not None  # it matches any line
+    number, unit = match.groups()
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < 1e12:
+        raise InputError(f"max-area: {shown(text)} is not an area; write it like 5000mm2 or 50cm2")
+    return value * _AREAS[unit]

@@ -1,0 +1,195 @@
+"""`planner rack solve` on the command line: answers, files, and what it refuses."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner
+
+SMALL = ("--strategy", "zero", "--gpus", "2,4,8")
+
+
+def answer(*arguments: object, code: int = 0) -> Any:
+    """The JSON answer."""
+    outcome = planner("rack", "solve", *arguments, "--json")
+    assert outcome.code == code, (outcome.code, outcome.err)
+    assert outcome.err == ""
+    return outcome.document
+
+
+def test_an_answer() -> None:
+    found = answer(*SMALL, "--max-links", 8, "--objective", "time")
+    assert found["status"] == "optimal"
+    assert found["objective"] == found["bound"] == found["best"]["latency_s"]
+    assert found["gap"] == 0
+    assert found["best"]["topology"] == "ring"
+    assert found["best"]["mesh"] == {"dp": 8, "tp": 1, "pp": 1}
+    assert found["best"] in found["front"]
+    assert found["front_complete"]
+    assert sum(found["best"]["energy_by_part_j"].values()) == pytest.approx(
+        found["best"]["energy_j"]
+    )
+    (links,) = found["budgets"]
+    assert (links["name"], links["used"], links["binds"], links["next_limit"]) == (
+        "max-links", 8, True, 28,
+    )  # fmt: skip
+    assert 0 < links["gain"] < 1
+    assert links["next_plan"]["topology"] == "fully-connected"
+    assert found["counts"].keys() >= {"plans", "rows", "variables", "branches", "solves"}
+    assert found["seconds"].keys() == {"build", "solve"}
+    assert found["why"]
+    assert {"hardware", "batch"} <= {default["name"] for default in found["defaults"]}
+
+
+def test_the_table_for_people() -> None:
+    outcome = planner("rack", "solve", *SMALL, "--max-links", 8)
+    assert outcome.code == 0
+    for words in ("Best, proved: 8 chips", "Front of latency and energy, proved", "max-links: 8",
+                  "binds: 28 links", "CP-SAT:", "Assumed"):  # fmt: skip
+        assert words in " ".join(outcome.out.split()), words
+
+
+def test_no_plan_names_the_smallest_change() -> None:
+    found = answer(*SMALL, "--max-memory", 1000, "--max-links", 6, code=3)
+    assert found["status"] == "infeasible"
+    assert found["best"] is None
+    assert found["front"] == []
+    changes = [remedy["budgets"] for remedy in found["remedies"]]
+    assert changes == [{"max-links": 7.0}, {"max-memory": 1920.0}]
+    enough = answer(*SMALL, "--max-memory", 1920, "--max-links", 6)
+    assert enough["best"]["chips"] == 4
+    said = planner("rack", "solve", *SMALL, "--max-memory", 1000, "--max-links", 6)
+    assert said.code == 3
+    assert "--max-memory 1,920 B instead of 1,000 B" in " ".join(said.out.split())
+
+
+def test_a_batch_decides_strong_or_weak_scaling() -> None:
+    one = answer("--strategy", "dp", "--gpus", 4, "--batch", 4, "--pes", 16)
+    six = answer("--strategy", "dp", "--gpus", 4, "--batch", 24, "--pes", 16)
+    assert six["best"]["latency_s"] == pytest.approx(6 * one["best"]["latency_s"], rel=0.01)
+
+
+def test_static_power_counts_only_when_asked() -> None:
+    without = answer(*SMALL)["best"]["energy_by_part_j"]
+    with_it = answer(*SMALL, "--static-power")["best"]["energy_by_part_j"]
+    assert "static" not in without
+    assert with_it["static"] > 0
+
+
+def test_backward_adds_gradients() -> None:
+    both = answer("--strategy", "dp", "--gpus", 4, "--backward")["best"]
+    assert both["transfer_s"]["gradient all-reduce"] > 0
+
+
+def test_sized_topologies_and_graphs() -> None:
+    found = answer("--strategy", "zero", "--gpus", 8, "--topology", "ring,dgx-1,torus:2x2x2")
+    assert found["space"]["topologies"] == ["ring", "dgx-1", "torus:2x2x2"]
+
+
+def test_a_workload_file(tmp_path: Path) -> None:
+    file = tmp_path / "mlp.yaml"
+    file.write_text(
+        "name: mlp\nbatch: 64\nword_bytes: 1\ngradient_bytes: 4\neinsums:\n"
+        "  - {name: up, rows: 1, inner: 64, outputs: 128}\n"
+        "  - {name: down, rows: 1, inner: 128, outputs: 64, inputs: [up]}\n"
+    )
+    found = answer("--workload", file, "--hardware", "report1-rack", "--gpus", "2-4")
+    assert found["workload"] == "mlp"
+    assert found["batch"] == 64
+
+
+@pytest.mark.parametrize("ending", ["svg", "html", "csv", "json"])
+def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
+    if ending in ("svg", "html"):
+        pytest.importorskip("matplotlib")
+    file = tmp_path / f"front.{ending}"
+    found = answer("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--pareto", file)
+    text = file.read_text(encoding="utf-8")
+    count = len(found["front"])
+    assert count > 1
+    if ending == "csv":
+        rows = list(csv.DictReader(text.splitlines()))
+        assert [float(row["latency_s"]) for row in rows] == [
+            point["latency_s"] for point in found["front"]
+        ]
+    elif ending == "json":
+        assert json.loads(text)["front"] == found["front"]
+    else:
+        assert "<svg" in text
+        assert "64 PEs per chip" in text
+        assert "fully-connected" in text
+    if ending == "html":
+        assert text.count("<tr>") == count + 1
+        assert text.startswith("<!DOCTYPE html>")
+
+
+def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
+    file = tmp_path / "front.csv"
+    planner("rack", "solve", *SMALL, "--max-links", 0, "--pareto", file)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("flags", "line"), [
+    (("--workload", "fcc"), "workload: 'fcc' is not one of attention, attention-mha, conv, fc, "
+     "ffn; did you mean 'fc'?, or a YAML file"),
+    (("--gpus", "0"), "gpus: 0: must be at least 1"),
+    (("--gpus", "12-2"), "gpus: '12-2' is empty; write it 2-12"),
+    (("--gpus", "two"), "gpus: 'two' is not a number with a unit; write it like 4096, 3e6, 4Mi "
+     "or 1.5T"),
+    (("--gpus", "5000"), "gpus: 5,000: must be at most 4,096"),
+    (("--gpus", "1-500"), "gpus: more than 64 values; give fewer"),
+    (("--pes", "6"), "pes: 6 do not fill the 4 rows of report1-gpu; nearest: 4 or 8"),
+    (("--pes", "1.5"), "pes: '1.5' is not a whole number; nearest: 2"),
+    (("--strategy", "zer"), "strategy: 'zer' is not one of dp, zero, tp, pp; did you mean 'zero'?"),
+    (("--objective", "power"), "objective: 'power' is not one of time, energy, edp"),
+    (("--batch", "0"), "batch: 0: must be at least 1"),
+    (("--batch", "2", "--strategy", "dp", "--gpus", "4"), "strategy: dp cannot split 2 items of "
+     "fc over 4 chips; allow more strategies or chip counts"),
+    (("--topology", "hypercube", "--gpus", "7"), "topology: no hypercube has 7 chips; nearest: "
+     "4 or 8"),
+    (("--max-links", "-1"), "max-links: '-1': must be at least 0"),
+    (("--total-pes", "0"), "total-pes: '0': must be above 0"),
+    (("--max-area", "3kg"), "max-area: '3kg' is not an area; write it like 5000mm2 or 50cm2"),
+    (("--max-power", "3A"), "max-power: unknown unit 'A' in '3A'; write 700W or 10MW"),
+    (("--max-memory", "1Gb"), "max-memory: unknown unit 'Gb' in '1Gb'; write 80GB or 74.5GiB"),
+    (("--basis", "chip"), "basis: 'chip' is not one of per_gpu, network, per_link"),
+    (("--assumptions", "zero"), "assumptions: 'zero' is not one of rack-zero, rack-energy; did "
+     "you mean 'rack-zero'?"),
+    (("--time-limit", "0"), "time-limit: '0': must be above 0"),
+    (("--micro-batches", "0"), "micro-batches: 0: must be at least 1"),
+    (("--precision", "fp64"), "precision: report1-gpu has int8"),
+])  # fmt: skip
+def test_bad_input_is_one_line(flags: tuple[str, ...], line: str) -> None:
+    outcome = planner("rack", "solve", *flags)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.mistakes == [line]
+
+
+def test_all_mistakes_at_once() -> None:
+    outcome = planner("rack", "solve", "--gpus", 0, "--pes", 3, "--topology", "rng", "--batch", 0,
+                      "--max-ports", "x")  # fmt: skip
+    assert outcome.code == 2
+    named = [line.split(":")[0] for line in outcome.mistakes]
+    assert sorted(named) == ["batch", "gpus", "max-ports", "pes", "topology"]
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("front.png", "the front is written as .svg, .html, .csv, .json"),
+    ("nowhere/front.csv", "cannot be written"),
+])  # fmt: skip
+def test_files_that_cannot_be_written(name: str, words: str, tmp_path: Path) -> None:
+    outcome = planner("rack", "solve", *SMALL, "--pareto", tmp_path / name)
+    assert outcome.code == 2
+    (line,) = outcome.mistakes
+    assert words in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_examples() -> None:
+    outcome = planner("rack", "solve", "--help")
+    assert outcome.code == 0
+    assert "planner rack solve --workload fc --strategy zero" in " ".join(outcome.out.split())

@@ -1,0 +1,166 @@
+"""The joint search against an evaluation of every plan."""
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planner.errors import TimeLimitError
+from planner.rack.answer import RackAnswer
+from planner.rack.joint import JointProblem, joint_problem
+from planner.rack.joint_solve import Search, solve_rack
+from rack.brute_force import Everything, everything, front_of
+from rack.questions import random_question
+from solvers.factored import brute_force_minimum
+from solvers.factored_cpsat import front as exact_front
+from solvers.factored_cpsat import minimize
+from solvers.solution import Status
+
+
+def in_quanta(joint: JointProblem, found: Everything) -> Any:
+    """(n, 2) time and energy of every plan, its terms rounded as the integer problem says."""
+    question, cost, q = joint.question, found.cost, joint.time_quantum_s
+    a = question.assumptions
+    fetch = np.rint(cost.transfers["weight fetch"].latency_s / q)
+    others = sum(
+        t.latency_s for name, t in cost.transfers.items() if name != "weight fetch"
+    )  # fmt: skip
+    computing = np.rint(cost.compute.latency_s / q)
+    busy = np.maximum(computing, fetch) if a.hides_fetch else computing + fetch
+    rest = np.rint(others / q)
+    time = np.maximum(busy, rest) if a.hides_collectives else busy + rest
+    inside = sum(cost.compute.energy_j.values())
+    static = cost.energy_j.get("static", 0.0)
+    unit = joint.energy_quantum_j
+    energy = np.rint(inside / unit) + np.rint((cost.total_j - inside - static) / unit)
+    if a.static_power:
+        watts = round(question.machine.chip.idle_w * q / unit)
+        energy = energy + found.plans.chips * watts * time
+    return np.stack([time, energy], axis=1)[found.allowed]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_optima_of_random_questions(block: int) -> None:
+    for seed in range(block * 30, block * 30 + 30):
+        question = random_question(seed)
+        found = everything(question)
+        assert found is not None
+        joint = joint_problem(question)
+        assert joint.plans == len(found.plans)
+        points, whole = found.points, in_quanta(joint, found)
+        for column, objective in enumerate(("time", "energy")):
+            solution = minimize(joint.problem, objective)
+            if not len(points):
+                assert solution.status is Status.INFEASIBLE, seed
+                continue
+            assert solution.status is Status.OPTIMAL
+            assert solution.bound == solution.objective == whole[:, column].min(), seed
+            assert solution.objective == brute_force_minimum(joint.problem, objective).objective
+            _, best = Search(joint).optimum(joint.problem, objective)
+            assert best is not None
+            assert best.value(objective) == pytest.approx(points[:, column].min(), rel=2e-5), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(6))
+def test_fronts_of_random_questions(block: int) -> None:
+    for seed in range(1000 + block * 10, 1010 + block * 10):
+        question = random_question(seed)
+        found = everything(question)
+        assert found is not None
+        joint = joint_problem(question)
+        front = [[t, e] for t, e, _ in exact_front(joint.problem, ("time", "energy"))]
+        assert front[::-1] == front_of(in_quanta(joint, found)).tolist(), seed
+        assert bool(front) == bool(len(found.points))
+        for seconds, joules in front_of(found.points):
+            near = [
+                t * joint.time_quantum_s <= seconds * (1 + 2e-5)
+                and e * joint.energy_quantum_j <= joules * (1 + 2e-5)
+                for t, e in front
+            ]
+            assert any(near), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(4))
+def test_what_budgets_cost_and_what_frees_a_plan(block: int) -> None:
+    seen = set()
+    for seed in range(2000 + block * 12, 2012 + block * 12):
+        question = random_question(seed)
+        found = everything(question)
+        assert found is not None
+        objective = ("time", "energy", "edp")[seed % 3]
+        answer = solve_rack(question, objective)
+        both = np.stack([found.cost.latency_s, found.cost.total_j], axis=1)
+        values = {"time": both[:, 0], "energy": both[:, 1], "edp": both.prod(axis=1)}[objective]
+        kept = {name: found.uses[name] <= most * (1 + 1e-12)
+                for name, most in question.budgets.items()}  # fmt: skip
+        if answer.best is None:
+            assert not len(found.points)
+            _check_remedies(answer, found, kept)
+            seen.add("infeasible")
+            continue
+        assert answer.value == pytest.approx(values[found.allowed].min(), rel=5e-5), seed
+        for budget in answer.budgets:
+            others = np.all([mask for name, mask in kept.items() if name != budget.name], axis=0)
+            better = others & (values <= answer.value * (1 - 1e-3))
+            uses = found.uses[budget.name][better]
+            assert budget.binds == bool(len(uses)), (seed, budget.name)
+            if budget.next_limit is not None:
+                assert budget.next_limit == pytest.approx(uses.min(), rel=1e-5)
+                wider = others & (found.uses[budget.name] <= uses.min() * (1 + 1e-9))
+                assert budget.next_point is not None
+                after = budget.next_point.value(objective)
+                assert after == pytest.approx(values[wider].min(), rel=5e-5)
+                seen.add("binds")
+    assert seen
+
+
+def _check_remedies(answer: RackAnswer, found: Everything, kept: dict[str, Any]) -> None:
+    """Remedies are of the smallest size, as small as they can be, and all of that size."""
+    size = len(answer.remedies[0].budgets)
+    free = {}
+    for group in combinations(kept, size):
+        others = np.ones(len(found.plans), dtype=np.bool_)
+        for name in kept.keys() - set(group):
+            others &= kept[name]
+        if others.any():
+            free[group] = found.uses[group[0]][others].min()
+    assert {tuple(remedy.budgets) for remedy in answer.remedies} == set(free)
+    for remedy in answer.remedies:
+        least = next(iter(remedy.budgets.values()))
+        assert least == pytest.approx(free[tuple(remedy.budgets)], rel=1e-5)
+    if size > 1:
+        for name in kept:
+            assert not np.all([mask for n, mask in kept.items() if n != name], axis=0).any()
+
+
+def test_the_solver_says_what_the_model_says() -> None:
+    answer = solve_rack(random_question(5), "edp")
+    for point in answer.front:
+        assert point.solver_latency_s == pytest.approx(point.latency_s, rel=1e-5)
+        assert point.solver_energy_j == pytest.approx(point.energy_j, rel=1e-5)
+        assert sum(point.energy_by_part_j.values()) == pytest.approx(point.energy_j)
+    assert answer.front_complete
+    assert answer.resolution is not None
+    assert 0 < answer.resolution < 1e-4
+    times = [point.latency_s for point in answer.front]
+    assert times == sorted(times)
+
+
+def test_a_wrong_quantum_is_noticed() -> None:
+    question = random_question(7)
+    joint = joint_problem(question)
+    decision = minimize(joint.without(*question.budgets), "time").decision
+    assert decision is not None
+    wrong = replace(joint, time_quantum_s=joint.time_quantum_s * 1.01)
+    with pytest.raises(RuntimeError, match="the solver's time"):
+        Search(wrong).point(decision)
+
+
+def test_a_time_limit_without_an_answer() -> None:
+    with pytest.raises(TimeLimitError, match="time-limit"):
+        solve_rack(replace(random_question(5), budgets={}), "time", time_limit_s=1e-9)
