@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from planner.errors import InputError
 from planner.messages import shown
-from planner.units import parse_whole
+from planner.units import parse_whole, texts_of
 
 _MOST_VALUES = 1000
-
-
-def pieces(text: object) -> list[str]:
-    """What stands between the commas."""
-    return [piece.strip() for piece in str(text).split(",")]
 
 
 def whole_list(text: object, what: str, least: int, most: int) -> tuple[int, ...]:
@@ -26,7 +21,7 @@ def whole_list(text: object, what: str, least: int, most: int) -> tuple[int, ...
         InputError: One is no whole number or out of bounds, or there are none or too many.
     """
     found: set[int] = set()
-    for piece in pieces(text):
+    for piece in texts_of(text):
         low, high = _ends(piece, what, least, most)
         if high - low >= _MOST_VALUES or len(found) > _MOST_VALUES:
             raise InputError(f"{what}: more than {_MOST_VALUES:,} values; give fewer")

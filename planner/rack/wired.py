@@ -13,7 +13,6 @@ from planner.network.topology.measures import measured_hops
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import Wiring, wiring_of
 from planner.rack.fetching import fixed
-from planner.rack.lists import pieces
 from planner.rack.machine import FixedTopology
 from planner.units import texts_of
 
@@ -33,7 +32,7 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
     """
     found: Wired = {}
     problems: list[str] = []
-    for spec in _specs(pieces(specs)) if specs is not None else ():
+    for spec in _specs(texts_of(specs)) if specs is not None else ():
         try:
             if spec in NAMES:
                 found[spec] = None

@@ -12,7 +12,7 @@ from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.network.topology.fit import nearest_chips
 from planner.network.topology.kinds import MOST_CHIPS
 from planner.rack.assumptions import BASES, RACK_ZERO
-from planner.rack.lists import pieces, whole_list
+from planner.rack.lists import whole_list
 from planner.rack.machine import Machine, machine_of
 from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
@@ -117,7 +117,7 @@ def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
 
 
 def _workloads(given: object) -> tuple[Workload, ...]:
-    found = tuple(workload_from(text) for text in dict.fromkeys(pieces(given)))
+    found = tuple(workload_from(text) for text in dict.fromkeys(texts_of(given)))
     names = [key_of(workload.name) for workload in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"workload: two are named {shown(twice[0])}; give each its own name")
