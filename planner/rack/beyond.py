@@ -24,12 +24,12 @@ CHIPS, SEQ_LEN, SEQUENCES = 32, 2048, 64
 
 _PLAIN: dict[str, Any] = {"sharding": "ddp", "sequence_parallel": False}
 _PLANS: dict[str, Plan] = {
-    "DP": Plan(dp=32, **_PLAIN),
+    "DP": Plan(dp=32, micro_batch=2, **_PLAIN),
     "TP": Plan(dp=4, tp=8, **_PLAIN),
     "PP + TP": Plan(dp=2, tp=8, pp=2, **_PLAIN),
     "TP + SP": Plan(dp=4, tp=8, sharding="ddp"),
-    "FSDP": Plan(fsdp=32, sharding="zero3"),
-    "EP": Plan(dp=32, ep=8, **_PLAIN),
+    "FSDP": Plan(fsdp=32, micro_batch=2, sharding="zero3"),
+    "EP": Plan(dp=32, ep=8, micro_batch=2, **_PLAIN),
 }
 _STRATEGIES = ("DP", "TP", "PP + TP")
 _STARTUP = (

@@ -8,7 +8,8 @@ from typing import Any
 
 from planner.errors import InputError
 from planner.messages import Attempts, Origin
-from planner.rack.parallelism import FIGURES, READINGS, Figure, Setting, figures
+from planner.rack.parallelism import FIGURES, Figure, figures
+from planner.rack.parallelism_setting import READINGS, Setting
 from planner.records import cluster_named
 from planner.units import parse_whole
 

@@ -7,7 +7,7 @@ that their figures imply; where a dimension is inferred, the note of the workloa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from planner.errors import InputError
@@ -164,43 +164,6 @@ def feed_forward(tokens: int = 32_768, hidden: int = 4096, width: int = 14_336) 
     )
 
 
-def _attention_einsums(seq_len: int, hidden: int, heads: int, kv_heads: int) -> tuple[Einsum, ...]:
-    """Projections, scores, weighted values, output."""
-    head = hidden // heads
-    kv_width = kv_heads * head
-    return (
-        Einsum(name="query", rows=seq_len, inner=hidden, outputs=hidden),
-        Einsum(name="key", rows=seq_len, inner=hidden, outputs=kv_width),
-        Einsum(name="value", rows=seq_len, inner=hidden, outputs=kv_width),
-        Einsum(
-            name="scores",
-            rows=seq_len,
-            inner=head,
-            outputs=seq_len,
-            copies=heads,
-            has_weights=False,
-            inputs=("query", "key"),
-        ),
-        Einsum(
-            name="values",
-            rows=seq_len,
-            inner=seq_len,
-            outputs=head,
-            copies=heads,
-            has_weights=False,
-            inputs=("scores", "value"),
-        ),
-        Einsum(
-            name="output",
-            rows=seq_len,
-            inner=hidden,
-            outputs=hidden,
-            splits_inner=True,
-            inputs=("values",),
-        ),
-    )
-
-
 def attention(
     batch: int = 16,
     seq_len: int = 2048,
@@ -224,6 +187,29 @@ def attention(
         word_bytes=2.0,
         gradient_bytes=4.0,
         note="softmax left out, as in the report; batch of 16 sequences",
+    )
+
+
+def _attention_einsums(seq_len: int, hidden: int, heads: int, kv_heads: int) -> tuple[Einsum, ...]:
+    """The six einsums of one sequence."""
+    head = hidden // heads
+
+    def projection(name: str, outputs: int) -> Einsum:
+        return Einsum(name=name, rows=seq_len, inner=hidden, outputs=outputs)
+
+    def by_head(name: str, inner: int, outputs: int, inputs: tuple[str, ...]) -> Einsum:
+        return Einsum(
+            name=name, rows=seq_len, inner=inner, outputs=outputs, copies=heads,
+            has_weights=False, inputs=inputs,
+        )  # fmt: skip
+
+    return (
+        projection("query", hidden),
+        projection("key", kv_heads * head),
+        projection("value", kv_heads * head),
+        by_head("scores", head, seq_len, ("query", "key")),
+        by_head("values", seq_len, head, ("scores", "value")),
+        replace(projection("output", hidden), splits_inner=True, inputs=("values",)),
     )
 
 
