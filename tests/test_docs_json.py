@@ -36,6 +36,7 @@ def keys_of(value: Any) -> set[str]:
         "validate --what collectives --json",
         "validate --what microbench --json",
         "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
+        "rack zero --json",
         "rack parallelism --json",
         "rack parallelism --beyond --json",
         "rack topology ring:8 fat-tree:k=4 --json",

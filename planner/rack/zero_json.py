@@ -198,17 +198,26 @@ def weight_share(answer: ZeroAnswer) -> float:
 
 def never_bound(answer: ZeroAnswer) -> dict[str, str]:
     """Why racks of a topology never wait: a proof where there is one, else how far was looked."""
-    r = weight_share(answer)
-    proved = answer.question.assumptions.basis == "per_gpu" and r <= 1
-    proved = proved and answer.question.machine.outer is None
-    proved = proved and answer.question.workloads[0].batch is None
-    return {
-        name: f"always: r (N - 1) / N < r = {r:g} <= 1 for every N"
-        if proved and name == "fully-connected"
-        else f"on all racks up to {answer.searched[name]:,} GPUs; no larger one was looked at"
-        for name, most in answer.last_hidden.items()
-        if most is None
-    }
+    question, r = answer.question, weight_share(answer)
+    one_kind = question.assumptions.basis == "per_gpu" and question.machine.outer is None
+    alike = one_kind and question.workloads[0].batch is None
+    found = {}
+    for name, most in answer.last_hidden.items():
+        if most is not None:
+            continue
+        limit = _FETCH_LIMITS.get(name, math.inf)
+        if alike and r * limit <= 1:
+            hops, times = ("", "") if limit == 1 else (" h", f"{limit} ")
+            found[name] = f"always: r (N - 1){hops} / N < {times}r = {r * limit:g} <= 1 for every N"
+        else:
+            found[name] = (
+                f"on all racks up to {answer.searched[name]:,} GPUs; no larger one was looked at"
+            )
+    return found
+
+
+_FETCH_LIMITS = {"fully-connected": 1, "star": 2, "switch": 2}
+"""What (N - 1) h / N stays below for every N: h is 1, 2 (N - 1) / N and 2."""
 
 
 def _reading(reading: Reading) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.network.topology.fit import nearest_chips
 from planner.network.topology.kinds import MOST_CHIPS
 from planner.rack.assumptions import BASES, RACK_ZERO
+from planner.rack.lists import whole_list
 from planner.rack.machine import Machine, machine_of
 from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
@@ -37,41 +38,7 @@ _GPUS, _COLUMN_GPUS = "2-12", 4
 _RATES = (1e-6, 1e12)  # bytes per cycle
 _JOULES = (0.0, 1.0)  # per byte and hop
 _MOST_SRAM = 1e15
-_MOST_VALUES = 1000
 _MOST_COLUMNS = 1_000_000
-
-
-def whole_list(text: object, what: str, least: int, most: int = MOST_CHIPS) -> tuple[int, ...]:
-    """Whole numbers such as `2-12` or `2,4,8`, ascending, each once.
-
-    Args:
-        text: As typed.
-        what: The field, for messages.
-        least, most: What is allowed.
-
-    Raises:
-        InputError: One is no whole number or out of bounds, or there are none or too many.
-    """
-    found: set[int] = set()
-    for piece in texts_of(text):
-        if not piece:
-            raise InputError(f"{what}: the list is empty or has an empty entry; write it like 2-12")
-        low, dash, high = piece.partition("-")
-        if not low:
-            raise InputError(f"{what}: {shown(piece)}: must be at least {least:,}")
-        ends = [parse_whole(end, what) for end in ((low, high) if dash else (low,))]
-        if min(ends) < least or max(ends) > most:
-            bad = min(ends) if min(ends) < least else max(ends)
-            rule = f"at least {least:,}" if bad < least else f"at most {most:,}"
-            raise InputError(f"{what}: {shown(bad)}: must be {rule}")
-        if ends[0] > ends[-1]:
-            raise InputError(
-                f"{what}: {shown(piece)} is empty; write it from {ends[1]} to {ends[0]}"
-            )
-        if ends[-1] - ends[0] >= _MOST_VALUES or len(found) > _MOST_VALUES:
-            raise InputError(f"{what}: more than {_MOST_VALUES:,} values; give fewer")
-        found |= set(range(ends[0], ends[-1] + 1))
-    return tuple(sorted(found))
 
 
 def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
@@ -97,11 +64,7 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     gpus = tries.attempt(_gpus, fields, racks or {})
     fixed = tries.attempt(_column_gpus, fields, racks or {})
     if machine is not None and racks and gpus and fixed:
-        machine = replace(
-            machine,
-            topologies=tuple(racks),
-            fixed={name: one for name, one in racks.items() if one is not None},
-        )
+        machine = _wired(machine, racks)
         tries.attempt(_check_racks, machine, gpus, fixed)
     if tries.problems:
         raise tries.error()
@@ -126,20 +89,26 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     return question, cluster
 
 
+def _wired(machine: Machine, racks: Wired) -> Machine:
+    """The machine with the topologies asked for."""
+    fixed = {name: one for name, one in racks.items() if one is not None}
+    return replace(machine, topologies=tuple(racks), fixed=fixed)
+
+
 def _gpus(fields: dict[str, Any], racks: Wired) -> tuple[int, ...]:
     """The numbers asked for; by default those of the report and of topologies with one number."""
     if "gpus" in fields:
-        return whole_list(fields["gpus"], "gpus", 2)
+        return whole_list(fields["gpus"], "gpus", 2, MOST_CHIPS)
     sizes = {one.chips for one in racks.values() if one is not None}
     if racks and all(racks.values()):
         return tuple(sorted(sizes))
-    return tuple(sorted(sizes.union(whole_list(_GPUS, "gpus", 2))))
+    return tuple(sorted(sizes.union(whole_list(_GPUS, "gpus", 2, MOST_CHIPS))))
 
 
 def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
     """The number asked for; by default the report's, or the only one of the first topology."""
     if "column_gpus" in fields:
-        found = whole_list(fields["column_gpus"], "column-gpus", 2)
+        found = whole_list(fields["column_gpus"], "column-gpus", 2, MOST_CHIPS)
         if len(found) > 1:
             raise InputError(f"column-gpus: {len(found)} numbers; give one")
         return found[0]

@@ -21,6 +21,8 @@ _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
 _STYLES = ("-", "--", ":")
 _PER_ROW = 2
 _APART = 0.06
+_MARKED = 40
+"""Points of a line up to which each has a dot."""
 
 
 def check_plot(plot: Path | None) -> None:
@@ -72,11 +74,12 @@ def _panel(panel: Any, answer: ZeroAnswer, number: int) -> None:
     gpus = np.array(answer.question.gpus, dtype=np.float64)
     what = "energy" if energy else "latency"
     panel.set(xlabel="GPUs", ylabel=f"{what} of ZeRO (% of data parallelism)")
+    if not energy:
+        names = [_with_last(name, gpus, one) for name, one in zip(names, compared, strict=True)]
     _lines(panel, gpus, values, names)
     panel.set_ylim(bottom=0)
     if not energy:
-        for index, (one, line) in enumerate(zip(compared, values, strict=True)):
-            _mark_last_hidden(panel, gpus, one, line, index)
+        _mark_last_hidden(panel, gpus, compared, values)
 
 
 def _over_columns(panel: Any, answer: ZeroAnswer, number: int) -> None:
@@ -110,29 +113,41 @@ def _lines(panel: Any, x: FloatArray, values: Sequence[FloatArray], names: Seque
         there = ~np.isnan(line)
         style = _STYLES[index // len(_COLOURS) % len(_STYLES)]
         colour = _COLOURS[index % len(_COLOURS)]
-        marker = "o" if len(x) <= 40 else ""
+        marker = "o" if there.sum() <= _MARKED else ""
         panel.plot(x[there], line[there], style, color=colour, marker=marker, markersize=4,
                    linewidth=1.8, zorder=3 - index / 100)  # fmt: skip
         ends.append((float(line[there][-1]) - low) / (high - low))
     panel.set_ylim(low, high)
     panel.locator_params(axis="x", integer=True)
-    for index, (name, height) in enumerate(zip(names, apart(ends, _APART), strict=True)):
+    least = _APART * max(1 + name.count("\n") for name in names)
+    for index, (name, height) in enumerate(zip(names, apart(ends, least), strict=True)):
         panel.annotate(
             name, (1.01, height), xycoords="axes fraction", va="center",
             color=_COLOURS[index % len(_COLOURS)], annotation_clip=False,
         )  # fmt: skip
 
 
+def _last_hidden(one: Comparison) -> int | None:
+    """Index of the last rack before the first that waits, where both are there."""
+    racks = np.flatnonzero(~np.isnan(one.dp_s))
+    late = np.flatnonzero(one.bound[racks])
+    return int(racks[late[0] - 1]) if late.size and late[0] > 0 else None
+
+
+def _with_last(name: str, gpus: FloatArray, one: Comparison) -> str:
+    """The name of a line, with how far it hides its fetch where it waits later."""
+    last = _last_hidden(one)
+    return name if last is None else f"{name}\nhidden up to {gpus[last]:,.0f}"
+
+
 def _mark_last_hidden(
-    panel: Any, gpus: FloatArray, one: Comparison, line: FloatArray, index: int
+    panel: Any, gpus: FloatArray, compared: Sequence[Comparison], values: Sequence[FloatArray]
 ) -> None:
-    """The number of GPUs at the last rack that hides its fetch, where a later one does not."""
-    bound = np.flatnonzero(one.bound)
-    if not bound.size or bound[0] == 0:
-        return
-    last, colour = int(bound[0]) - 1, _COLOURS[index % len(_COLOURS)]
-    panel.annotate(
-        f"hidden up to {gpus[last]:,.0f}", (gpus[last], line[last]), xytext=(0, -20 - 18 * index),
-        textcoords="offset points", ha="center", color=colour, fontsize=9,
-        arrowprops={"arrowstyle": "-", "color": colour},
-    )  # fmt: skip
+    """A ring around the last rack of each line that hides its fetch."""
+    for index, (one, line) in enumerate(zip(compared, values, strict=True)):
+        last = _last_hidden(one)
+        if last is not None:
+            panel.plot(
+                [gpus[last]], [line[last]], "o", markersize=9, fillstyle="none", zorder=4,
+                color=_COLOURS[index % len(_COLOURS)],
+            )  # fmt: skip

@@ -280,3 +280,20 @@ def test_a_graph_of_a_ring_is_a_ring(tmp_path: Any) -> None:
 def test_a_topology_that_waits_at_once_hides_nothing() -> None:
     asked = question(bandwidth="1")
     assert last_hidden(compare(asked, fully_connected(), "linear", np.arange(2, 9), 16)) == 1
+
+
+def test_the_proofs_that_a_topology_never_waits() -> None:
+    asked, cluster = zero_question(topology="fully-connected,star,switch,hyperx")
+    found = to_dict(zero_study(asked), cluster)
+    assert set(found["last_hidden_gpus"].values()) == {None}
+    words = found["never_bound"]
+    assert {name for name in words if words[name].startswith("always")} == {
+        "fully_connected", "star", "switch"
+    }  # fmt: skip
+    for name, limit in (("fully-connected", 1), ("star", 2), ("switch", 2)):
+        shares = [named_fetch_factor(name, n, "per_gpu") for n in (2, 3, 10, 1000, 100_000)]
+        assert all(share < limit for share in shares)
+        assert limit - shares[-1] < Fraction(1, 10_000)
+    leaner, _ = zero_question(topology="switch", bandwidth="31")
+    slower = zero_study(leaner)
+    assert slower.last_hidden["switch"] is not None
