@@ -33,7 +33,10 @@ FABRICS = ("switch", "ring", "fully-connected", "scale-out=fat-tree", "scale-out
            "scale-out=torus3d")  # fmt: skip
 QUESTIONS: dict[str, dict[str, Any]] = {
     "pes": {"total_pes": "8192x132", "chips_exact": True},
-    "power": {"max_power": "10MW"},
+    "power": {
+        "max_power": "10MW",  # over all chip counts: a part of the meshes is enough, see the page
+        "fix": {"tp": [2, 4, 8], "cp": [1, 2], "micro_batch": 1, "recompute": "none"},
+    },
 }
 JOB = {"model": "llama3-70b", "batch_tokens": "16Mi"}
 PARTS = ("alone", "fabrics", "sensitivity")
