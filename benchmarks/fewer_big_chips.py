@@ -1,7 +1,7 @@
 """Fewer big chips or more small ones, and which fabric: the figures of docs/fewer-big-chips.md.
 
-Asks `planner.solve` which PEs per chip and which wiring are best for one model under a fixed total of
-PEs and under a fixed power, then again with each assumed constant low and high. Constants are
+Asks `planner.solve` which PEs per chip and which wiring are best for one model under a fixed total
+of PEs and under a fixed power, then again with each assumed constant low and high. Constants are
 changed in copies of the records. A page holds regions between `<!-- begin: NAME -->` and `<!-- end:
 NAME -->`; each known region is replaced. Without --write the tables are printed as Markdown.
 """
@@ -33,7 +33,10 @@ FABRICS = ("switch", "ring", "fully-connected", "scale-out=fat-tree", "scale-out
            "scale-out=torus3d")  # fmt: skip
 QUESTIONS: dict[str, dict[str, Any]] = {
     "pes": {"total_pes": "8192x132", "chips_exact": True},
-    "power": {"max_power": "10MW"},
+    "power": {
+        "max_power": "10MW",  # over all chip counts: a part of the meshes is enough, see the page
+        "fix": {"tp": [2, 4, 8], "cp": [1, 2], "micro_batch": 1, "recompute": "none"},
+    },
 }
 JOB = {"model": "llama3-70b", "batch_tokens": "16Mi"}
 PARTS = ("alone", "fabrics", "sensitivity")
@@ -64,7 +67,9 @@ class Change:
 def changes() -> Iterator[Change]:
     """Each assumed constant, low and high; the first changes nothing."""
     yield Change(name="as assumed", value="", fields={})
-    yield from _of_record("share of the dynamic power that PEs take", "die.pe_power_share", 0.55, 0.85)
+    yield from _of_record(
+        "share of the dynamic power that PEs take", "die.pe_power_share", 0.55, 0.85
+    )
     yield from _of_record("idle power of a chip, W", "power.idle", 35.0, 105.0)
     yield from _of_record("waiting power, W", "power.wait", 105.0, 175.0)
     yield from _of_record("busy power, W", "power.busy", 620.0, 690.0)
@@ -184,8 +189,9 @@ def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tup
     rows = [[name, *cells(point)] for name, point in named.items()]
     costed = sum(one.evaluated for one in answer.machines)
     boxes = sum(one.skeletons for one in answer.machines)
+    pairs = sum(one.chip_counts for one in answer.machines)
     words = (
-        f"{len(answer.machines)} machines, {sum(o.chip_counts for o in answer.machines):,} pairs of "
+        f"{len(answer.machines)} machines, {pairs:,} pairs of "
         f"machine and chips, {boxes:,} meshes with a micro-batch and a pipeline; {costed:,} plans "
         f"costed, {answer.seconds:.0f} s; front of {len(answer.front)} plans; {answer.status}."
     )

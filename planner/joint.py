@@ -110,7 +110,8 @@ class JointSearch:
         rest = [(at, self._rest(one)) for at, one in order]
         whole = proof
         front_counts: dict[str, dict[str, int]] = {}
-        if any(some for _, some in rest):
+        hopeless = self.request.chips is not None and len(proof.points) == 0
+        if any(some for _, some in rest) and not hopeless:
             whole, front_counts = self._pass(rest)
             whole = _no_better_than(proof, whole)
             if self.request.chips is None:  # the number of chips is a decision too

@@ -37,7 +37,9 @@ def test_ports_and_links_are_those_of_the_graph(name: str) -> None:
     allocation = cluster.scale(8)
     shape = shape_of(wiring_of(name), 8) or (8,)
     graph = edges(name, shape)
-    degrees = [sum(node in link for link in graph) for node in itertools.product(*map(range, shape))]
+    degrees = [
+        sum(node in link for link in graph) for node in itertools.product(*map(range, shape))
+    ]
     assert links_of(allocation) == len(graph)
     assert ports_per_chip(allocation) == max(degrees)
     level = allocation.levels[0]

@@ -10,6 +10,7 @@ from planner.answers import Machine
 from planner.report.tables import section, table
 from planner.results import PlanResult, SolveResult
 
+Corner = tuple[float, float]
 COLUMNS = ("PEs", "wiring")
 _COLOURS = ("#1b6ca8", "#e08214", "#2a9d5c", "#7b4ab5", "#8c6239", "#d6529b", "#4a4a4a")
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
@@ -78,25 +79,37 @@ def symbol(x: float, y: float, radius: float, shape: str, style: str, title: str
     return f'<polygon points="{corners}" {style}>{inside}</polygon>'
 
 
-def legend(result: SolveResult, x: float, y: float, size: int) -> list[str]:
-    """Colours by PEs, then symbols by wiring, from a pixel on to the right."""
-    parts: list[str] = []
-    kinds: dict[str, tuple[str, str]] = {}
+def legend(result: SolveResult, x: float, y: float, size: int, corner: Corner) -> list[str]:
+    """Colours by PEs from a pixel to the right; symbols by wiring down from a corner.
+
+    Args:
+        result: The answer.
+        x, y: Where the colours begin.
+        size: Of the letters, in pixels.
+        corner: Upper right end of the picture, which a falling front leaves free.
+    """
     points = [*result.front, *([result.best] if result.best else [])]
-    for point in sorted(points, key=lambda one: one.machine.pes if one.machine else 0):
-        if point.machine is not None:
-            words = f"{point.machine.pes:,} {point.machine.pe_kind}s"
-            kinds.setdefault(words, ("circle", colour_of(point, result)))
-    for point in points:
-        if point.machine is not None:
-            kinds.setdefault(wiring_words(point.machine), (shape_of(point, result), "#666"))
-    for words, (shape, colour) in kinds.items():
-        parts.append(symbol(x + 5, y - 4, 5, shape, f'fill="{colour}"'))
-        parts.append(
-            f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
-        )
+    made = [(point, point.machine) for point in points if point.machine is not None]
+    colours = {
+        f"{machine.pes:,} {machine.pe_kind}s": colour_of(point, result)
+        for point, machine in sorted(made, key=lambda one: one[1].pes)
+    }
+    shapes = {wiring_words(machine): shape_of(point, result) for point, machine in made}
+    parts = []
+    for words, colour in colours.items():
+        parts += _entry(x, y, "circle", colour, words, size)
         x += 34 + 6.0 * len(words)
+    widest = max(map(len, shapes))
+    for row, (words, shape) in enumerate(sorted(shapes.items())):
+        left, down = corner[0] - 24 - 6.0 * widest, corner[1] + 16 + 16 * row
+        parts += _entry(left, down, shape, "#666", words, size)
     return parts
+
+
+def _entry(x: float, y: float, shape: str, colour: str, words: str, size: int) -> list[str]:
+    mark = symbol(x + 5, y - 4, 5, shape, f'fill="{colour}"')
+    text = f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
+    return [mark, text]
 
 
 def machines_view(result: SolveResult) -> RenderableType:

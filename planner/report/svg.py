@@ -138,7 +138,7 @@ def _legend(result: SolveResult) -> list[str]:
         parts += [mark, _text(x + 18, y, best, size=_SMALL)]
         x += 38 + 5.6 * len(best)
     if machine_marks.has_machines(result):
-        return [*parts, *machine_marks.legend(result, x, y, _SMALL)]
+        return [*parts, *machine_marks.legend(result, x, y, _SMALL, (_WIDTH - _RIGHT, _TOP))]
     if all(is_best(point, result) for point in result.front):
         return parts
     if "memory" not in result.front_objectives:

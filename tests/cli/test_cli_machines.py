@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from cli.command import planner, refused, solve
+from cli.command import planner, refused, replaced, solve
 
 SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--batch-tokens", "16Ki")
 JOINT = (*SMALL, "--chips", "8", "--pes", "66,132", "--topology", "ring,switch")
-NOT_ALIKE = ("seconds",)
 
 
 def test_front_points_name_their_machines() -> None:
@@ -79,7 +78,7 @@ def test_the_plan_file_holds_the_machine(tmp_path: Path) -> None:
     ],
 )
 def test_each_fault_is_one_clear_line(flags: tuple[str, ...], lines: list[str]) -> None:
-    found = refused("solve", *SMALL, "--chips", "8", *flags)
+    found = refused("solve", *replaced((*SMALL, "--chips", "8"), *flags))
     said = [line for line in str(found).splitlines() if line.strip()]
     assert len(said) == len(lines)
     for line, wanted in zip(said, lines, strict=True):
@@ -103,8 +102,16 @@ def test_a_budget_that_no_machine_keeps_to_is_named_with_the_least_that_is_enoug
     assert planner("solve", *model, "--total-pes", f"{enough - 1}", "--json").code == 3
 
 
+def test_a_budget_below_the_chips_asked_for_is_proved_infeasible() -> None:
+    outcome = planner("solve", *SMALL, "--chips", "8", "--total-pes", "1000", "--json")
+    found = json.loads(outcome.out)
+    assert (outcome.code, found["status"]) == (3, "infeasible")
+    assert (found["diagnosis"]["constraint"], found["diagnosis"]["needed"]) == ("total-pes", 1056)
+
+
 def test_ports_are_a_budget_of_wirings() -> None:
-    found = solve(*SMALL, "--chips", "8", "--topology", "ring,switch", "--max-ports", "1")
+    flags = ("--chips", "8", "--chips-exact", "--topology", "ring,switch", "--max-ports", "1")
+    found = solve(*SMALL, *flags)
     assert {point["machine"]["scale_up"] for point in found["front"]} == {"switch"}
 
 

@@ -133,11 +133,7 @@ def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
     )
     found = planner.solve(**asked)
     mine = np.array(
-        [
-            [p.step_time_s, p.energy_per_step_j]
-            for p in found.front
-            if p.chips in (1, 2, 4)
-        ]
+        [[p.step_time_s, p.energy_per_step_j] for p in found.front if p.chips in (1, 2, 4)]
     )
     assert len(mine) == len(found.front)
     covers(mine, chosen, 1e-12)
