@@ -11,7 +11,6 @@ import numpy as np
 
 from hardware_db import Cluster
 from planner.errors import InputError
-from planner.feasibility.sizes import texts_of
 from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.rack.machine import Machine, machine_of
@@ -211,7 +210,7 @@ class _Reader(Attempts):
 def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     """`2-12`, `2,4,8` or both, ascending, each once."""
     found: set[int] = set()
-    for text in texts_of(given):
+    for text in _pieces(given):
         low, dash, high = text.partition("-")
         ends = [_count(end, what) for end in ((low, high) if dash and low else (text,))]
         if ends[0] > ends[-1]:
@@ -226,6 +225,12 @@ def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def _pieces(given: object) -> list[str]:
+    """Text with commas, or a list of such texts, as the pieces between commas."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    return [piece.strip() for part in parts for piece in str(part).split(",")]
+
+
 def _count(text: object, what: str) -> int:
     number = parse_whole(str(text), what)
     if number < 1:
@@ -234,11 +239,11 @@ def _count(text: object, what: str) -> int:
 
 
 def _topologies(given: object) -> Wired:
-    return wired(",".join(texts_of(given)), None)
+    return wired(",".join(_pieces(given)), None)
 
 
 def _strategies(given: object) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(texts_of(given)))
+    names = tuple(dict.fromkeys(_pieces(given)))
     for name in names:
         if name not in STRATEGIES:
             raise InputError(f"strategy: {not_one_of(name, STRATEGIES)}")
