@@ -158,7 +158,7 @@ def _wiring_problems(path: str, level: LevelModel) -> list[str]:
             found.append(f"{path}.bandwidth_by_group.{group}: a group size between 2 and the "
                          "domain is required")  # fmt: skip
     if (level.topology in _SHAPED) != (level.torus is not None):
-        found.append(f"{path}.torus: required for {', '.join(_SHAPED)}, and only there")
+        found.append(f"{path}.torus: required for a torus, mesh or hypercube, and only there")
     elif level.torus is not None:
         found += _torus_problems(path, level, level.torus)
     return found

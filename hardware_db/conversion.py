@@ -90,7 +90,7 @@ def _tile(quantity: QuantityModel | None) -> tuple[int, int] | None:
     return int(rows), int(columns)
 
 
-def _die(die: Die | None) -> dict[str, float]:
+def _die(die: Die | None) -> dict[str, Any]:
     if die is None:
         return {}
     return {

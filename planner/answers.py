@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
 MACHINE_FIELDS = ("pes", "scale", "topology")
 """Fields of a job that say what its machine is."""
 

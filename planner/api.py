@@ -20,6 +20,7 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.explain import neighbors, sentences
+from planner.front_notes import better_on_fewer, front_note
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (
     described,
@@ -49,7 +50,6 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.search.ties import SAME, Ties
-from planner.units import show_joules, show_seconds
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -238,7 +238,7 @@ def _with_plan(
     chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     top, top_complete = ranked(search, request.objective, chosen, proof.status)
-    whole, front_note = _front(resolved, search, exact)
+    whole, note = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
@@ -253,7 +253,7 @@ def _with_plan(
         front=tuple(front),
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
-        front_note=" ".join([front_note, *_better_on_fewer(result, front)]),
+        front_note=" ".join([note, *better_on_fewer(result, front)]),
         why=sentences(model, result, search.limits),
         neighbors=near,
         run=_training_run(request, result),
@@ -311,39 +311,12 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     if request.chips_exact or model.assumptions.token_granularity:  # the shares are of these chips
-        return exact, _note(exact, f"plans on exactly {request.chips:,} chips", search)
+        return exact, front_note(exact, f"plans on exactly {request.chips:,} chips", search)
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, _note(whole, f"plans on up to {request.chips:,} chips", search)
-
-
-def _better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
-    """A plan of the front that on fewer chips needs neither more time nor energy, in a sentence."""
-    for row, plan in enumerate(front, start=1):
-        cheaper = plan.energy_per_step_j <= best.energy_per_step_j
-        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s and cheaper:
-            return [
-                f"Fewer chips do better: row {row} takes {show_seconds(plan.step_time_s)} and "
-                f"{show_joules(plan.energy_per_step_j)} a step on {plan.chips:,} chips."
-            ]
-    return []
-
-
-def _note(found: Found, scope: str, search: Search) -> str:
-    """What the front ranges over, and why a single point is all there is."""
-    clocks = len(search.clocks)
-    ranges = scope + (f" at {clocks} clock levels" if clocks > 1 else "")
-    if found.status is not Status.OPTIMAL:
-        return f"The front of {ranges} is incomplete: the time limit ended the search."
-    if len(found.points) > 1:
-        return f"The exact front of {ranges}: {len(found.points)} plans; proved complete."
-    return (
-        f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
-        "equal and needs more or equal energy, because waiting chips, hosts and network draw "
-        "power as long as a step lasts."
-    )
+    return whole, front_note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
 def _without_plan(

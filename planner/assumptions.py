@@ -36,6 +36,7 @@ Rate = Annotated[float, _between(1, 1e24)]
 Seconds = Annotated[float, _between(0, 1e3)]
 PerElement = Annotated[float, _between(0, 1e6)]
 Bytes = Annotated[float, _between(1, 1e15)]
+OnChip = Annotated[float, _between(0, 1e15)]
 Size = Annotated[float, _between(0, 1e9)]
 Factor = Annotated[float, _between(0, 1e3)]
 Slowdown = Annotated[float, _between(1e-3, 1e3)]
@@ -67,6 +68,9 @@ class Assumptions:
     tile_n: Annotated[Tile, "Columns of that tile."]
     pe_count: Annotated[Count, "Processing elements of that factor."]
     operand_bytes: Annotated[PerElement, "Bytes per element of the byte floor."] = 2.0
+    on_chip_bytes: Annotated[
+        OnChip, "Memory on the chip that blocks products' traffic; 0: operands move once."
+    ] = 0.0
 
     fused_attention: Annotated[bool, "Attention in one kernel, or as batched products."]
     attention_flop_per_s: Annotated[Rate, "Rate of fused attention."]
@@ -277,7 +281,8 @@ def calibrated(
         tile_m=chip.gemm_tile[0] if chip.gemm_tile else 0,
         tile_n=chip.gemm_tile[1] if chip.gemm_tile else 0,
         pe_count=chip.pe_count,
-        operand_bytes=_OPERAND_BYTES.get(precision, 2.0),
+        operand_bytes=operand_bytes(precision),
+        on_chip_bytes=last_level_bytes(chip),
         fused_attention=software.fused_attention,
         attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
@@ -297,6 +302,16 @@ def _era_named(name: str) -> Era:
     if name not in ERAS:
         raise InputError(f"era: {name!r} is not one of {', '.join(sorted(ERAS))}")
     return ERAS[name]
+
+
+def operand_bytes(precision: str) -> float:
+    """Bytes of an operand in memory; narrow formats keep 16-bit activations and weights there."""
+    return _OPERAND_BYTES.get(precision, 2.0)
+
+
+def last_level_bytes(chip: Chip) -> float:
+    """The last memory on a chip that all its PEs share: SRAM, else L2; 0 where unknown."""
+    return chip.sram_bytes or chip.l2_bytes or 0.0
 
 
 def peak_flop_per_s(chip: Chip, precision: str) -> float:

@@ -72,7 +72,8 @@ class Situation:
 
 def is_prediction(assumptions: Assumptions) -> bool:
     """Whether times are predictions; those of a textbook's simplifications are bounds."""
-    return not (assumptions.token_granularity or assumptions.perfect_overlap)
+    bound = assumptions.token_granularity or assumptions.perfect_overlap
+    return not (bound or assumptions.component_energy)
 
 
 def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:

@@ -15,25 +15,25 @@ from functools import partial
 
 import numpy as np
 
-from planner.answers import Machine, MachineSearch
+from planner.answers import MachineSearch
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
+from planner.joint_machines import Candidate, budgets_of, candidate_of
 from planner.messages import Origin
 from planner.plan import FloatArray, PlanTable
-from planner.planfile import machine_of
 from planner.request import Request
-from planner.resolved import Resolved, resolve
+from planner.resolved import resolve
 from planner.results import PlanResult, plan_results
 from planner.scaling import RETICLE_M2
 from planner.search.batch import add_counts
 from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.limits import Limits
+from planner.search.misses import NearMisses
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.units import show_percent
-from planner.variants import BUDGETS, Budgets, choices_of, counts_within, use_of
-from planner.wiring import SCALE_OUT, SCALE_UP, wiring_of
+from planner.variants import Budgets, choices_of, use_of
 from solvers.solution import Status
 
 _MOST_MACHINES = 512
@@ -44,53 +44,6 @@ def is_joint(request: Request) -> bool:
     """Whether a question is about machines as well as plans."""
     budgets = (request.total_pes, request.max_area, request.max_links, request.max_ports)
     return bool(request.pes or request.topology or any(b is not None for b in budgets))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One machine.
-
-    Attributes:
-        resolved: The job on it.
-        counts: Chip counts that the budgets allow, ascending.
-        limited_by: The budget that ends them; empty where the cluster does.
-    """
-
-    resolved: Resolved
-    counts: tuple[int, ...]
-    limited_by: str
-
-    @property
-    def model(self) -> CostModel:
-        """The cost model of the job on the machine."""
-        return self.resolved.cost
-
-    def machine(self, chips: int) -> Machine:
-        """What the machine is with so many chips."""
-        request, chip = self.resolved.request, self.model.chip
-        use = use_of(self.model, chips)
-        area = chip.die_area_m2
-        return Machine(
-            pes=chip.pe_count,
-            pe_kind=chip.pe_kind,
-            scale_up=_wired(self.model, request, SCALE_UP),
-            scale_out=_wired(self.model, request, SCALE_OUT),
-            total_pes=chips * chip.pe_count,
-            die_area_m2=None if area is None else chips * area,
-            links=int(use["max_links"]),
-            ports_per_chip=int(use["max_ports"]),
-            fields=machine_of(request),
-        )
-
-
-def _wired(model: CostModel, request: Request, kind: str) -> str:
-    """The wiring of a kind of level: as asked for, else the word of the record."""
-    for word in request.topology:
-        wiring = wiring_of(word)
-        if wiring.level == kind:
-            return wiring.word.removeprefix(f"{SCALE_OUT}=")
-    levels = [level.topology for level in model.cluster.levels if level.kind == kind]
-    return levels[0] if levels else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +102,14 @@ class JointSearch:
 
     def run(self) -> JointFound:
         """The best plan and the front over all machines."""
-        full = [(at, self._full(one)) for at, one in enumerate(self.candidates)]
+        order = sorted(enumerate(self.candidates), key=lambda one: -one[1].model.chip.pe_count)
+        full = [(at, self._full(one)) for at, one in order]  # the large first: they prune most
         if self.request.objective == "memory":
             return self._leanest(full)
         proof, counts = self._pass(full)
-        rest = [(at, self._rest(one)) for at, one in enumerate(self.candidates)]
-        whole, front_counts = proof, {}
+        rest = [(at, self._rest(one)) for at, one in order]
+        whole = proof
+        front_counts: dict[str, dict[str, int]] = {}
         if any(some for _, some in rest):
             whole, front_counts = self._pass(rest)
             whole = _no_better_than(proof, whole)
@@ -260,11 +215,11 @@ class JointSearch:
         """The least memory over the machines, and the front of time and energy."""
         leanest: Found | None = None
         statuses: list[Status] = []
-        for at, counts in full:
-            if not counts:
+        for at, chips in full:
+            if not chips:
                 continue
             model = self.candidates[at].model
-            found = least_memory(model, *counts, self.options, self.limits, self.deadline)
+            found = least_memory(model, chips[0], self.options, self.limits, self.deadline)
             found = replace(found, models=(model,) * len(found.points))
             statuses.append(found.status)
             self.alone.setdefault(at, found)
@@ -367,7 +322,7 @@ def joint_search(
         changes = {"pes": None if pes is None else (pes,), "topology": words}
         try:
             resolved = resolve(request.model_copy(update=changes), origin)
-            candidates.append(_candidate(request, resolved))
+            candidates.append(candidate_of(request, resolved))
         except InputError as error:
             problems |= dict.fromkeys(str(error).split("\n"))
     if problems:
@@ -382,41 +337,8 @@ def joint_search(
     )
 
 
-def budgets_of(request: Request) -> Budgets:
-    """The budgets of a request."""
-    return Budgets(**{name: getattr(request, name) for name in BUDGETS})
-
-
-def _candidate(request: Request, resolved: Resolved) -> Candidate:
-    """A machine with its chip counts, and what ends them."""
-    if resolved.cost.assumptions.token_granularity and request.chips is None:
-        raise InputError(
-            f"chips: is missing; under {request.assumptions} the chips share a step's tokens"
-        )
-    budgets = budgets_of(request)
-    counts = counts_within(resolved.cost, budgets)
-    cluster = resolved.cost.cluster
-    further = _next(cluster.chip_counts, counts, cluster.max_chips)
-    limited = ""
-    if further is not None:
-        use = use_of(resolved.cost, further)
-        over = [name for name, limit in budgets.given.items() if use[name] > limit]
-        limited = over[0].replace("_", "-") if over else ""
-    return Candidate(resolved=resolved, counts=counts, limited_by=limited)
-
-
-def _next(chip_counts: object, counts: tuple[int, ...], most: int) -> int | None:
-    """The first chip count beyond some."""
-    last = counts[-1] if counts else 0
-    limit = max(2 * last, 1024)
-    possible = chip_counts(min(limit, most))  # type: ignore[operator]
-    return next((count for count in possible if count > last), None)
-
-
 def _nothing(dimensions: int) -> Found:
     """The outcome where no machine has a chip count."""
-    from planner.search.misses import NearMisses  # noqa: PLC0415
-
     return Found(
         plans=PlanTable.from_plans([]),
         points=np.empty((0, dimensions)),

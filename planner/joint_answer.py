@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.answers import Diagnosis
-from planner.joint import Candidate, JointFound, JointSearch
+from planner.joint import JointFound, JointSearch
+from planner.joint_machines import Candidate
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
 from planner.search.engine import Found, Search
@@ -21,6 +22,7 @@ from solvers.solution import Status
 _FURTHER = 64  # times the chips of a budget: how far a larger one is looked for
 _FEWEST = 4096
 _MOST_REMEDIES = 4
+_FIRST_RUN = 4
 
 
 def winning(found: JointFound) -> Found:
@@ -170,14 +172,12 @@ def _nothing_allowed(joint: JointSearch) -> Diagnosis:
 
 
 def _enough(joint: JointSearch, name: str) -> tuple[Candidate, int, float] | None:
-    """The machine and chips that use the least of a budget, above it, and have a plan.
-
-    Chips only help memory, so the least is looked for by halving among each machine's counts.
-    """
+    """The machine and chips that use the least of a budget, above it, and have a plan."""
     best: tuple[Candidate, int, float] | None = None
     for at, one in enumerate(joint.candidates):
         counts = _without(joint, one, name)
-        chips = _first_with_plan(joint, at, counts)
+        least = math.inf if best is None else best[2]
+        chips = _first_with_plan(joint, at, counts, least, name)
         if chips is None:
             continue
         needed = use_of(one.model, chips)[name]
@@ -195,21 +195,24 @@ def _without(joint: JointSearch, one: Candidate, name: str) -> tuple[int, ...]:
     return tuple(n for n in counts if n not in one.counts and asked in (None, n))
 
 
-def _first_with_plan(joint: JointSearch, at: int, counts: tuple[int, ...]) -> int | None:
-    """The smallest count with a plan, if more chips never hurt; None where none has one."""
-    if not counts or not _has_plan(joint, at, counts[-1]):
-        return None
-    low, high = -1, len(counts) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _has_plan(joint, at, counts[middle]):
-            high = middle
-        else:
-            low = middle
-    return counts[high]
+def _first_with_plan(
+    joint: JointSearch, at: int, counts: tuple[int, ...], cheaper: float, name: str
+) -> int | None:
+    """The smallest count with a plan and a use below `cheaper`; None where none has one.
+
+    Runs of counts, each twice as long as the one before, until one holds a plan; then its counts.
+    """
+    model = joint.candidates[at].model
+    start, length = 0, _FIRST_RUN
+    while start < len(counts) and use_of(model, counts[start])[name] < cheaper:
+        run = counts[start : start + length]
+        if _has_plan(joint, at, run):
+            return next(chips for chips in run if _has_plan(joint, at, (chips,)))
+        start, length = start + length, 2 * length
+    return None
 
 
-def _has_plan(joint: JointSearch, at: int, chips: int) -> bool:
+def _has_plan(joint: JointSearch, at: int, counts: tuple[int, ...]) -> bool:
     search = joint.search(at)
     quick = Search(
         model=search.model,
@@ -217,7 +220,7 @@ def _has_plan(joint: JointSearch, at: int, chips: int) -> bool:
         limits=search.limits,
         deadline=joint.deadline,
     )
-    return len(quick.run((chips,)).points) > 0
+    return len(quick.run(counts).points) > 0
 
 
 def with_budgets(joint: JointSearch, answer: SolveResult) -> SolveResult:

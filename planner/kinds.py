@@ -62,6 +62,12 @@ KINDS: dict[str, Kind] = {
             "scale_up host gemm_tile default_cluster"
         ),
     ),
+    "graph": Kind(
+        "a graph of chips and links",
+        _telling("switches links"),
+        "planner rack topology --graph takes it",
+    ),
+    "workload": Kind("a workload of a rack", _telling("einsums"), "planner rack zero takes it"),
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",

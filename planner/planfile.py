@@ -43,10 +43,8 @@ from planner.version import SCHEMA_VERSION
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
-_FOLLOWS = {
-    "framework": ("era",),
-    "hardware": ("max_memory", "power_cap", "cooling", "pes", "scale", "topology"),
-}
+_OF_HARDWARE = ("max_memory", "power_cap", "cooling", "pes", "scale", "topology")
+_FOLLOWS = {"framework": ("era",), "hardware": _OF_HARDWARE}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
     "assumptions",
@@ -54,18 +52,9 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
-    "calibration",
-    "mfu",
-    "torus_axes",
-    "max_memory",
-    "memory_margin",
-    "power_cap",
-    "cooling",
-    "pue",
-    "train_tokens",
-    "price_per_chip_hour",
-    "carbon_intensity",
-)
+    "calibration", "mfu", "torus_axes", "max_memory", "memory_margin", "power_cap", "cooling",
+    "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
+)  # fmt: skip
 _LARGEST = 10**15  # longer numbers are cut short
 
 
@@ -379,17 +368,6 @@ def plan_text(
     return with_end(head, text)
 
 
-def machine_of(request: Request) -> dict[str, Any]:
-    """What a request decides about the machines, as a plan file holds it."""
-    fields: dict[str, Any] = {}
-    if request.pes is not None:
-        fields["pes"] = list(request.pes)
-    for name in ("scale", "topology"):
-        if words := getattr(request, name):
-            fields[name] = list(words)
-    return fields
-
-
 def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     """The job of a plan file, every default written out; see `plan_text`."""
     request, job = resolved.request, resolved.cost.job
@@ -410,6 +388,5 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
-    fields |= {name: value for name, value in given.items() if value is not None}
-    fields |= machine_of(request)
+    fields |= {name: value for name, value in given.items() if value is not None} | request.machine
     return portable(fields, folder)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hardware_db import Chip
-from planner.assumptions import Assumptions
+from planner.assumptions import Assumptions, last_level_bytes, operand_bytes
 
 
 def rack_energy(chip: Chip, precision: str = "bf16") -> Assumptions:
@@ -74,6 +74,8 @@ def _plain(chip: Chip, precision: str) -> Assumptions:
         token_granularity=False,
         asymptotic_volume=False,
         component_energy=True,
+        operand_bytes=operand_bytes(precision),
+        on_chip_bytes=last_level_bytes(chip),
         attention_half_head_dim=0.0,
         causal_share=1.0,
         cp_overlap=0.0,

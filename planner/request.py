@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from planner.answers import MACHINE_FIELDS
 from planner.assumptions import PRECISIONS, PRESETS
 from planner.errors import InputError
 from planner.fields import (
@@ -44,8 +45,8 @@ from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
 from planner.records import cluster_named, model_named
-from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.scaling import SCALES
+from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.torus_axes import read_torus_axes, torus_axes_schema
 from planner.wiring import read_wirings, wirings_schema
 
@@ -124,6 +125,12 @@ class Request(BaseModel):
         lists = ("front", "axes", "scale")
         given = {name: _words(values[name]) for name in lists if name in values}
         return {**values, **given}
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """What is asked of the machines themselves, as a job file holds it."""
+        given = {name: list(getattr(self, name) or ()) for name in MACHINE_FIELDS}
+        return {name: words for name, words in given.items() if words}
 
     model: NameOrPath = Field(description="Model of the database, or path of a YAML file.")
     hardware: NameOrPath = Field(

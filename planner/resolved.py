@@ -121,12 +121,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = None if given is None else tried.attempt(read_local, given)
     if model is None or cluster is None or (given is not None and local is None):
         raise tried.error()
-    if local is not None:
-        cluster = local.on_cluster(cluster)
-    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
-    if built is None:
-        raise tried.error()
-    cluster = built
+    cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
     chip, defaults = cluster.chip, Defaults()
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
@@ -155,6 +150,18 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
     )
+
+
+def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
+    """The cluster with the PEs per chip and the wiring that are asked for.
+
+    Raises:
+        InputError: It cannot be built so.
+    """
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    if built is None:
+        raise tried.error()
+    return built
 
 
 def _job_of(

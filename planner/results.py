@@ -22,8 +22,7 @@ from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
 from planner.version import SCHEMA_VERSION
 
-# What passes a stage of `SolveResult.counts`; with what was dropped and left it adds up to
-# "considered".
+# What passes a stage of `SolveResult.counts`; "considered" is that, what was dropped, and left.
 PASSED = ("kept", "searched", "opened", "evaluated")
 
 
@@ -109,6 +108,9 @@ class PlanResult(Shown):
         """Chips that the plan uses."""
         return self.plan.chips
 
+    def _of(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         fields = plan_fields(self.plan)
@@ -123,24 +125,16 @@ class PlanResult(Shown):
                 "torus": self.torus or None,
             },
             "micro_batches": self.micro_batches,
-            "step_time_s": self.step_time_s,
-            "step_time_low_s": self.step_time_low_s,
-            "step_time_high_s": self.step_time_high_s,
+            **self._of("step_time_s", "step_time_low_s", "step_time_high_s"),
             "energy_per_step_j": self.energy_per_step_j,
             "energy_per_step_low_j": self.energy_low_j,
             "energy_per_step_high_j": self.energy_high_j,
             "power_per_chip_w": self.power_per_chip_w,
             **boundary_fields(self.boundaries),
-            "memory_per_chip_bytes": self.memory_per_chip_bytes,
-            "memory_low_bytes": self.memory_low_bytes,
-            "memory_high_bytes": self.memory_high_bytes,
+            **self._of("memory_per_chip_bytes", "memory_low_bytes", "memory_high_bytes"),
             "host_memory_per_chip_bytes": self.host_memory_bytes,
-            "out_of_memory_probability": self.out_of_memory_probability,
             "memory_risk": risk_word(self.out_of_memory_probability),
-            "lacks_headroom": self.lacks_headroom,
-            "mfu": self.mfu,
-            "hfu": self.hfu,
-            "tokens_per_s": self.tokens_per_s,
+            **self._of("out_of_memory_probability", "lacks_headroom", "mfu", "hfu", "tokens_per_s"),
             "communication_s": thawed(self.communication_s),
             "breakdown": {
                 "time_s": thawed(self.time_s),
@@ -190,7 +184,11 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     ]
 
 
-def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, float]:
+def _named(defaults: tuple[tuple[str, str, str], ...]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value, "reason": why} for name, value, why in defaults]
+
+
+def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, Any]:
     return {name: float(values[row]) for name, values in parts.items()}
 
 
@@ -219,8 +217,7 @@ class Neighbor:
                 name: getattr(self.result, name)
                 for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
             }
-        words = {"change": self.change, "verdict": self.verdict, "tie": self.tie}
-        return {**words, "costs": costs}
+        return {"change": self.change, "verdict": self.verdict, "tie": self.tie, "costs": costs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,8 +321,8 @@ class SolveResult(Shown):
         """A plan of the front as JSON-ready data; with its job, where its machine is its own."""
         if point.machine is None:
             return point.to_dict()
-        kept = {name: value for name, value in self.plan_job.items() if name not in MACHINE_FIELDS}
-        return {**point.to_dict(), "job": thawed({**kept, **point.machine.fields})}
+        job = {name: self.plan_job[name] for name in self.plan_job if name not in MACHINE_FIELDS}
+        return {**point.to_dict(), "job": thawed({**job, **point.machine.fields})}
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
@@ -336,8 +333,7 @@ class SolveResult(Shown):
             "objective_name": self.objective_name,
             "bound": self.bound,
             "gap": self.gap,
-            "counts": thawed(self.counts),
-            "front_counts": thawed(self.front_counts),
+            **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
             "best": self.best.to_dict() if self.best else None,
             "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
@@ -351,21 +347,12 @@ class SolveResult(Shown):
             "training_run": self.run.to_dict() if self.run else None,
             "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
             "losses": list(self.losses),
-            "defaults": [
-                {"name": name, "value": value, "reason": reason}
-                for name, value, reason in self.defaults
-            ],
+            "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            "job": thawed(self.job),
-            "plan_job": thawed(self.plan_job),
-            **(
-                {"machines": [searched.to_dict() for searched in self.machines]}
-                if self.machines
-                else {}
-            ),
+            **{name: thawed(getattr(self, name)) for name in ("job", "plan_job")},
+            "machines": [searched.to_dict() for searched in self.machines],
             "seconds": self.seconds,
-            "versions": thawed(self.versions),
-            "sources": thawed(self.sources),
+            **{name: thawed(getattr(self, name)) for name in ("versions", "sources")},
         }
 
 
@@ -407,11 +394,7 @@ class EvaluateResult(Shown):
             "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
             "losses": list(self.losses),
-            "defaults": [
-                {"name": name, "value": value, "reason": reason}
-                for name, value, reason in self.defaults
-            ],
+            "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            "job": thawed(self.job),
-            "versions": thawed(self.versions),
+            **{name: thawed(getattr(self, name)) for name in ("job", "versions")},
         }

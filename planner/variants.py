@@ -15,8 +15,9 @@ from hardware_db import Cluster
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.errors import InputError
+from planner.ports import links_of, ports_per_chip
 from planner.scaling import with_pes
-from planner.wiring import SCALE_OUT, SCALE_UP, links_of, ports_per_chip, rewired, wiring_of
+from planner.wiring import SCALE_OUT, SCALE_UP, rewired, wiring_of
 
 M2_PER_MM2 = 1e-6
 BUDGETS = ("chips", "total_pes", "max_area", "max_links", "max_ports", "max_power")
@@ -54,7 +55,7 @@ def choices_of(
     pes: Collection[int] | None, topology: Collection[str]
 ) -> Iterator[tuple[int | None, tuple[str, ...]]]:
     """Every combination of PEs per chip and one wiring for each kind of level."""
-    kinds = [
+    kinds: list[list[tuple[str, ...]]] = [
         [(word,) for word in topology if wiring_of(word).level == level] or [()]
         for level in (SCALE_UP, SCALE_OUT)
     ]
@@ -82,7 +83,7 @@ def variant_of(
     if lines:
         raise InputError("\n".join(lines))
     built = rewired(cluster, topology)
-    return built if pes is None else with_pes(built, *pes, scale)
+    return built if pes is None else with_pes(built, next(iter(pes)), scale)
 
 
 def use_of(model: CostModel, chips: int) -> dict[str, float]:
@@ -118,7 +119,8 @@ def counts_within(model: CostModel, budgets: Budgets) -> tuple[int, ...]:
     if "max_power" in given:
         most = min(most, given["max_power"] // (chip.wait_w + chip.host_w))
     counts = model.cluster.chip_counts(int(most))
-    rest = {name: given[name] for name in ("max_links", "max_ports", "max_power") if name in given}
+    late = ("max_links", "max_ports", "max_power")
+    rest = {name: limit for name, limit in given.items() if name in late}
     return tuple(count for count in counts if within(model, count, rest)) if rest else counts
 
 

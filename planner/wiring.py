@@ -21,12 +21,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from hardware_db import Allocation, Cluster, Level
+from hardware_db import Cluster, Level
 from hardware_db.cluster import TorusRules
 from hardware_db.torus import Shape, cubic_shape
 from planner.errors import InputError
 from planner.fields import refusal
 from planner.messages import not_one_of, shown
+from planner.ports import degree
 
 SCALE_UP, SCALE_OUT = "scale-up", "scale-out"
 UP_WIRINGS = (
@@ -35,7 +36,6 @@ UP_WIRINGS = (
 )  # fmt: skip
 OUT_WIRINGS = ("fat-tree", "leaf-spine", "dragonfly", "ring", "torus", "torus3d")
 _SHAPED = ("torus", "torus3d", "mesh", "mesh3d")
-_SWITCHED = ("switch", "fat-tree", "leaf-spine", "dragonfly")
 _HOPS_OF_A_SWITCH = 2  # chip to switch, switch to chip
 _LONGEST_AXIS = 4096
 _GROUP_HOPS = 1.5  # of a dragonfly (local, global, local) over a fat tree's (up, down)
@@ -167,17 +167,6 @@ def shape_of(wiring: Wiring, size: int) -> Shape:
         shape = cubic_shape(size, 3 if wiring.name.endswith("3d") else 2)
         return tuple(axis for axis in shape if axis > 1) or (1,)
     return ()
-
-
-def degree(name: str, size: int, shape: Shape) -> int:
-    """Ports that a chip inside a direct wiring of `size` chips has; 1 on a switch."""
-    if name in _SWITCHED:
-        return 1
-    if name == "fully-connected":
-        return size - 1
-    if name in ("ring", "linear"):
-        return min(2, size - 1)
-    return sum(2 if axis > 2 else axis - 1 for axis in shape)
 
 
 def _scale_up(cluster: Cluster, wiring: Wiring) -> Cluster:
@@ -379,47 +368,3 @@ def _card_torus(name: str) -> Callable[[Level, Level], list[Level]]:
         return [level]
 
     return build
-
-
-def ports_per_chip(allocation: Allocation) -> int:
-    """Ports of the busiest chip, all levels together; a switched level takes one."""
-    return sum(_of_level(allocation)[0])
-
-
-def links_of(allocation: Allocation) -> int:
-    """Links of all levels: edges of direct wirings, one per chip and tier of switches."""
-    return sum(_of_level(allocation)[1])
-
-
-def _of_level(allocation: Allocation) -> tuple[list[int], list[int]]:
-    """Ports per chip and links of each level of an allocation."""
-    ports, links, inside, climbing = [], [], 1, False
-    for level in allocation.levels:
-        domain = level.domain_chips or allocation.chips
-        size = domain // inside
-        shape, wrap = level.torus_dims, level.torus_wrap
-        if level.topology in _SWITCHED:
-            ports.append(0 if climbing else 1)
-            links.append(allocation.chips)
-            climbing = level.kind == SCALE_OUT
-        else:
-            if level.topology in ("ring", "linear"):
-                shape, wrap = (size,), (level.topology == "ring" and size > 2,)
-            edges = (
-                size * (size - 1) // 2
-                if level.topology == "fully-connected"
-                else _edges(shape, wrap)
-            )
-            ports.append(degree(level.topology, size, shape))
-            links.append(allocation.chips // max(size, 1) * edges)
-        inside = domain
-    return ports, links
-
-
-def _edges(shape: Shape, wrap: tuple[bool, ...]) -> int:
-    """Links of a torus or mesh."""
-    every = math.prod(shape)
-    return sum(
-        every // axis * (axis if closed else axis - 1)
-        for axis, closed in zip(shape, wrap, strict=True)
-    )

@@ -133,6 +133,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
+                    ("rack", "parallelism"),
                     ("models", "show"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))

@@ -36,6 +36,8 @@ def keys_of(value: Any) -> set[str]:
         "validate --what collectives --json",
         "validate --what microbench --json",
         "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
+        "rack parallelism --json",
+        "rack parallelism --beyond --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",

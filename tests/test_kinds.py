@@ -9,7 +9,7 @@ from planner.kinds import KINDS, another_kind, kind_of, with_command
 
 SCHEMAS: dict[str, dict[str, Any]] = planner("schema").document
 # The kinds that have a schema; those of reference tables and calibrations have the same fields.
-OF = {"job", "plan", "model", "cluster", "chip", "assumptions"}
+OF = {"job", "plan", "model", "cluster", "chip", "assumptions", "graph"}
 FIELDS = {name: set(SCHEMAS[name]["properties"]) for name in OF}
 FIELDS["table"] = set(SCHEMAS["calibration"]["properties"])
 

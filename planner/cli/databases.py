@@ -241,7 +241,8 @@ def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
         typer.Argument(
-            help="chip, cluster, calibration, reference, model, job, plan or assumptions."
+            help="chip, cluster, calibration, reference, model, job, plan, graph, assumptions or "
+            "workload."
         ),
     ] = None,
     *,
@@ -254,8 +255,10 @@ def schema(  # the flag is there because every command takes it
     """
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
+    from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.overrides import changes_schema  # noqa: PLC0415
     from planner.planfile import PlanFile  # noqa: PLC0415
+    from planner.rack.workload_file import workload_schema  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 
     schemas = {
@@ -263,7 +266,9 @@ def schema(  # the flag is there because every command takes it
         **models_db.json_schemas(),
         "job": Request.model_json_schema(),
         "plan": PlanFile.model_json_schema(),
+        "graph": GraphFile.model_json_schema(),
         "assumptions": changes_schema(),
+        "workload": workload_schema(),
     }
     schemas = {name: {"$schema": _DIALECT, **schema} for name, schema in schemas.items()}
     if name is None:

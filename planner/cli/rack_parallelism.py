@@ -36,28 +36,36 @@ def parallelism(
         str | None, option("Micro-batches of a pipeline (default: 16).", _RACK)
     ] = None,
     ring: Annotated[
-        str,
+        str | None,
         option(
-            "slowest_link: every step of a ring waits for it; chunk_path: the printed sum.",
+            "slowest_link: every step of a ring waits for it; chunk_path: the printed sum "
+            "(default: slowest_link).",
             _READINGS,
         ),
-    ] = "slowest_link",
+    ] = None,
     transfers: Annotated[
-        str,
-        option("Between stages: sharded, or copies of all rows to each rank.", _READINGS),
-    ] = "sharded",
+        str | None,
+        option(
+            "Between stages: sharded, or copies of all rows to each rank (default: sharded).",
+            _READINGS,
+        ),
+    ] = None,
     tensor: Annotated[
-        str,
-        option("columns: of both matrices, as Figure 1b; megatron: columns, then rows.", _READINGS),
-    ] = "columns",
+        str | None,
+        option(
+            "columns: of both matrices, as Figure 1b; megatron: columns, then rows (default: "
+            "columns).",
+            _READINGS,
+        ),
+    ] = None,
     in_stage: Annotated[
-        str,
-        option("Tensor ranks inside pipeline stages: gathers, or none of them.", _READINGS),
-    ] = "gathers",
+        str | None,
+        option("Tensor ranks inside stages: gathers, or none (default: gathers).", _READINGS),
+    ] = None,
     scores: Annotated[
-        str,
-        option("Attention scores: cross stages, or stay within one.", _READINGS),
-    ] = "cross",
+        str | None,
+        option("Attention scores: cross stages, or stay within one (default: cross).", _READINGS),
+    ] = None,
     beyond: Annotated[
         bool,
         typer.Option(
@@ -81,7 +89,7 @@ def parallelism(
       planner rack parallelism --figure 11 --ring chunk_path --json
 
       planner rack parallelism --beyond
-    """  # fmt: skip
+    """
     settings = {
         "hardware": hardware,
         "rack_chips": rack_chips,
@@ -117,3 +125,30 @@ def _figures(
     from planner.report.tables import print_view  # noqa: PLC0415
 
     print_view(parallelism_view(answer))
+
+
+def _beyond(
+    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+) -> None:
+    """Asks for what the report leaves out, then prints."""
+    from planner.errors import InputError  # noqa: PLC0415
+    from planner.rack.beyond import beyond  # noqa: PLC0415  (numpy; not for --help)
+    from planner.rack.parallelism_asking import HARDWARE  # noqa: PLC0415
+
+    given = {**settings, "figure": figure or None, "plot": plot}
+    hardware = settings["hardware"]
+    lines = [
+        f"{name.replace('_', '-')}: has no effect with --beyond; leave it out"
+        for name, value in given.items()
+        if value is not None and name != "hardware"
+    ]
+    if lines:
+        raise InputError("\n".join(lines))
+    answer = beyond(HARDWARE if hardware is None else hardware)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    from planner.report.rack_beyond_view import beyond_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    print_view(beyond_view(answer))

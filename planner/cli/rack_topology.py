@@ -9,9 +9,10 @@ import typer
 
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.rack.topologies import LinkFigures, TrafficAsked
+    from planner.rack.topologies import LinkFigures, TopologyResult, TrafficAsked
 
 _QUESTION = "Question"
 _TRAFFIC = "Traffic"
@@ -84,6 +85,10 @@ def topology(
         Path | None,
         option("Write the graphs, links coloured by load, and bars: .svg or .png.", OUTPUT),
     ] = None,
+    loads: Annotated[
+        Path | None,
+        option("Write the bytes over every link, both ways, as CSV.", OUTPUT, "--link-loads"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hops, bisection, links, load, energy and cost of topologies, or of your own graph.
@@ -111,7 +116,7 @@ def topology(
         "link-power": link_power,
         "port-power": port_power,
     }
-    _run(specs or [], graph or [], given, (traffic, routing), plot, as_json=as_json)
+    _run(specs or [], graph or [], given, (traffic, routing), (plot, loads), as_json=as_json)
 
 
 def _run(
@@ -119,22 +124,30 @@ def _run(
     graphs: list[Path],
     given: dict[str, str | None],
     sent: tuple[str, str],
-    plot: Path | None,
+    files: tuple[Path | None, Path | None],
     *,
     as_json: bool,
 ) -> None:
-    """Asks, writes the picture, then prints."""
+    """Asks, writes the picture and the loads, then prints."""
+    from planner.files import check_writable, same_path  # noqa: PLC0415
     from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
     from planner.report.rack_topology_picture import check_plot, draw_topologies  # noqa: PLC0415
 
     chips, traffic, figures = _read(given, *sent)
+    plot, loads = files
     check_plot(plot)
+    if loads is not None:
+        check_writable(loads)
+        if plot is not None and same_path(plot, loads):
+            raise InputError(f"link-loads: {loads} is the file of --plot as well; name another")
     with progress_bar(wanted=not as_json, verb="measuring") as on_progress:
         result = compare_topologies(
             specs, graphs, chips=chips, traffic=traffic, figures=figures, on_progress=on_progress
         )
     if plot is not None:
         draw_topologies(result, plot)
+    if loads is not None:
+        _write_loads(result, loads)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -142,6 +155,21 @@ def _run(
         from planner.report.tables import print_view  # noqa: PLC0415
 
         print_view(topology_view(result))
+
+
+def _write_loads(result: TopologyResult, path: Path) -> None:
+    """A line per edge of every topology."""
+    import csv  # noqa: PLC0415  (only for such files)
+    import io  # noqa: PLC0415
+
+    from planner.files import write_atomically  # noqa: PLC0415
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("topology", "from", "to", "links", "bytes", "bytes_back"))
+    for row in result.rows:
+        writer.writerows((row.name, *link) for link in row.link_loads())
+    write_atomically(path, text.getvalue())
 
 
 def _read(

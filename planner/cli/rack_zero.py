@@ -89,7 +89,7 @@ def zero(
 
       planner rack zero --figure 3-8 --plot report.svg
 
-      planner rack zero --workload my-layer.yaml --bandwidth 64 --json
+      planner rack zero --workload attention,ffn --hardware c2c-ndr400-rack --json
     """
     asked = {
         "hardware": hardware,

@@ -235,13 +235,7 @@ def solve(
         "placement": placement,
         "clocks": clocks,
         "time_limit": time_limit,
-        "pes": pes,
-        "topology": topology or None,
-        "scale": _names(scale),
-        "total_pes": total_pes,
-        "max_area": max_area,
-        "max_links": max_links,
-        "max_ports": max_ports,
+        **_machine(pes, topology, scale, total_pes, max_area, max_links, max_ports),
         "max_memory": max_memory,
         "memory_margin": number(memory_margin),
         "max_power": max_power,
@@ -256,6 +250,14 @@ def solve(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _run(job_file, asked, output, pareto or [], as_json=as_json)
+
+
+def _machine(
+    pes: str | None, topology: list[str] | None, scale: str | None, *budgets: str | None
+) -> dict[str, Any]:
+    """What is asked of the machines; budgets in the order of their flags."""
+    limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
+    return {"pes": pes, "topology": topology or None, "scale": _names(scale), **dict(limits)}
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -374,9 +376,11 @@ def _write(request: Request, result: SolveResult, output: Path | None, pareto: l
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
+    from planner.joint_machines import on_machine  # noqa: PLC0415
     from planner.planfile import plan_text  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
     again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
-    return plan_text(resolve(request), best.plan, [*best_words(result, best), again], output.parent)
+    job = on_machine(request, best.machine)
+    return plan_text(resolve(job), best.plan, [*best_words(result, best), again], output.parent)

@@ -76,8 +76,12 @@ class CostModel:
         return self.cluster.chip
 
     def clocks(self, *, wanted: bool) -> FloatArray:
-        """(k,) relative clocks to choose from, highest first; only the highest unless `wanted`."""
-        levels = self.chip.clock_levels if wanted and self.chip.clock_settable else (1.0,)
+        """(k,) relative clocks to choose from, highest first; only the highest unless `wanted`.
+
+        Nor where energy is that of components, which no clock changes.
+        """
+        wanted = wanted and self.chip.clock_settable and not self.assumptions.component_energy
+        levels = self.chip.clock_levels if wanted else (1.0,)
         return np.unique(np.minimum(levels, self.clock_limit))[::-1].copy()
 
     @property

@@ -27,7 +27,7 @@ from hardware_db import Chip
 from planner.cost.clock import extra_w
 from planner.cost.context import CostModel
 from planner.cost.facility import Facility
-from planner.cost.traffic import Traffic
+from planner.cost.traffic import Traffic, flop_without_repeats
 from planner.plan import FloatArray
 
 BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
@@ -66,6 +66,12 @@ def component_j(model: CostModel, moved: Traffic) -> dict[str, FloatArray]:
     for level, crossed in zip(model.cluster.levels, moved.wire_bytes, strict=True):
         parts[f"network: {level.name}"] = crossed * level.energy_j_per_byte
     return parts
+
+
+def least_component_j(model: CostModel) -> float:
+    """Joules that no plan's components go below: the FLOP of every plan, nothing moved."""
+    tokens = model.job.global_batch * model.job.seq_len
+    return tokens * flop_without_repeats(model) * _flop_j(model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

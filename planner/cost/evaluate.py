@@ -272,11 +272,14 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
     )
 
 
-def moved_j(model: CostModel, x: Columns) -> FloatArray:
-    """(n, 1) joules of the component model, where energy is that alone; else (1, 1) zero."""
+def moved_j(model: CostModel, x: Columns, *, wires: bool = True) -> FloatArray:
+    """(n, 1) joules of the component model, where energy is that alone; else (1, 1) zero.
+
+    Without `wires` a lower bound for every placement.
+    """
     if not model.assumptions.component_energy:
         return np.zeros((1, 1))
-    parts = component_j(model, traffic(model, x))
+    parts = component_j(model, traffic(model, x, wires=wires))
     return np.asarray(sum(parts.values(), np.zeros(len(x.plans)))[:, None])
 
 

@@ -20,7 +20,6 @@ from planner.cost.compute import (
     AttentionSeconds,
     MatmulSeconds,
     attention_s,
-    linear_s,
     smooth_max,
 )
 from planner.cost.exchanges import (
@@ -29,6 +28,7 @@ from planner.cost.exchanges import (
     expert_exchange_s,
     tensor_exchange_s,
 )
+from planner.cost.linears import Shares, layer_linears, seconds
 from planner.cost.shapes import Shapes
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE, FloatArray, IntArray
 
@@ -127,9 +127,8 @@ class LayerTimes:
 
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
-    linears = _expert_linears(a, shapes, x) if moe else _dense_linears(a, shapes, x)
-    if shapes.heads:
-        linears += _attention_linears(a, shapes, x)
+    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep)
+    linears = seconds(a, layer_linears(a, shapes, shares, moe=moe), x.clock)
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
     sent = {
@@ -164,65 +163,6 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         forward, backward = forward.overlapped(), backward.overlapped()
     host = _host_s(a, shapes, x, moe=moe)
     return _with_host(a, x, forward, backward, weight_grad, sent, host)
-
-
-def _attention_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
-    """Query, key, value (one GEMM) and output projections; latent attention has its five."""
-    local_heads = shapes.heads / x.tp
-    output = linear_s(a, x.tokens, local_heads * shapes.value_dim, shapes.hidden, clock=x.clock)
-    if shapes.latent:
-        return output + _latent_linears(a, shapes, x)
-    keys_values = -(-shapes.kv_heads // x.tp) * (shapes.head_dim + shapes.value_dim)
-    outputs = local_heads * shapes.head_dim + keys_values
-    return output + linear_s(a, x.tokens, shapes.hidden, outputs, clock=x.clock)
-
-
-def _latent_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
-    """Down and up projections of multi-head latent attention.
-
-    Source: DeepSeek-V2, arXiv:2405.04434, equations 9 to 15. Down projections are replicated over
-    tp; up projections are divided by it.
-    """
-    local_heads = shapes.heads / x.tp
-    nope = shapes.head_dim - shapes.rope_dim
-    keys_values = local_heads * (nope + shapes.value_dim)
-    queries = local_heads * shapes.head_dim
-    total = linear_s(
-        a, x.tokens, shapes.hidden, shapes.kv_rank + shapes.rope_dim, clock=x.clock
-    ) + linear_s(a, x.tokens, shapes.kv_rank, keys_values, clock=x.clock)
-    if not shapes.query_rank:
-        return total + linear_s(a, x.tokens, shapes.hidden, queries, clock=x.clock)
-    total += linear_s(a, x.tokens, shapes.hidden, shapes.query_rank, clock=x.clock)
-    return total + linear_s(a, x.tokens, shapes.query_rank, queries, clock=x.clock)
-
-
-def _mlp_linears(
-    a: Assumptions, shapes: Shapes, x: LayerInputs, width: FloatArray
-) -> MatmulSeconds:
-    """Up projection (with its gate, one GEMM) and down projection of an MLP of local `width`."""
-    up = linear_s(a, x.tokens, shapes.hidden, (1 + shapes.gated) * width, clock=x.clock)
-    return up + linear_s(a, x.tokens, width, shapes.hidden, clock=x.clock)
-
-
-def _dense_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
-    return _mlp_linears(a, shapes, x, shapes.dense_width / x.tp)
-
-
-def _expert_linears(a: Assumptions, shapes: Shapes, x: LayerInputs) -> MatmulSeconds:
-    """Router, grouped GEMMs of the local experts, and the shared experts.
-
-    Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens.
-    """
-    local = shapes.experts / x.ep
-    routed = x.tokens / x.tp * shapes.experts_per_token / local * a.moe_imbalance
-    width = shapes.expert_width
-    up = linear_s(a, routed, shapes.hidden, (1 + shapes.gated) * width, clock=x.clock, copies=local)
-    down = linear_s(a, routed, width, shapes.hidden, clock=x.clock, copies=local)
-    total = (up + down).scaled(1 / a.expert_efficiency)
-    total += linear_s(a, x.tokens / x.tp, shapes.hidden, shapes.experts, clock=x.clock)
-    if shapes.shared_width:
-        total += _mlp_linears(a, shapes, x, shapes.shared_width / x.tp)
-    return total
 
 
 def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:

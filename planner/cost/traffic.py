@@ -17,7 +17,8 @@ from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
 from planner.cost.exchanges import ACTIVATION_BYTES
-from planner.cost.parameters import trained_share
+from planner.cost.linears import Linear, Shares, layer_linears, memory_bytes
+from planner.cost.parameters import padded_vocab, trained_share
 from planner.cost.shapes import Shapes
 from planner.cost.terms import data_nets
 from planner.job import Job
@@ -122,41 +123,67 @@ def repeated_flop_per_token(
     return x.over_stages(linear + attention)
 
 
-def traffic(model: CostModel, x: Columns) -> Traffic:
-    """The totals of every plan."""
+def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
+    """The totals of every plan; without `wires`, as if nothing crossed a network."""
+    none = (np.zeros(len(x.plans)),) * len(model.cluster.levels)
     return Traffic(
         flop=_executed_flop(model, x),
         memory_bytes=_memory_bytes(model, x),
-        wire_bytes=_wire_bytes(model, x),
+        wire_bytes=_wire_bytes(model, x) if wires else none,
     )
 
 
-def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
-    """Model FLOP (causal half of attention where the kernels skip it) plus recomputation."""
+def flop_without_repeats(model: CostModel) -> float:
+    """FLOP that one token takes where nothing is recomputed."""
     job, shapes, a = model.job, model.shapes, model.assumptions
-    share = a.causal_share if a.fused_attention else 1.0
-    attention = share * attention_flop_per_token(job.model, shapes)
+    attention = _share(a) * attention_flop_per_token(job.model, shapes)
     passes = 3.0 if job.trains_all else 2.0
     backward = 2.5 if a.fused_attention else 2.0
-    once = 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
-    tokens = x.batch * job.seq_len
-    return tokens * (once + repeated_flop_per_token(model, x, causal_share=share))
+    return 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
+
+
+def _share(a: Assumptions) -> float:
+    """Share of the scores that kernels compute: the causal half where they skip the other."""
+    return a.causal_share if a.fused_attention else 1.0
+
+
+def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
+    """FLOP of every pass, recomputation included."""
+    again = repeated_flop_per_token(model, x, causal_share=_share(model.assumptions))
+    return x.batch * model.job.seq_len * (flop_without_repeats(model) + again)
 
 
 def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """Weights read by three passes per micro-batch, element-wise traffic, optimizer state."""
+    """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans, again = model.assumptions, model.job, x.plans, repeats(model, x)
     chips = plans.chips / plans.pp
-    weights = x.stages.dense * x.local.dense_layer
-    weights = weights + x.stages.moe * (x.local.moe_layer + x.local.experts)
-    reads = a.operand_bytes * x.m[:, 0] * chips * x.over_stages((3.0 + again.linear) * weights)
+    products = x.m[:, 0] * chips * x.over_stages(_product_bytes(model, x, 1 + again.linear))
     dense, moe = _elementwise_bytes(model, plans)
     layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
     passes = 1 + a.elementwise_backward + again.elementwise
     elementwise = x.batch * job.seq_len * x.over_stages(passes * layers)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
-    return reads + elementwise + state
+    return products + elementwise + state
+
+
+def _product_bytes(model: CostModel, x: Columns, forwards: FloatArray) -> FloatArray:
+    """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class."""
+    a, shapes, plans = model.assumptions, model.shapes, x.plans
+    tp, tokens = plans.tp[:, None], (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
+    shares = Shares(tokens=tokens, tp=tp, ep=plans.ep[:, None])
+    total = np.zeros(x.stages.count.shape)
+    for moe, layers in ((False, x.stages.dense), (True, x.stages.moe)):
+        if ("moe" if moe else "dense") in model.job.model.layer_kinds:
+            linears = layer_linears(a, shapes, shares, moe=moe)
+            one = memory_bytes(a, linears, forwards, trains_all=model.job.trains_all)
+            total = total + shapes.blocks * layers * one
+    if shapes.vocab:
+        columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
+        head = [Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)]
+        once = memory_bytes(a, head, np.ones((1, 1)), trains_all=model.job.trains_all)
+        total = total + x.stages.last * once
+    return total
 
 
 def _elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:

@@ -58,6 +58,7 @@ class Operators:
 
     def __post_init__(self) -> None:
         """Refuses sizes that are not positive numbers."""
+        demand_positive(self, "operator", but=("input_elements",))
         demand_positive(self, "operator")
 
     @property

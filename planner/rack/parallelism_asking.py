@@ -81,7 +81,8 @@ def _figure(text: str) -> int:
 
 def _setting(given: Mapping[str, str | None], tried: Attempts) -> Setting | None:
     """The setting of flags; its mistakes are noted."""
-    cluster = tried.attempt(cluster_named, given.get("hardware") or HARDWARE)
+    asked = given.get("hardware")
+    cluster = tried.attempt(cluster_named, HARDWARE if asked is None else asked)
     known: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
     known.pop("hardware", None)
     for name in _NUMBERS:

@@ -147,6 +147,15 @@ class TopologyRow:
             "static_power_w": self.static_w,
         }
 
+    def link_loads(self) -> Iterator[tuple[str, str, int, float, float]]:
+        """The two ends of each edge, its parallel links, and bytes over all of them, both ways."""
+        if self.load is None or self.wiring is None:
+            return
+        names = self.wiring.labels
+        rows = zip(self.wiring.ends, self.wiring.links, self.load.edge_bytes, strict=True)
+        for (u, v), links, (there, back) in rows:
+            yield names[u], names[v], int(links), float(there), float(back)
+
     def busiest_link(self) -> list[str]:
         """The nodes at the ends of the link that takes longest."""
         if self.load is None or self.wiring is None:
@@ -198,7 +207,8 @@ def compare_topologies(
     if traffic.routing not in ROUTINGS:
         problems.append(f"routing: {not_one_of(traffic.routing, ROUTINGS)}")
     if traffic.pattern not in PATTERNS and not Path(traffic.pattern).suffix:
-        problems.append(f"traffic: {not_one_of(traffic.pattern, PATTERNS)}, nor a file")
+        words = not_one_of(traffic.pattern, PATTERNS)
+        problems.append(f"traffic: {words.replace('is not', 'is neither a file nor', 1)}")
     asked, notes = _asked(specs, graphs, chips, problems)
     named = list(_named(asked, graphs, chips, problems))
     if problems:
@@ -252,7 +262,13 @@ def _named(
         try:
             yield path.name, None, wiring_of(read_graph(path))
         except InputError as error:
-            problems += str(error).replace("graph: ", f"graph: {path.name}: ").split("\n")
+            problems += [_with_file(line, path) for line in str(error).split("\n")]
+
+
+def _with_file(line: str, path: Path) -> str:
+    """A mistake with the file that it is in, once."""
+    rest = line.removeprefix("graph: ")
+    return line if str(path) in line else f"graph: {path}: {rest}"
 
 
 def _row(

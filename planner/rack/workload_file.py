@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from planner.errors import InputError
 from planner.fields import refusal
 from planner.files import read_yaml
+from planner.kinds import another_kind
 from planner.messages import did_you_mean, mistakes, not_one_of, one_line, shown
 from planner.rack.workloads import WORKLOADS, Einsum, Workload, workload_named
 
@@ -104,7 +105,7 @@ def workload_from(name: str) -> Workload:
     if not (name.endswith(YAML_SUFFIXES) or "/" in name or "\\" in name):
         if name in WORKLOADS:
             return workload_named(name)
-        raise InputError(f"workload: {not_one_of(name, sorted(WORKLOADS))}, or a YAML file")
+        raise InputError(f"workload: {not_one_of(name, (*sorted(WORKLOADS), 'FILE.yaml'))}")
     return read_workload(Path(name))
 
 
@@ -116,6 +117,8 @@ def read_workload(path: Path) -> Workload:
     """
     label = one_line(str(path))
     data = read_yaml(path)
+    if mistaken := another_kind(data, "a workload", "workload"):
+        raise InputError(f"workload: {label}: {mistaken}")
     known = {*WorkloadModel.model_fields, *EinsumModel.model_fields}
     try:
         model = WorkloadModel.model_validate(data)

@@ -44,6 +44,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "last_hidden_gpus": {key_of(name): most for name, most in answer.last_hidden.items()},
+        "last_hidden_workload": key_of(question.workloads[0].name),
         "last_hidden_searched_gpus": {key_of(name): n for name, n in answer.searched.items()},
         "never_bound": {key_of(name): words for name, words in never_bound(answer).items()},
         "latency_ratio_at_12": _at_twelve(answer, "latency_ratio"),
@@ -78,6 +79,8 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
 def _cycles(seconds: float, clock_hz: float) -> float:
     """Cycles; rounding of seconds and back is undone where it is a whole number."""
     cycles = seconds * clock_hz
+    if math.isnan(cycles):
+        return cycles
     return float(round(cycles)) if math.isclose(cycles, round(cycles), rel_tol=1e-12) else cycles
 
 

@@ -18,6 +18,7 @@ from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.rack.zero import FIGURES, ZeroQuestion
+from planner.rack.zero_json import key_of
 from planner.records import cluster_named
 from planner.units import parse_bytes, parse_whole
 
@@ -34,6 +35,9 @@ DEFAULTS: dict[str, Any] = {
     "basis": "per_gpu",
 }
 _GPUS, _COLUMN_GPUS = "2-12", 4
+_RATES = (1e-6, 1e12)  # bytes per cycle
+_JOULES = (0.0, 1.0)  # per byte and hop
+_MOST_SRAM = 1e15
 _MOST_VALUES = 1000
 _MOST_COLUMNS = 1_000_000
 
@@ -146,7 +150,7 @@ def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
 
 def _workloads(given: object) -> tuple[Workload, ...]:
     found = tuple(workload_from(text) for text in dict.fromkeys(texts_of(given)))
-    names = [workload.name for workload in found]
+    names = [key_of(workload.name) for workload in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"workload: two are named {shown(twice[0])}; give each its own name")
     return found
@@ -161,12 +165,12 @@ def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
     machine = machine_of(cluster)
     inner, chip = machine.inner, machine.chip
     if (rate := fields.get("bandwidth")) is not None:
-        per_cycle = _number(rate, "bandwidth", "bytes per cycle", above=True)
+        per_cycle = _number(rate, "bandwidth", "bytes per cycle", _RATES)
         if chip.clock_hz is None:
             raise InputError(f"hardware: {chip.name} has no clock in its record")
         inner = replace(inner, bytes_per_s=per_cycle * chip.clock_hz)
     if (joules := fields.get("energy_per_hop")) is not None:
-        inner = replace(inner, j_per_byte=_number(joules, "energy-per-hop", "J per byte"))
+        inner = replace(inner, j_per_byte=_number(joules, "energy-per-hop", "J per byte", _JOULES))
     if (held := fields.get("sram")) is not None:
         chip = replace(chip, sram_bytes=_sram(held))
     return replace(machine, inner=inner, chip=chip)
@@ -174,21 +178,23 @@ def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
 
 def _sram(given: object) -> float:
     held = parse_bytes(str(given), "sram")
-    if held <= 0:
-        raise InputError(f"sram: {shown(given)}: must be greater than 0")
+    if not 0 < held <= _MOST_SRAM:
+        rule = "greater than 0" if held <= 0 else f"at most {_MOST_SRAM:g} bytes"
+        raise InputError(f"sram: {shown(given)}: must be {rule}")
     return held
 
 
-def _number(given: object, what: str, unit: str, *, above: bool = False) -> float:
-    """A finite number of at least (or above) zero."""
+def _number(given: object, what: str, unit: str, ends: tuple[float, float]) -> float:
+    """A number within bounds."""
     try:
         value = float(str(given))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise InputError(f"{what}: {shown(given)} is not a finite number of {unit}")
-    if value < 0 or (above and value == 0):
-        rule = "greater than 0" if above else "at least 0"
+    low, high = ends
+    if not low <= value <= high:
+        rule = f"at least {low:g}" if value < low else f"at most {high:g}"
         raise InputError(f"{what}: {shown(given)} {unit}: must be {rule}")
     return value
 

@@ -10,7 +10,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.files import check_writable
 from planner.rack.parallelism import Figure
-from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
+from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, load_pyplot, save
 from planner.report.rack_parallelism_view import NAMES, PART_NAMES, curve_names, curve_of
 from planner.units import show_joules, show_seconds
 
@@ -58,7 +58,7 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
         InputError: The file cannot be written, or matplotlib is missing.
     """
     plt = load_pyplot()
-    across = min(_PER_ROW, len(figures))
+    across = 2 if len(figures) == 4 else min(_PER_ROW, len(figures))
     down = math.ceil(len(figures) / across)
     picture, axes = plt.subplots(
         down, across, figsize=(5.6 * across, 4.2 * down), layout="constrained", squeeze=False
@@ -74,7 +74,8 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
 
 def _lines(panel: Any, figure: Figure) -> None:
     """A curve per strategy over GPUs or block sizes."""
-    energy = figure.shown == "total energy"
+    plt, energy = load_pyplot(), figure.shown == "total energy"
+    widths = iter((3.6, 2.4, 2.4, 1.6, 1.6, 1.2))  # curves that coincide all stay visible
     marks = iter("osD^vP")
     for name in curve_names(figure):
         points = [point for point in figure.series if curve_of(point) == name]
@@ -82,13 +83,15 @@ def _lines(panel: Any, figure: Figure) -> None:
         if not any(values):
             panel.plot([], [], "-", color=_COLOURS[points[0].strategy], label=f"{name}: none")
             continue
+        back = points[0].direction == "backward"
         panel.plot(
             [getattr(point, figure.swept) for point in points],
             values,
-            "--" if points[0].direction == "backward" else "-",
+            "--" if back else "-",
             marker=next(marks),
-            markersize=5,
-            fillstyle="none" if points[0].direction == "backward" else "full",
+            markersize=9 if back else 5,
+            linewidth=min(next(widths), 1.4 if back else math.inf),
+            fillstyle="none" if back else "full",
             color=_COLOURS[points[0].strategy],
             label=name,
         )
@@ -97,10 +100,10 @@ def _lines(panel: Any, figure: Figure) -> None:
     panel.set_yscale("log")
     ticks = sorted({getattr(point, figure.swept) for point in figure.series})
     panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    panel.xaxis.set_minor_locator(load_pyplot().NullLocator())
+    panel.xaxis.set_minor_locator(plt.NullLocator())
     panel.yaxis.set_major_formatter(lambda value, _: show(value))
-    panel.yaxis.set_minor_formatter(lambda value, _: show(value))
-    panel.tick_params(axis="y", which="minor", labelsize=7)
+    panel.yaxis.set_major_locator(plt.LogLocator(base=10, subs=(1, 2, 5)))
+    panel.yaxis.set_minor_locator(plt.NullLocator())
     panel.set_xlabel("GPUs" if figure.swept == "gpus" else "threads of a block")
     panel.set_ylabel("joules of all GPUs" if energy else "seconds")
     panel.legend(frameon=False, fontsize=8)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from planner.errors import InputError
@@ -22,8 +21,14 @@ _ENDINGS = (".svg", ".png")
 _DRAWN_NODES = 200
 """Larger graphs get bars only."""
 _COLUMNS = 4
-_LABELLED = 40
+_LABELLED = 27
+_SIZES = ((12, 260), (27, 110), (64, 45), (_DRAWN_NODES, 16))
+"""Up to so many nodes, dots of so many square points."""
+_CIRCLES = ("star", "ring", "fully-connected", "hypercube", "dragonfly", "dgx-1")
 _SWITCH_RISE = 0.45
+_LEAST_RISE = 0.3
+_BULGE = 0.3
+"""How far a line of a torus or HyperX is bent, so that its other links are seen."""
 
 
 def check_plot(plot: Path | None) -> None:
@@ -105,6 +110,8 @@ def _bar(
 
 def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
     """One graph: chips as dots, switches as squares, links from pale to dark by load."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     wiring, load = row.wiring, row.load
     assert wiring is not None
     assert load is not None
@@ -119,7 +126,7 @@ def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
         edge_cmap=_map(), edge_vmin=0.0, edge_vmax=1.0,
         width=[0.8 + 1.2 * min(int(links), 4) for links in wiring.links],
     )  # fmt: skip
-    size = 260 if len(wiring.labels) <= _LABELLED else 40
+    size = next(points for most, points in _SIZES if len(wiring.labels) <= most)
     chips, switches = range(wiring.chips), range(wiring.chips, len(wiring.labels))
     for nodes, shape, colour in ((chips, "o", BLUE), (switches, "s", ORANGE)):
         nx.draw_networkx_nodes(
@@ -128,10 +135,15 @@ def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
         )  # fmt: skip
     if len(wiring.labels) <= _LABELLED:
         names = {node: wiring.labels[node][:4] for node in chips}
-        nx.draw_networkx_labels(graph, at, names, ax=panel, font_size=7, font_color="white")
+        nx.draw_networkx_labels(
+            graph, at, names, ax=panel, font_size=7 if size > 200 else 5, font_color="white"
+        )
     panel.set_title(f"{row.name}\nbusiest {show_bytes(load.busiest_bytes)}", fontsize=9)
     panel.set_axis_off()
     panel.set_aspect("equal")
+    panel.margins(0.12)
+    low, high_y = panel.get_ylim()
+    panel.set_ylim(min(low, -_LEAST_RISE), max(high_y, _LEAST_RISE))
     edges.set_zorder(0)
     figure.colorbar(
         edges, ax=panel, ticks=[0, 1], shrink=0.6, format=lambda value, _: show_bytes(value * high)
@@ -148,18 +160,18 @@ def _map() -> Any:
 
 def _positions(row: TopologyRow, wiring: Wiring) -> dict[int, FloatArray]:
     """Where the nodes are drawn: lines and grids straight, switches above their chips."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     name, _, sizes = row.name.partition(":")
     count = wiring.chips
     if wiring.switches:
-        return _layered(wiring)
+        return _ringed(wiring) if name == "dragonfly" else _layered(wiring)
     if name == "linear":
         return {chip: np.array([float(chip % count), 0.0]) for chip in range(count)}
     if name in ("mesh", "torus", "hyperx") and "x" in sizes:
-        return _slanted(tuple(map(int, sizes.split("x"))))
-    if name == "star":
-        return _circle(count, hub=True)
-    if name in ("ring", "fully-connected", "hypercube", "dragonfly", "dgx-1"):
-        return _circle(count, hub=False)
+        return _slanted(tuple(map(int, sizes.split("x"))), bent=name != "mesh")
+    if name in _CIRCLES:
+        return _circle(count, hub=name == "star")
     graph = nx.Graph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(wiring.ends.tolist())
@@ -174,17 +186,38 @@ def _circle(count: int, *, hub: bool) -> dict[int, FloatArray]:
     return dict(enumerate(at))
 
 
-def _slanted(sizes: tuple[int, ...]) -> dict[int, FloatArray]:
+def _slanted(sizes: tuple[int, ...], *, bent: bool) -> dict[int, FloatArray]:
     """A grid in the plane: the first two dimensions straight, the others as shifts."""
     axes = np.array([[1.0, 0.12], [0.12, 1.0], [0.38, 0.3], [-0.2, 0.17]])
-    steps = np.array([axes[i % 4] / (1 + i // 4) for i in range(len(sizes))])
-    spread = np.array([1.0 if i < 2 else 1.0 / max(sizes[i] - 1, 1) for i in range(len(sizes))])
-    points = np.indices(sizes).reshape(len(sizes), -1).T @ (steps * spread[:, None])
+    points = np.zeros((int(np.prod(sizes)), 2))
+    for i, k in enumerate(sizes):
+        along = np.indices(sizes)[i].ravel().astype(np.float64)
+        step = axes[i % len(axes)] * (1.0 if i < 2 else 1.0 / max(k - 1, 1))
+        points += along[:, None] * step
+        if bent and k > 2:
+            across = np.array([-step[1], step[0]]) * (k - 1) / 2
+            points += _BULGE * (2 * along / (k - 1) - 1)[:, None] ** 2 * across
     return dict(enumerate(points))
+
+
+def _ringed(wiring: Wiring) -> dict[int, FloatArray]:
+    """Routers on a circle, group by group, and their chips around it."""
+    routers = wiring.switches
+    angles = (
+        2
+        * np.pi
+        * np.concatenate(
+            [(np.arange(wiring.chips) + 0.5) / wiring.chips, (np.arange(routers) + 0.5) / routers]
+        )
+    )
+    radius = np.where(np.arange(len(angles)) < wiring.chips, 1.4, 1.0)
+    return dict(enumerate(np.column_stack([np.sin(angles), np.cos(angles)]) * radius[:, None]))
 
 
 def _layered(wiring: Wiring) -> dict[int, FloatArray]:
     """Chips in a row, each switch above, at the mean of what hangs below it."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     graph = nx.Graph()
     graph.add_nodes_from(range(len(wiring.labels)))
     graph.add_edges_from(wiring.ends.tolist())

@@ -14,6 +14,7 @@ from planner.plan import FloatArray
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
+from planner.units import unit_for
 
 _ENDINGS = (".svg", ".png")
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
@@ -83,8 +84,9 @@ def _over_columns(panel: Any, answer: ZeroAnswer, number: int) -> None:
     one, clock = answer.columns, answer.question.clock_hz
     x = np.array(answer.question.pe_columns, dtype=np.float64)
     if number == 5:
-        values = [1e6 * one.dp_j / one.gpus, 1e6 * one.zero_j / one.gpus]
-        unit = "energy per GPU (uJ)"
+        scale, name = unit_for(float(np.max(one.zero_j / one.gpus)), "J")
+        values = [one.dp_j / one.gpus / scale, one.zero_j / one.gpus / scale]
+        unit = f"energy per GPU ({name})"
     else:
         values, unit = [one.dp_s * clock, one.zero_s * clock], "latency (cycles)"
     rows, gpus = answer.question.rows, answer.question.column_gpus

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hardware_db import Cluster
-from planner.plan import BoolArray
+from planner.plan import BoolArray, FloatArray
 from planner.rack.fetching import EQUATIONS
+from planner.rack.machine import Machine
 from planner.rack.readings import Interval, basis_words, readings
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES, never_bound
 from planner.report.tables import indented, pairs, section, side_by_side, table
-from planner.units import plain, show_bytes
+from planner.units import plain, plural, show_bytes, unit_for
 
 _NONE = "-"
 _LATE = "*"
@@ -51,36 +52,33 @@ def _inputs(answer: ZeroAnswer, cluster: Cluster) -> list[tuple[str, str]]:
     question, machine = answer.question, answer.question.machine
     rate = machine.inner.bytes_per_s / question.clock_hz
     return [
-        ("hardware", f"{cluster.name}: {question.pes} PEs per GPU in {question.rows} rows, "
+        ("hardware", f"{cluster.name}: {question.pes} PEs per GPU in "
+                     f"{plural(question.rows, 'row')}, "
                      f"{show_bytes(machine.chip.sram_bytes or 0.0)} of SRAM, {machine.precision}"),
         ("network", f"{plain(rate)} B per cycle ({question.assumptions.basis}), "
-                    f"{machine.inner.j_per_byte:g} J per byte and hop"),
+                    f"{machine.inner.j_per_byte:g} J per byte and hop" + _between(machine)),
         *(("workload", f"{work.name}: {work.title}; {work.weight_bytes:,.0f} B of weights, "
                        f"{work.macs_per_item:,} multiply-accumulates per item ({work.note})")
           for work in question.workloads),
     ]  # fmt: skip
 
 
+def _between(machine: Machine) -> str:
+    """Links between racks, where there are several."""
+    far = machine.outer
+    if far is None:
+        return ""
+    return (
+        f"; between racks of {machine.rack_chips:,}: {show_bytes(far.bytes_per_s)}/s per GPU, "
+        f"{far.j_per_byte:g} J per byte"
+    )
+
+
 def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     """The table of one figure."""
     title = f"Figure {number}: {TITLES[number]}"
     if number in (5, 6):
-        one, clock = answer.columns, answer.question.clock_hz
-        lines = [
-            [str(columns), *cells]
-            for columns, *cells in zip(
-                answer.question.pe_columns,
-                _microjoules(one.dp_j / one.gpus) if number == 5 else _cycles(one.dp_s * clock),
-                _microjoules(one.zero_j / one.gpus)
-                if number == 5
-                else _cycles(one.zero_s * clock, one.bound),
-                strict=True,
-            )
-        ]
-        unit = "uJ" if number == 5 else "cycles"
-        header = ["PE columns", f"DP ({unit})", f"ZeRO ({unit})"]
-        where = f"{one.workload}, {answer.question.column_gpus} GPUs, {one.topology}"
-        return section(title, Text(where), table(header, lines, right=header))
+        return section(title, *_over_columns(answer, number))
     by_work = number in (3, 4)
     compared = answer.workloads if by_work else answer.topologies
     columns = [
@@ -95,19 +93,28 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     return section(title, Text(where), table(header, lines, right=header))
 
 
-def _percent(ratios: Iterable[float], late: BoolArray | None = None) -> list[str]:
-    return _shown([100 * ratio for ratio in ratios], ".1f", late)
+def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType]:
+    """Figures 5 and 6: what they are of, and their lines."""
+    one, clock = answer.columns, answer.question.clock_hz
+    if number == 5:
+        scale, unit = unit_for(float(np.max(one.zero_j / one.gpus)), "J")
+        dp = _shown(one.dp_j / one.gpus / scale, ".4g", None)
+        zero = _shown(one.zero_j / one.gpus / scale, ".4g", None)
+    else:
+        unit = "cycles"
+        dp = _shown(one.dp_s * clock, ",.0f", None)
+        zero = _shown(one.zero_s * clock, ",.0f", one.bound)
+    header = ["PE columns", f"DP ({unit})", f"ZeRO ({unit})"]
+    names = [f"{columns:,}" for columns in answer.question.pe_columns]
+    where = f"{one.workload}, {answer.question.column_gpus} GPUs, {one.topology}"
+    return Text(where), table(header, list(zip(names, dp, zero, strict=True)), right=header)
 
 
-def _microjoules(joules: Iterable[float]) -> list[str]:
-    return _shown([1e6 * value for value in joules], ".4g", None)
+def _percent(ratios: FloatArray, late: BoolArray | None = None) -> list[str]:
+    return _shown(100 * ratios, ".1f", late)
 
 
-def _cycles(cycles: Iterable[float], late: BoolArray | None = None) -> list[str]:
-    return _shown(list(cycles), ",.0f", late)
-
-
-def _shown(values: Sequence[float], form: str, late: BoolArray | None) -> list[str]:
+def _shown(values: FloatArray, form: str, late: BoolArray | None) -> list[str]:
     marks = [_LATE if bound else " " for bound in late] if late is not None else [""] * len(values)
     return [
         _NONE if math.isnan(value) else f"{value:{form}}{mark}"

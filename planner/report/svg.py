@@ -8,9 +8,9 @@ from html import escape
 from itertools import pairwise
 from textwrap import wrap
 
+from planner.report import machine_marks
 from planner.report.frame import Axis
 from planner.report.labels import Label, placed
-from planner.report import machine_marks
 from planner.report.scatter import is_logarithmic, shares
 from planner.report.shapes import Box
 from planner.report.words import (

@@ -201,16 +201,15 @@ class Candidates:
     def _moved_j(self, rows: Rows) -> FloatArray:
         """(r, 1) joules of the component model, where energy is that alone; else (1, 1) zero.
 
-        Of ideal placements nothing is counted, a lower bound.
+        Of ideal placements no wire counts, a lower bound.
         """
-        if not self.model.assumptions.component_energy or not len(rows) or rows.placement[0] < 0:
+        if not self.model.assumptions.component_energy or not len(rows):
             return np.zeros((1, 1))
-        plans = replace(
-            self.space.plans.take(rows.plan),
-            order=self.placements.order[rows.placement],
-            layouts=self.placements.layouts,
-        )
-        return moved_j(self.model, columns_of(self.model, plans))
+        plans, placed = self.space.plans.take(rows.plan), rows.placement[0] >= 0
+        if placed:
+            order, layouts = self.placements.order[rows.placement], self.placements.layouts
+            plans = replace(plans, order=order, layouts=layouts)
+        return moved_j(self.model, columns_of(self.model, plans), wires=bool(placed))
 
 
 def _build(

@@ -3,7 +3,7 @@
 A skeleton is a mesh with micro-batch b, schedule and interleave v.
 
     T >= [ m (S(b) / pp + c_mb) + (pp - 1) / pp S(b) / v + d + step overhead ] factor,   m = B_r / b
-    E >= chips [ m K(b) / pp * extra_w + T standing_w ]
+    E >= chips [ m K(b) / pp * extra_w + T standing_w ], or the joules of all FLOP by components
 
 B_r is the sequences of one data rank; S(b) the least seconds of all layers and both ends for a
 micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
@@ -23,7 +23,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once
-from planner.cost.energy import running_w, standing_w
+from planner.cost.energy import least_component_j, running_w, standing_w
 from planner.cost.evaluate import layer_columns
 from planner.cost.parameters import trained_share
 from planner.cost.step import step_factor
@@ -156,6 +156,8 @@ def _corners(
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor
     energy = chips * (busy * running_w(model, clocks) + time * standing)
+    if model.assumptions.component_energy:
+        energy = energy + least_component_j(model)
     return np.stack([time, energy], axis=2) * ROUNDED_DOWN
 
 

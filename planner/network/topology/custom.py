@@ -18,19 +18,32 @@ edges `links` and the figures of `planner.network.topology.wiring.FIGURES`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import networkx as nx
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from planner.errors import InputError
 from planner.files import read_text, read_yaml
 from planner.messages import Origin, mistakes, shown
 from planner.network.topology.graphs import MOST_NODES
 
-Name = Annotated[str, BeforeValidator(lambda value: str(value) if _is_name(value) else value)]
+if TYPE_CHECKING:
+    import networkx as nx
+
+Name = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if _is_name(value) else value),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
 Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -104,6 +117,8 @@ def _yaml(path: Path) -> nx.Graph:
 
 
 def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     graph = nx.MultiGraph()
     count = isinstance(file.chips, int)
     chips = list(map(str, range(file.chips))) if isinstance(file.chips, int) else file.chips
@@ -126,6 +141,8 @@ def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
 
 def _node_link(path: Path) -> nx.Graph:
     """Node-link JSON, whose edges are called `edges` or, by older versions, `links`."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     try:
         data = json.loads(read_text(path))
         edges = data["edges"] if "edges" in data else data["links"]
@@ -142,22 +159,30 @@ def _node_link(path: Path) -> nx.Graph:
 def _graphml(path: Path) -> nx.Graph:
     from xml.etree.ElementTree import ParseError  # noqa: PLC0415  (only such files)
 
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     text = read_text(path)
     if "<!ENTITY" in text:
         raise InputError(f"graph: {path}: entities are not used here")
     try:
-        return nx.parse_graphml(text)
+        graph: nx.Graph = nx.parse_graphml(text)
     except (nx.NetworkXError, ParseError, ValueError, KeyError, IndexError) as error:
         raise InputError(f"graph: {path}: is no GraphML") from error
+    return graph
 
 
-def _lines(parse: Callable[[Iterable[str]], nx.Graph], words: str) -> Callable[[Path], nx.Graph]:
+def _lines(parser: str, words: str) -> Callable[[Path], nx.Graph]:
+    """The reader of a format of one line per edge or node, by networkx's function for it."""
+
     def read(path: Path) -> nx.Graph:
+        import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
         text = read_text(path)
         try:
-            return parse(text.splitlines())
+            graph: nx.Graph = getattr(nx, parser)(text.splitlines())
         except (nx.NetworkXError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"graph: {path}: is no {words}") from error
+        return graph
 
     return read
 
@@ -167,6 +192,6 @@ _READERS: dict[str, Callable[[Path], nx.Graph]] = {
     ".yml": _yaml,
     ".json": _node_link,
     ".graphml": _graphml,
-    ".edgelist": _lines(nx.parse_edgelist, "edge list: write lines such as 0 1 {'links': 2}"),
-    ".adjlist": _lines(nx.parse_adjlist, "adjacency list: write lines such as 0 1 2"),
+    ".edgelist": _lines("parse_edgelist", "edge list: write lines such as 0 1 {'links': 2}"),
+    ".adjlist": _lines("parse_adjlist", "adjacency list: write lines such as 0 1 2"),
 }

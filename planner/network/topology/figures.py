@@ -21,7 +21,11 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
     Raises:
         InputError: It is no rate, or not greater than 0.
     """
-    return _above_zero(parse_bytes(text.strip().removesuffix("/s"), what), text, what)
+    try:
+        value = parse_bytes(text.strip().removesuffix("/s"), what)
+    except InputError as error:
+        raise InputError(f"{what}: {shown(text)} is no rate; write 50GB/s or 50e9") from error
+    return _above_zero(value, text, what)
 
 
 def parse_energy_per_byte(text: str, what: str = "energy-per-hop") -> float:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 import hardware_db
 from planner.errors import InputError
 from planner.network.topology.kinds import GRIDS, Topology
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MOST_NODES = 4096
 """Chips and switches of a graph; its matrix of distances takes 64 MB."""
@@ -49,6 +51,8 @@ def dgx1_graph() -> nx.Graph:
 
 
 def _with_chips(count: int) -> nx.Graph:
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     graph: nx.Graph = nx.Graph()
     graph.add_nodes_from(range(count), kind="chip")
     return graph

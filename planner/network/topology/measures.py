@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -122,6 +121,8 @@ def _with_switches(wiring: Wiring, side: IntArray) -> IntArray:
     """Moves the switches to where, given the chips, the fewest links are cut: a minimum cut."""
     if not wiring.switches:
         return side
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     graph = nx.Graph()
     for (u, v), links in zip(wiring.ends.tolist(), wiring.links.tolist(), strict=True):
         ends = [

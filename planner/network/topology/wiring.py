@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from scipy import sparse
 
@@ -13,6 +12,9 @@ from planner.errors import InputError
 from planner.messages import not_one_of, shown
 from planner.network.topology.graphs import MOST_NODES
 from planner.plan import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 KINDS = ("chip", "switch")
 FIGURES = ("bandwidth_bytes_per_s", "energy_j_per_byte", "latency_s", "price")
@@ -165,6 +167,8 @@ def _figure(link: str, key: str, value: Any, problems: list[str]) -> float:
 
 def _check_connected(graph: nx.Graph) -> None:
     """Refuses a graph in parts, and says which chips are apart."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
+
     parts = sorted(nx.connected_components(graph), key=len, reverse=True)
     if len(parts) == 1:
         return

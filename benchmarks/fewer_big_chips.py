@@ -1,0 +1,263 @@
+"""Fewer big chips or more small ones, and which fabric: the figures of docs/fewer-big-chips.md.
+
+Asks `planner.solve` which PEs per chip and which wiring are best for one model under a fixed total of
+PEs and under a fixed power, then again with each assumed constant low and high. Constants are
+changed in copies of the records. A page holds regions between `<!-- begin: NAME -->` and `<!-- end:
+NAME -->`; each known region is replaced. Without --write the tables are printed as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planner.api import solve
+from planner.files import write_atomically
+from planner.report.svg import front_svg
+from planner.results import PlanResult, SolveResult
+from planner.units import show_joules, show_percent, show_seconds, show_watts
+
+CHIP, CLUSTER = "h100-sxm5-80", "dgx-h100-ndr"
+PES = (66, 132, 264, 528)
+FABRICS = ("switch", "ring", "fully-connected", "scale-out=fat-tree", "scale-out=dragonfly",
+           "scale-out=torus3d")  # fmt: skip
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "pes": {"total_pes": "8192x132", "chips_exact": True},
+    "power": {"max_power": "10MW"},
+}
+JOB = {"model": "llama3-70b", "batch_tokens": "16Mi"}
+SMALL_JOB = {"model": "gpt3-350m", "batch_tokens": "64Ki"}
+SMALL: dict[str, dict[str, Any]] = {
+    "pes": {"total_pes": "8x132", "chips_exact": True},
+    "power": {"max_power": "8kW"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One assumed constant with another value.
+
+    Attributes:
+        name: The constant in words.
+        value: Its value in words.
+        records: (dotted path in the chip's or cluster's file, factor or value).
+        fields: Fields of the question.
+    """
+
+    name: str
+    value: str
+    records: tuple[tuple[str, float], ...] = ()
+    fields: dict[str, Any]
+
+
+def changes() -> Iterator[Change]:
+    """Each assumed constant, low and high; the first changes nothing."""
+    yield Change(name="as assumed", value="", fields={})
+    yield from _of_record("share of the dynamic power that PEs take", "die.pe_power_share", 0.55, 0.85)
+    yield from _of_record("idle power of a chip, W", "power.idle", 35.0, 105.0)
+    yield from _of_record("waiting power, W", "power.wait", 105.0, 175.0)
+    yield from _of_record("busy power, W", "power.busy", 620.0, 690.0)
+    yield from _of_record("host power per chip, W", "power.host", 235.0, 435.0)
+    yield from _of_record("voltage lost per clock", "dvfs.voltage_slope", 0.3, 0.6)
+    for words, factor in (("half", 0.5), ("one and a half times", 1.5)):
+        paths = tuple((f"levels.{at}.switch_power", factor) for at in (1, 2, 3))
+        yield Change(name="switches and optics", value=words, records=paths, fields={})
+    for scale in (["memory"], ["network"], ["memory", "links", "network"]):
+        words = " and ".join(scale)
+        yield Change(name="what grows with the PEs", value=words, fields={"scale": scale})
+    for words, share in (("-20 %", 0.8), ("+20 %", 1.2)):
+        yield Change(
+            name="achieved rate of network cards",
+            value=words,
+            fields={"assumptions": {"scale_out_efficiency": share}},
+        )
+    yield Change(name="tokens per step", value="4 Mi", fields={"batch_tokens": "4Mi"})
+    yield Change(name="tokens per step", value="64 Mi", fields={"batch_tokens": "64Mi"})
+
+
+def _of_record(name: str, path: str, *values: float) -> Iterator[Change]:
+    for value in values:
+        yield Change(name=name, value=f"{value:g}", records=((path, value),), fields={})
+
+
+def record(made: tuple[tuple[str, float], ...]) -> dict[str, Any]:
+    """The cluster's file with the chip's inside and some constants changed."""
+    folder = resources.files("hardware_db") / "data"
+    read = {
+        kind: yaml.safe_load((folder / kind / f"{name}.yaml").read_text(encoding="utf-8"))
+        for kind, name in (("chips", CHIP), ("clusters", CLUSTER))
+    }
+    cluster = copy.deepcopy(read["clusters"])
+    cluster["chip"] = read["chips"]
+    for path, value in made:
+        of_cluster = path.startswith("levels.")
+        node = cluster if of_cluster else cluster["chip"]
+        for step in path.split("."):
+            node = node[int(step)] if step.isdecimal() else node[step]
+        node["value"] = node["value"] * value if of_cluster else value
+    return cluster
+
+
+def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult:
+    """The answer to a question with a constant changed."""
+    fields = {"hardware": CHIP, **question, **change.fields}
+    if change.records:
+        path = folder / "cluster.yaml"
+        path.write_text(yaml.safe_dump(record(change.records)), encoding="utf-8")
+        fields["hardware"] = path
+    shares = fields.pop("assumptions", None)
+    if shares is not None:
+        path = folder / "assumptions.yaml"
+        path.write_text(yaml.safe_dump(_overrides(shares)), encoding="utf-8")
+        fields["assumptions"] = path
+    return solve(**fields)
+
+
+def _overrides(factors: dict[str, float]) -> dict[str, Any]:
+    """A file of assumptions with some of the fitted ones multiplied."""
+    from hardware_db import load_cluster  # noqa: PLC0415
+    from planner.assumptions import calibrated  # noqa: PLC0415
+
+    base = calibrated(load_cluster(CHIP).chip, "megatron-core", "bf16")
+    changed = {name: getattr(base, name) * factor for name, factor in factors.items()}
+    return {"preset": "calibrated", **changed}
+
+
+def least(result: SolveResult, power: float) -> PlanResult:
+    """The plan of the front with the least energy times time to a power."""
+    return min(result.front, key=lambda p: p.energy_per_step_j * p.step_time_s**power)
+
+
+def cells(point: PlanResult) -> list[str]:
+    """PEs, wiring, chips, time, energy, MFU and power of a plan."""
+    assert point.machine is not None
+    return [
+        f"{point.machine.pes}",
+        f"{point.machine.scale_up}, {point.machine.scale_out}",
+        f"{point.chips:,}",
+        show_seconds(point.step_time_s),
+        show_joules(point.energy_per_step_j),
+        show_percent(point.mfu),
+        show_watts(point.power_per_chip_w * point.chips),
+    ]
+
+
+HEADER = ["SMs per chip", "wiring", "chips", "step", "energy", "MFU", "power"]
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+
+
+def alone(question: dict[str, Any], folder: Path) -> str:
+    """The fastest plan of each number of PEs with the record's wiring."""
+    rows = []
+    none = Change(name="", value="", fields={})
+    for pes in PES:
+        best = asked({**question, "pes": pes}, none, folder).best
+        rows.append([f"{pes}", *["no plan"] * 6] if best is None else cells(best))
+    return markdown(HEADER, rows)
+
+
+def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tuple[str, str]:
+    """The ends of the front over all PEs and wirings, and what was searched."""
+    none = Change(name="", value="", fields={})
+    answer = asked({**question, "pes": PES, "topology": FABRICS}, none, folder)
+    assert answer.best is not None
+    if picture is not None:
+        write_atomically(picture, front_svg(answer))
+    named = {"fastest": answer.best, "least energy x time": least(answer, 1.0),
+             "least energy": least(answer, 0.0)}  # fmt: skip
+    rows = [[name, *cells(point)] for name, point in named.items()]
+    costed = sum(one.evaluated for one in answer.machines)
+    boxes = sum(one.skeletons for one in answer.machines)
+    words = (
+        f"{len(answer.machines)} machines, {sum(o.chip_counts for o in answer.machines):,} pairs of "
+        f"machine and chips, {boxes:,} meshes with a micro-batch and a pipeline; {costed:,} plans "
+        f"costed, {answer.seconds:.0f} s; front of {len(answer.front)} plans; {answer.status}."
+    )
+    return markdown(["plan", *HEADER], rows), words
+
+
+def sensitivity(question: dict[str, Any], folder: Path, wanted: int | None) -> str:
+    """What each assumed constant does to the answer, with the record's wiring."""
+    rows = []
+    for change in list(changes())[:wanted]:
+        answer = asked({**question, "pes": PES}, change, folder)
+        print(f"{change.name} {change.value}: {answer.seconds:.1f} s", file=sys.stderr)
+        row = [change.name, change.value]
+        if answer.best is None:
+            rows.append([*row, "no plan", "", "", "", ""])
+            continue
+        thrifty = least(answer, 1.0)
+        assert answer.best.machine is not None
+        assert thrifty.machine is not None
+        rows.append(
+            [
+                *row,
+                f"{answer.best.machine.pes} ({answer.best.chips:,} chips)",
+                show_seconds(answer.best.step_time_s),
+                show_joules(answer.best.energy_per_step_j),
+                f"{thrifty.machine.pes} ({thrifty.chips:,} chips)",
+                show_joules(thrifty.energy_per_step_j),
+            ]
+        )
+    header = ["constant", "value", "fastest: SMs", "step", "energy", "least energy x time: SMs",
+              "energy"]  # fmt: skip
+    return markdown(header, rows)
+
+
+def rewritten(page: str, found: dict[str, str]) -> str:
+    """A page with its known regions replaced."""
+    for name, text in found.items():
+        begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
+        before, opened, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if opened and closed:
+            page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
+
+
+def main() -> None:
+    """Reads the command line; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path, help="page whose regions are replaced")
+    parser.add_argument("--only", choices=sorted(QUESTIONS), help="one of the questions")
+    parser.add_argument("--small", action="store_true", help="a small job, for tests")
+    given = parser.parse_args()
+    started, found = time.perf_counter(), {}
+    job, questions = (SMALL_JOB, SMALL) if given.small else (JOB, QUESTIONS)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for key, budget in questions.items():
+            if given.only not in (None, key):
+                continue
+            question = {**job, **budget}
+            picture = None
+            if given.write is not None:
+                picture = given.write.parent / "pictures" / f"fewer-big-chips-{key}.svg"
+            found[f"{key}-alone"] = alone(question, folder)
+            found[f"{key}-fabrics"], found[f"{key}-searched"] = fabrics(question, folder, picture)
+            found[f"{key}-sensitivity"] = sensitivity(question, folder, 3 if given.small else None)
+    if given.write is not None:
+        page = given.write.read_text(encoding="utf-8")
+        write_atomically(given.write, rewritten(page, found))
+    else:
+        print("\n\n".join(f"{name}\n\n{text}" for name, text in found.items()))
+    print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""`planner rack topology` on the command line."""
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner, refused
+
+
+def answer(*arguments: object) -> dict[str, Any]:
+    """Rows by topology."""
+    outcome = planner("rack", "topology", *arguments, "--json")
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    return {row["topology"]: row for row in outcome.document["topologies"]}
+
+
+def test_all_that_have_that_many_chips() -> None:
+    outcome = planner("rack", "topology", "--chips", 16)
+    assert outcome.code == 0
+    for words in ("linear:16", "17/3 = 5.667", "fat-tree:k=4", "none with 16 chips: dragonfly"):
+        assert words in outcome.out
+    assert "time" not in outcome.out
+
+
+def test_report_1_with_per_link_loads() -> None:
+    """Every chip fetches the others' shards: bytes times hops are B (N + 1) / 3 on a line."""
+    rows = answer("linear:12", "ring:12", "fully-connected:12", "--traffic", "all-gather",
+                  "--bytes", 7680, "--bandwidth", 32, "--energy-per-hop", "1.6e-10")  # fmt: skip
+    for name, hops in (("linear:12", "13/3"), ("ring:12", "36/11"), ("fully-connected:12", "1")):
+        row = rows[name]
+        assert row["average_hops_exact"] == hops
+        assert row["traffic_bytes"] == pytest.approx(11 * 7680)
+        assert row["traffic_hops"] == pytest.approx(float(Fraction(hops)))
+        assert row["energy_j"] == pytest.approx(11 * 7680 * float(Fraction(hops)) * 1.6e-10)
+        assert row["time_s"] == pytest.approx(row["busiest_link_bytes"] / 32)
+    assert rows["linear:12"]["busiest_link"] == ["5", "6"]
+    assert rows["linear:12"]["busiest_link_bytes"] == pytest.approx(36 * 640)
+    assert rows["fully-connected:12"]["busiest_link_bytes"] == pytest.approx(640)
+
+
+def test_prices_and_power() -> None:
+    row = answer("leaf-spine:16", "--link-price", 10, "--port-price", 2, "--link-power", "3W",
+                 "--port-power", 1, "--latency", "500ns")["leaf-spine:chips=16,leaf=4"]  # fmt: skip
+    assert (row["links"], row["switch_ports"]) == (32, 48)
+    assert row["price"] == 32 * 10 + 48 * 2
+    assert row["static_power_w"] == 32 * 3 + 48
+    assert row["latency_s"] == pytest.approx(4 * 5e-7)
+    assert row["time_s"] is row["energy_j"] is None
+
+
+def test_bisection_says_whether_it_is_proved() -> None:
+    rows = answer("dgx-1", "dragonfly:a=8,h=4,p=4", "torus:4x4")
+    assert (rows["dgx-1"]["bisection_links"], rows["dgx-1"]["bisection_proved"]) == (6, True)
+    assert not rows["dragonfly:a=8,h=4,p=4"]["bisection_proved"]
+    assert rows["torus:4x4"]["bisection_links"] == 8
+    assert "<= " in planner("rack", "topology", "dragonfly:a=8,h=4,p=4").out
+
+
+def test_large_ones_have_closed_forms_only() -> None:
+    row = answer("torus:32x32x32")["torus:32x32x32"]
+    assert (row["chips"], row["links"], row["bisection_links"]) == (32768, 98304, 2048)
+    assert row["busiest_link_bytes"] is row["traffic_hops"] is None
+
+
+def test_fixed_routes_of_a_mesh_spread_better() -> None:
+    shortest = answer("mesh:8x8")["mesh:8x8"]
+    fixed = answer("mesh:8x8", "--routing", "fixed")["mesh:8x8"]
+    assert fixed["traffic_hops"] == pytest.approx(shortest["traffic_hops"])
+    assert fixed["busiest_link_bytes"] < shortest["busiest_link_bytes"]
+
+
+def test_own_graph_and_traffic(tmp_path: Path) -> None:
+    graph, traffic = tmp_path / "g.yaml", tmp_path / "t.csv"
+    graph.write_text("links: [{between: [0, 1], links: 2}, {between: [1, 2], price: 5}]")
+    traffic.write_text("0,8,2\n0,0,0\n0,4,0\n")
+    loads = tmp_path / "loads.csv"
+    row = answer("--graph", graph, "--traffic", traffic, "--bandwidth", 2, "--link-price", 1,
+                 "--link-loads", loads)["g.yaml"]  # fmt: skip
+    assert (row["busiest_link"], row["busiest_link_bytes"]) == (["0", "1"], 5)
+    assert (row["time_s"], row["price"], row["traffic_bytes"]) == (2.5, 7, 14)
+    with loads.open(encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    assert [(r["from"], r["to"], r["links"], r["bytes"], r["bytes_back"]) for r in found] == [
+        ("0", "1", "2", "10.0", "0.0"), ("1", "2", "1", "2.0", "4.0"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.png"])
+def test_pictures(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / name
+    specs = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8", "dgx-1",
+             "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
+    for _ in range(2):
+        outcome = planner("rack", "topology", *specs, "--plot", path)
+        assert (outcome.code, outcome.err) == (0, "")
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG") or b"<svg" in content[:1000]
+    planner("rack", "topology", *specs, "--plot", path)
+    assert path.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(("flags", "line"), [
+    ((), "topology: none is given; name some, e.g. ring:8 torus:4x4, or give --chips"),
+    (("--chips", 1), "chips: 1 gives no pair of chips; use at least 2"),
+    (("ring:4", "--bandwidth", 0), "bandwidth: '0' must be greater than 0 and finite"),
+    (("ring:4", "--energy-per-hop", "-1e-12"),
+     "energy-per-hop: '-1e-12' must be at least 0 and finite"),
+    (("ring:4", "--bytes", 0), "bytes: '0' must be greater than 0 and finite"),
+    (("ring:4", "--routing", "quick"), "routing: 'quick' is not one of shortest, fixed"),
+    (("fat-tree:k=4", "--routing", "fixed"),
+     "routing: fat-tree has no fixed routes; use shortest"),
+    (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
+    (("ring:4", "--seed", "-1"), "seed: -1 must be at least 0"),
+])  # fmt: skip
+def test_bad_input(flags: tuple[object, ...], line: str) -> None:
+    assert refused("rack", "topology", *flags) == [line]
+
+
+def test_all_mistakes_are_told(tmp_path: Path) -> None:
+    apart = tmp_path / "apart.yaml"
+    apart.write_text("links: [{between: [a, b]}, {between: [c, d]}]")
+    lines = refused("rack", "topology", "tours:4x4", "ring:1", "--graph", apart,
+                    "--traffic", "unifrm")  # fmt: skip
+    assert len(lines) == 4
+    for words in ("did you mean 'uniform'", "did you mean 'torus'", "at least 2",
+                  "2 parts with no link between them: a, b | c, d"):  # fmt: skip
+        assert any(words in line for line in lines), words
+
+
+def test_nothing_is_written_on_bad_input(tmp_path: Path) -> None:
+    loads = tmp_path / "loads.csv"
+    assert refused("rack", "topology", "ring:4", "--traffic", "no.csv", "--link-loads", loads)
+    assert list(tmp_path.iterdir()) == []

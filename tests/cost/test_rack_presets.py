@@ -1,0 +1,134 @@
+"""The presets of the two reports on racks: their formulas through the ordinary cost model."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cost.cases import Case, case_of
+from hardware_db import Cluster, load_cluster
+from planner.cost.context import CostModel
+from planner.cost.energy import component_j
+from planner.cost.traffic import Traffic
+from planner.errors import InputError
+from planner.network.collectives import group_costs
+from planner.network.fabric import build_fabric
+from planner.network.topology.hops import average_hops
+from planner.plan import Plan
+from planner.rack_presets import rack_energy, rack_zero
+
+RACK = load_cluster("c2c-ndr400-rack")
+NVLINK, NDR = RACK.levels
+GRADIENTS = 4 * 117.44e6  # bytes of the feed-forward network of the report, full precision
+
+
+def group(cluster: Cluster, members: int, *, zero: bool = False) -> object:
+    """The costs of `members` chips side by side."""
+    chip = cluster.chip
+    precision = "bf16" if "bf16" in chip.peak_flop_per_s else "int8"
+    assumptions = (rack_zero if zero else rack_energy)(chip, precision)
+    fabric = build_fabric(cluster.scale(members), assumptions)
+    return group_costs(fabric, [(np.array([members]), np.array([1]))])
+
+
+@pytest.mark.parametrize(("members", "rate"), [(8, 9e11), (16, 5e10), (32, 5e10)])
+def test_a_ring_goes_at_its_slowest_link(members: int, rate: float) -> None:
+    """All-reduce: 2 (N - 1) steps of M / N at the rate of the slowest link crossed."""
+    seconds = group(RACK, members).reduce_s(np.array([GRADIENTS]))[0]  # type: ignore[attr-defined]
+    assert seconds == pytest.approx(2 * (members - 1) / members * GRADIENTS / rate, rel=1e-12)
+
+
+def test_the_rings_of_the_report() -> None:
+    """32 GPUs in racks of 8: 18.20 ms, 0.848 J; in one rack 0.91 ms on 8; crossing costs x 19.3."""
+    found = group(RACK, 32)
+    assert found.reduce_s(np.array([GRADIENTS]))[0] == pytest.approx(18.20e-3, rel=1e-3)  # type: ignore[attr-defined]
+    received = [2 * 32 * found.crossing(level)[0] * GRADIENTS for level in (0, 1)]  # type: ignore[attr-defined]
+    assert sum(received) == pytest.approx(29.13e9, rel=1e-3)
+    links = 2 * 31 / 32 * GRADIENTS  # bytes over one link; 28 NVLink and 4 NDR links in the ring
+    assert received == pytest.approx([28 * links, 4 * links], rel=1e-12)
+    joules = received[0] * NVLINK.energy_j_per_byte + received[1] * NDR.energy_j_per_byte
+    assert joules == pytest.approx(0.848, rel=1e-3)
+    inside, across = (
+        group(RACK, n).reduce_s(np.array([GRADIENTS]))[0]  # type: ignore[attr-defined]
+        for n in (8, 16)
+    )
+    assert across / inside == pytest.approx(19.3, rel=2e-3)
+
+
+@pytest.mark.parametrize("topology", ["linear", "ring", "fully-connected"])
+@pytest.mark.parametrize("members", [2, 3, 4, 6, 7, 8, 9, 12])
+def test_weights_are_fetched_over_average_hops(topology: str, members: int) -> None:
+    """Seconds h (N - 1) L / (N T), byte-hops h (N - 1) L / N per GPU."""
+    built = load_cluster("report1-rack")
+    pair = 32e9 / (members - 1)  # what full wiring leaves of a chip's rate for each of the others
+    level = replace(built.levels[0], topology=topology, peer_bandwidth_bytes_per_s=pair)
+    weights, hops = 7680.0, float(average_hops(topology, members))
+    found = group(replace(built, levels=(level,)), members, zero=True)
+    moved = hops * (members - 1) / members * weights
+    assert found.gather_s(np.array([weights]))[0] == pytest.approx(moved / 32e9, rel=1e-12)  # type: ignore[attr-defined]
+    assert found.crossing(0)[0] * weights == pytest.approx(moved, rel=1e-12)  # type: ignore[attr-defined]
+
+
+def rack_case(preset: str) -> Case:
+    case = case_of("llama3-8b", "c2c-ndr400-rack", layers=4, batch=32, seq_len=2048)
+    made = {"rack-energy": rack_energy, "rack-zero": rack_zero}[preset](case.cluster.chip)
+    return replace(case, assumptions=made)
+
+
+@pytest.mark.parametrize("preset", ["rack-energy", "rack-zero"])
+def test_energy_is_that_of_components(preset: str) -> None:
+    """Every FLOP, byte of memory and byte of a link times its joules; nothing stands."""
+    case = rack_case(preset)
+    found = case.run([Plan(dp=4, tp=2, pp=2, sharding="zero1"), Plan(dp=16, sharding="zero1")])
+    parts = found.energy.parts
+    assert not np.any(parts["static"])
+    assert not np.any(parts["host"])
+    assert np.allclose(sum(parts.values()), found.energy.total, rtol=1e-12)
+    chip = case.cluster.chip
+    assert np.allclose(parts["compute"], found.flop * chip.flop_j["bf16"], rtol=1e-12)
+    for level in case.cluster.levels:
+        joules = found.wire_bytes[level.name] * level.energy_j_per_byte
+        assert np.allclose(parts[f"network: {level.name}"], joules, rtol=1e-12)
+    assert np.all(parts["memory"] > 0)
+    assert np.all(found.energy.low == found.energy.total)
+
+
+def test_rack_energy_adds_up_what_rack_zero_overlaps() -> None:
+    """zero3 on 16: one after the other, or as long as the longest."""
+    plan = Plan(fsdp=16, sharding="zero3", sequence_parallel=False)
+    serial, hidden = (rack_case(name).run([plan]) for name in ("rack-energy", "rack-zero"))
+    assert serial.time_parts["data_parallel"][0] > 0.5 * serial.communication_s["data_parallel"][0]
+    assert hidden.step_time_s[0] < serial.step_time_s[0]
+    computing = hidden.time_parts["compute"][0] + hidden.time_parts["memory_bound"][0]
+    longest = max(computing, hidden.communication_s["data_parallel"][0])
+    assert hidden.step_time_s[0] == pytest.approx(longest, rel=0.05)
+
+
+def test_a_larger_memory_on_the_chip_moves_less() -> None:
+    """1 MiB of blocks moves more than 32 MiB; time and FLOP stay."""
+    case = rack_case("rack-energy")
+    plan = [Plan(dp=16, sharding="zero1", sequence_parallel=False)]
+    small, large, once = (
+        replace(case, assumptions=replace(case.assumptions, on_chip_bytes=size)).run(plan)
+        for size in (2.0**20, 2.0**25, 0.0)
+    )
+    memory = [found.energy.parts["memory"][0] for found in (small, large, once)]
+    assert memory[0] > 1.3 * memory[1] >= 1.3 * memory[2]
+    assert small.step_time_s[0] == large.step_time_s[0] == once.step_time_s[0]
+
+
+def test_component_joules_by_hand() -> None:
+    case = rack_case("rack-energy")
+    model = CostModel.build(case.job, case.cluster, case.assumptions)
+    one = np.ones(1)
+    moved = Traffic(flop=2 * one, memory_bytes=3 * one, wire_bytes=(one, 5 * one))
+    parts = component_j(model, moved)
+    assert math.isclose(parts["compute"][0], 2 * 9e-13)
+    assert math.isclose(parts["memory"][0], 3 * 1e-10)
+    assert math.isclose(parts["network: ndr400"][0], 5 * 1.6e-10)
+
+
+def test_presets_need_a_rate() -> None:
+    with pytest.raises(InputError, match="report1-gpu has no bf16 rate"):
+        rack_zero(load_cluster("report1-rack").chip)

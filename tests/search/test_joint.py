@@ -1,0 +1,180 @@
+"""The joint search over machines equals searching each machine and count alone, and CP-SAT."""
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planner
+from hardware_db import load_cluster
+from planner.api import limits_of, options_of
+from planner.cost.evaluate import evaluate_totals
+from planner.request import request_from
+from planner.resolved import resolve
+from planner.scaling import with_pes
+from planner.search.engine import Search
+from planner.search.oracle import mesh_problem
+from planner.variants import Budgets, choices_of, counts_within, use_of
+from planner.wiring import rewired
+from solvers.factored_cpsat import front
+from solvers.frontier import nondominated
+from solvers.machines import Option, master_problem
+
+ROUNDING = 2e-3
+BASE: dict[str, Any] = {
+    "model": "gpt3-125m",
+    "hardware": "h100-sxm5-80",
+    "batch_tokens": 2**14,
+    "seq_len": 2048,
+}
+
+
+def instance(seed: int) -> dict[str, Any]:
+    """A small joint question with budgets that bind on some machines."""
+    rng = random.Random(seed)
+    pes = sorted(rng.sample([33, 66, 99, 132, 264], rng.randrange(1, 4)))
+    words = rng.sample(
+        ["switch", "ring", "linear", "torus", "mesh", "hypercube", "fully-connected", "torus3d"],
+        rng.randrange(1, 4),
+    )
+    asked = {**BASE, "pes": pes, "topology": words, "total_pes": rng.choice([528, 1056, 2112])}
+    if rng.random() < 0.4:
+        asked["topology"] = [*words, "scale-out=torus", "scale-out=fat-tree"]
+    if rng.random() < 0.4:
+        asked["max_links"] = rng.choice([12, 20, 40])
+    if rng.random() < 0.4:
+        asked["max_ports"] = rng.choice([2, 3, 4])
+    if rng.random() < 0.4:
+        asked["max_area"] = rng.choice([4000, 9000])
+    if rng.random() < 0.3:
+        asked["max_power"] = rng.choice([6e3, 12e3])
+    if rng.random() < 0.5:
+        asked["clocks"] = False
+    return asked
+
+
+def apart(asked: dict[str, Any]) -> tuple[np.ndarray, int]:
+    """The front of every machine and chip count searched alone, and how many of them there are."""
+    points, pairs = [np.empty((0, 2))], 0
+    request = request_from(asked)
+    budgets = Budgets(
+        **{name: asked.get(name) for name in ("total_pes", "max_area", "max_links", "max_ports")}
+    )
+    for pes, words in choices_of(request.pes, request.topology):
+        one = request.model_copy(update={"pes": (pes,), "topology": words})
+        model = resolve(one).cost
+        for chips in model.cluster.chip_counts(64):
+            use = use_of(model, chips)
+            if any(use[name] > limit for name, limit in budgets.given.items()):
+                continue
+            search = Search(model=model, options=options_of(request), limits=limits_of(request))
+            points.append(search.run((chips,)).points)
+            pairs += 1
+    every = np.vstack(points)
+    return every[nondominated(every)], pairs
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_joint_front_is_that_of_all_machines_searched_alone(seed: int) -> None:
+    asked = instance(seed)
+    wanted, pairs = apart(asked)
+    found = planner.solve(**asked)
+    assert sum(one.chip_counts for one in found.machines) == pairs or found.best is None
+    assert found.status == ("optimal" if len(wanted) else "infeasible")
+    points = np.array([[p.step_time_s, p.energy_per_step_j] for p in found.front]).reshape(-1, 2)
+    assert points.shape == wanted.shape
+    assert np.allclose(points, wanted, rtol=1e-9)
+    if found.best is not None:
+        assert found.objective == pytest.approx(float(wanted[:, 0].min()), rel=1e-12)
+        assert found.bound == pytest.approx(found.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
+    """Plans of each machine and count by CP-SAT, then machine, count and plan by CP-SAT."""
+    rng = random.Random(100 + seed)
+    asked = {
+        **BASE,
+        "pes": [66, 132],
+        "topology": rng.sample(["switch", "ring", "mesh"], 2),
+        "clocks": False,
+        "fix": {"recompute": "none", "split": "even", "pp": [1, 2]},
+        "total_pes": rng.choice([264, 528]),
+        "max_ports": rng.choice([2, 3]),
+    }
+    request, options, points = request_from(asked), [], {}
+    for at, (pes, words) in enumerate(choices_of(request.pes, request.topology)):
+        one = request.model_copy(update={"pes": (pes,), "topology": words})
+        model = resolve(one).cost
+        for chips in (count for count in model.cluster.chip_counts(8) if count in (1, 2, 4, 8)):
+            problem = mesh_problem(model, chips, options_of(request))
+            solved = [decision for *_, decision in front(problem.problem, ("time", "energy"))]
+            totals = evaluate_totals(model, problem.decode(solved))
+            exact = np.stack([totals.step_time_s, totals.energy_j], axis=1)
+            points[at, chips] = exact
+            use = use_of(model, chips)
+            options.append(
+                Option(
+                    machine=at,
+                    size=chips,
+                    uses={name: math.ceil(use[name]) for name in ("total_pes", "max_ports")},
+                    points=[(round(t * 1e9), round(e * 1e6)) for t, e in exact],
+                )
+            )
+    budgets = {name: int(asked[name]) for name in ("total_pes", "max_ports")}
+    master = list(front(master_problem(options, budgets, ("time", "energy")), ("time", "energy")))
+    chosen = np.array(
+        [points[d["machine"], d["size"]][d["rank"]] for *_, d in master]  # type: ignore[index]
+    )
+    found = planner.solve(**asked)
+    mine = np.array(
+        [
+            [p.step_time_s, p.energy_per_step_j]
+            for p in found.front
+            if p.chips in (1, 2, 4, 8)
+        ]
+    )
+    assert len(mine) == len(found.front)
+    covers(mine, chosen, 1e-12)
+    covers(chosen, mine, ROUNDING)
+
+
+def covers(front_points: np.ndarray, others: np.ndarray, slack: float) -> None:
+    """No point is more than `slack` better than every point of the front."""
+    near = front_points[:, None, :] <= others[None, :, :] * (1 + slack)
+    assert bool(near.all(axis=2).any(axis=0).all())
+
+
+def test_chip_counts_of_budgets_are_those_that_keep_to_them() -> None:
+    """Filtering every count by hand gives the same."""
+    cluster = with_pes(rewired(load_cluster("dgx-h100-ndr"), ["ring"]), 264)
+    request = request_from({**BASE, "pes": 264, "topology": "ring"})
+    model = resolve(request).cost
+    assert model.cluster == cluster
+    budgets = Budgets(chips=100, total_pes=20000, max_area=80_000, max_links=150)
+    allowed = [
+        count
+        for count in cluster.chip_counts(512)
+        if count <= 100
+        and count * 264 <= 20000
+        and count * 814 * (0.45 + 0.55 * 2) <= 80_000
+        and use_of(model, count)["max_links"] <= 150
+    ]
+    assert list(counts_within(model, budgets)) == allowed
+    assert 0 < len(allowed) < len(cluster.chip_counts(100))
+
+
+def test_a_search_that_follows_another_keeps_its_front() -> None:
+    asked = request_from({**BASE, "chips": 8})
+    model = resolve(asked).cost
+    options, limits = options_of(asked), limits_of(asked)
+    first = Search(model=model, options=options, limits=limits)
+    alone = first.run((8,))
+    second = Search(model=model, options=options, limits=limits)
+    second.follow(first)
+    both = second.run((8,))
+    assert np.array_equal(both.points, alone.points)
+    assert all(one is model for one in both.models)
+    assert both.counts["candidates"].get("evaluated", 0) <= alone.counts["candidates"]["evaluated"]

@@ -1,0 +1,43 @@
+"""The search under energy by component: fronts equal brute force, whatever the placements."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from search.test_engine import everything, run
+from support.jobs import random_cost_model
+
+from hardware_db import Chip, load_cluster
+from planner.assumptions import Assumptions
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.rack_presets import rack_energy, rack_zero
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from solvers.frontier import nondominated
+from solvers.solution import Status
+
+
+@pytest.mark.parametrize("preset", [rack_energy, rack_zero])
+@pytest.mark.parametrize(
+    ("hardware", "seed"),
+    [("c2c-ndr400-rack", seed) for seed in range(4)] + [("tpu-v5p", 0), ("tpu-v5p", 4)],
+)
+def test_front_equals_brute_force(
+    preset: Callable[[Chip], Assumptions], seed: int, hardware: str
+) -> None:
+    cluster = load_cluster(hardware)
+    drawn = random_cost_model(seed)
+    job = replace(drawn.job, precision="bf16")
+    model = CostModel.build(job, cluster, preset(cluster.chip))
+    counts = (8 if seed % 2 else 16,)
+    options = SpaceOptions(all_orders=seed % 3 == 0)
+    brute = everything(model, counts, options, Limits())
+    found = run(model, counts, options)
+    expected = brute[nondominated(brute[:, :2])][:, :2]
+    np.testing.assert_array_equal(found.points, expected)
+    assert found.status is (Status.OPTIMAL if len(brute) else Status.INFEASIBLE)
+    if len(brute):
+        cost = evaluate_table(model, found.plans)
+        np.testing.assert_array_equal(cost.energy.total, found.points[:, 1])
