@@ -95,11 +95,7 @@ def legend(result: SolveResult, x: float, y: float, size: int) -> list[str]:
         parts.append(
             f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
         )
-<<<<<<< HEAD
-        x += 26 + 5.8 * len(words)
-=======
         x += 34 + 6.0 * len(words)
->>>>>>> zero
     return parts
 
 

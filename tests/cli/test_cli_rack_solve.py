@@ -134,7 +134,7 @@ def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("flags", "line"), [
     (("--workload", "fcc"), "workload: 'fcc' is not one of attention, attention-mha, conv, fc, "
-     "ffn; did you mean 'fc'?, or a YAML file"),
+     "ffn, FILE.yaml; did you mean 'fc'?"),
     (("--gpus", "0"), "gpus: 0: must be at least 1"),
     (("--gpus", "12-2"), "gpus: '12-2' is empty; write it 2-12"),
     (("--gpus", "two"), "gpus: 'two' is not a number with a unit; write it like 4096, 3e6, 4Mi "
