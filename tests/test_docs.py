@@ -134,6 +134,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     known = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
                     ("rack", "parallelism"),
+                    ("rack", "solve"),
                     ("models", "show"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))

@@ -38,6 +38,8 @@ def keys_of(value: Any) -> set[str]:
         "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
         "rack parallelism --json",
         "rack parallelism --beyond --json",
+        "rack solve --strategy zero --gpus 4,8 --max-links 7 --static-power --backward --json",
+        "rack solve --gpus 8 --max-links 6 --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",
