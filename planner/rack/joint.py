@@ -100,21 +100,10 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     if not len(meshes):
         raise InputError(_no_mesh(question))
     computed, transfer = _compute(question, meshes), _transfer(question, meshes, wiring)
-    time_q = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
-    energy_q = _quantum(computed["compute_j"], transfer["moving_j"])
-    watts = 0
-    if question.assumptions.static_power and question.machine.chip.idle_w > 0:
-        joules = question.machine.chip.idle_w * time_q
-        watts = max(1, round(joules / energy_q))
-        energy_q = joules / watts
-    quanta = {"s": time_q, "j": energy_q}
+    quanta, watts = _units(question, computed, transfer)
+    products = np.column_stack([meshes, meshes.prod(axis=1)])
     tables = (
-        Table(
-            name="mesh",
-            keys=("dp", "tp", "pp", "chips"),
-            rows=np.column_stack([meshes, meshes.prod(axis=1)]),
-            outputs={},
-        ),
+        Table(name="mesh", keys=("dp", "tp", "pp", "chips"), rows=products, outputs={}),
         _table("compute", ("dp", "tp", "pp", "pes"), computed, quanta),
         _table("transfer", ("dp", "tp", "pp", "zero", "topology"), transfer, quanta),
         wiring,
@@ -122,7 +111,7 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     )
     uses = _uses(question)
     problem = FactoredProblem(
-        choices=_choices(question, tables),
+        choices=_choices(tables),
         objectives={**_objectives(question, watts), **uses},
         tables=tables,
         limits=tuple(
@@ -133,10 +122,26 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     return JointProblem(
         question=question,
         problem=problem,
-        time_quantum_s=time_q,
-        energy_quantum_j=energy_q,
+        time_quantum_s=quanta["s"],
+        energy_quantum_j=quanta["j"],
         plans=len(transfer["dp"]) * len(question.pes),
     )
+
+
+def _units(
+    question: RackQuestion, computed: Mapping[str, Any], transfer: Mapping[str, Any]
+) -> tuple[dict[str, float], int]:
+    """Seconds and joules of a quantum, and the idle power in quanta of energy per one of time.
+
+    Static power times time must be whole quanta, so it decides the quantum of energy.
+    """
+    seconds = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    joules = _quantum(computed["compute_j"], transfer["moving_j"])
+    if not question.assumptions.static_power or question.machine.chip.idle_w <= 0:
+        return {"s": seconds, "j": joules}, 0
+    idle_j = question.machine.chip.idle_w * seconds
+    watts = max(1, round(idle_j / joules))
+    return {"s": seconds, "j": idle_j / watts}, watts
 
 
 def quanta_of(budget: str, value: float) -> int:
@@ -295,7 +300,7 @@ def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
     return tables
 
 
-def _choices(question: RackQuestion, tables: tuple[Table, ...]) -> dict[str, tuple[int, ...]]:
+def _choices(tables: tuple[Table, ...]) -> dict[str, tuple[int, ...]]:
     """Values of each choice that occur in some table."""
     found: dict[str, tuple[int, ...]] = {}
     for name in CHOICES:

@@ -34,7 +34,7 @@ def test_an_answer() -> None:
     )
     (links,) = found["budgets"]
     assert (links["name"], links["used"], links["binds"], links["next_limit"]) == (
-        "max-links", 8, True, 28,
+        "max_links", 8, True, 28,
     )  # fmt: skip
     assert 0 < links["gain"] < 1
     assert links["next_plan"]["topology"] == "fully-connected"
@@ -58,7 +58,7 @@ def test_no_plan_names_the_smallest_change() -> None:
     assert found["best"] is None
     assert found["front"] == []
     changes = [remedy["budgets"] for remedy in found["remedies"]]
-    assert changes == [{"max-links": 7.0}, {"max-memory": 1920.0}]
+    assert changes == [{"max_links": 7.0}, {"max_memory": 1920.0}]
     enough = answer(*SMALL, "--max-memory", 1920, "--max-links", 6)
     assert enough["best"]["chips"] == 4
     said = planner("rack", "solve", *SMALL, "--max-memory", 1000, "--max-links", 6)
@@ -81,7 +81,7 @@ def test_static_power_counts_only_when_asked() -> None:
 
 def test_backward_adds_gradients() -> None:
     both = answer("--strategy", "dp", "--gpus", 4, "--backward")["best"]
-    assert both["transfer_s"]["gradient all-reduce"] > 0
+    assert both["transfer_s"]["gradient_all_reduce"] > 0
 
 
 def test_sized_topologies_and_graphs() -> None:
