@@ -37,6 +37,7 @@ CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
+_LEAST_STATIC = 2.0**-10  # idle power times the quantum of time, over the quantum of energy
 _PER_CHIP = {"total-pes": "pes", "max-area": "area", "max-power": "power"}
 _WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
 
@@ -47,7 +48,7 @@ class JointProblem:
 
     Attributes:
         question: What is asked.
-        problem: Objectives `time`, `energy`, `parts` (links, then PEs, then the order of the
+        problem: Objectives `time`, `energy`, `parts` (links, PEs per chip, the order of the
             topologies) and one per budget; limits for the budgets that are given.
         time_quantum_s, energy_quantum_j: Units of `time` and `energy`.
         plans: Combinations of choices before budgets.
@@ -139,8 +140,15 @@ def _units(
     joules = _quantum(computed["compute_j"], transfer["moving_j"])
     if not question.assumptions.static_power or question.machine.chip.idle_w <= 0:
         return {"s": seconds, "j": joules}, 0
+    share = question.machine.chip.idle_w * seconds / joules
+    seconds *= max(1.0, _LEAST_STATIC / share)  # so that joules need no finer quantum than this
     idle_j = question.machine.chip.idle_w * seconds
-    watts = max(1, round(idle_j / joules))
+    longest = sum(
+        float(np.max(part)) / seconds
+        for part in (computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    )
+    most = int(_LARGEST / 8 / max(question.chips) / max(longest, 1.0))
+    watts = min(max(1, round(idle_j / joules)), max(1, most))
     return {"s": seconds, "j": idle_j / watts}, watts
 
 
@@ -169,9 +177,15 @@ def mesh_rows(question: RackQuestion) -> IntArray:
         else 1,
         "pp": len(workload.einsums) if "pp" in wanted else 1,
     }
-    axes = [np.arange(1, min(limit, max(question.chips)) + 1) for limit in most.values()]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    return grid[np.isin(grid.prod(axis=1), question.chips)].astype(np.int64)
+    rows = [
+        (dp, chips // dp // pp, pp)
+        for chips in question.chips
+        for dp in range(1, min(chips, most["dp"]) + 1)
+        if chips % dp == 0
+        for pp in range(1, most["pp"] + 1)
+        if chips // dp % pp == 0 and chips // dp // pp <= most["tp"]
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 def _no_mesh(question: RackQuestion) -> str:
@@ -240,9 +254,9 @@ def _transfer(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[s
     )
     parallel = meshes[mesh, 0] > 1
     allowed = np.where(parallel, np.where(zero == 1, "zero" in wanted, "dp" in wanted), zero == 0)
-    chips = meshes[mesh].prod(axis=1)
-    wired = (wiring.rows[None, :, :] == np.stack([chips, kind], axis=1)[:, None, :]).all(axis=2)
-    kept = allowed & wired.any(axis=1)
+    kinds = len(question.machine.topologies)
+    wired = wiring.rows[:, 0] * kinds + wiring.rows[:, 1]
+    kept = allowed & np.isin(meshes[mesh].prod(axis=1) * kinds + kind, wired)
     columns = dict(zip(("dp", "tp", "pp"), meshes[mesh[kept]].T, strict=True))
     columns |= {"zero": zero[kept], "topology": kind[kept]}
     cost = cost_of(question, with_micro_batches(question, columns))
@@ -339,9 +353,9 @@ def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
         return moved + time(v, ops) * v["chips"] * watts if watts else moved
 
     kinds = len(question.machine.topologies)
-    most_pes = max(question.chips) * max(question.pes) + 1
+    most_pes = max(question.pes) + 1
 
     def parts(v: Mapping[str, Any], _: Ops) -> Any:
-        return (v["links"] * most_pes + v["chips"] * v["pes"]) * kinds + v["topology"]
+        return (v["links"] * most_pes + v["pes"]) * kinds + v["topology"]
 
     return {"time": time, "energy": energy, "parts": parts}

@@ -34,6 +34,7 @@ _MICRO_BATCHES = 16
 _MOST_CHIPS = 4096
 _MOST_VALUES = 64
 _MOST_PES = 2**30
+_MOST_TIMES = 64  # the PEs of a record; beyond, nothing of it says anything
 _TOPOLOGIES = "linear,ring,fully-connected"
 _WHY = "of the report that the workload is from"
 _MICRO_WHY = "of each data rank, where it has so many items; only pipelines use them"
@@ -178,8 +179,16 @@ class _Reader(Attempts):
             wanted = (max(1, round(machine.chip.pe_count * r / rows)) * rows for r in shares)
             given = tuple(sorted(set(wanted)))
             self.note("pes", ",".join(map(str, given)), "a quarter to four times the record's")
+        most = _MOST_TIMES * machine.chip.pe_count
         for count in given:
-            if count % rows:
+            if count > most:
+                self.add(
+                    [
+                        f"pes: {count:,} is more than {_MOST_TIMES} times the "
+                        f"{machine.chip.pe_count:,} of {machine.chip.name}; nearest: {most:,}"
+                    ]
+                )
+            elif count % rows:
                 low = count // rows * rows
                 near = " or ".join(str(n) for n in (low, low + rows) if n)
                 self.add([f"pes: {count} do not fill the {rows} rows of {machine.chip.name}; "

@@ -79,6 +79,16 @@ def test_static_power_counts_only_when_asked() -> None:
     assert with_it["static"] > 0
 
 
+@pytest.mark.parametrize("flags", [(), ("--static-power",)])
+def test_many_chips(flags: tuple[str, ...]) -> None:
+    found = answer(
+        "--workload", "ffn", "--gpus", "4096", "--objective", "energy", "--topology",
+        "fully-connected,torus", "--max-ports", 6, *flags,
+    )  # fmt: skip
+    assert found["best"]["topology"] == "torus"
+    assert found["best"]["chips"] == 4096
+
+
 def test_backward_adds_gradients() -> None:
     both = answer("--strategy", "dp", "--gpus", 4, "--backward")["best"]
     assert both["transfer_s"]["gradient_all_reduce"] > 0
@@ -142,6 +152,7 @@ def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
     (("--gpus", "5000"), "gpus: 5,000: must be at most 4,096"),
     (("--gpus", "1-500"), "gpus: more than 64 values; give fewer"),
     (("--pes", "6"), "pes: 6 do not fill the 4 rows of report1-gpu; nearest: 4 or 8"),
+    (("--pes", "2000"), "pes: 2,000 is more than 64 times the 16 of report1-gpu; nearest: 1,024"),
     (("--pes", "1.5"), "pes: '1.5' is not a whole number; nearest: 2"),
     (("--strategy", "zer"), "strategy: 'zer' is not one of dp, zero, tp, pp; did you mean 'zero'?"),
     (("--objective", "power"), "objective: 'power' is not one of time, energy, edp"),

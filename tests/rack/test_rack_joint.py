@@ -164,3 +164,20 @@ def test_a_wrong_quantum_is_noticed() -> None:
 def test_a_time_limit_without_an_answer() -> None:
     with pytest.raises(TimeLimitError, match="time-limit"):
         solve_rack(replace(random_question(5), budgets={}), "time", time_limit_s=1e-9)
+
+
+@pytest.mark.parametrize("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
+def test_idle_power_of_any_size(idle_w: float) -> None:
+    base = random_question(11)
+    chip = replace(base.machine.chip, idle_w=idle_w)
+    question = replace(
+        base,
+        machine=replace(base.machine, chip=chip),
+        assumptions=replace(base.assumptions, static_power=True),
+        budgets={},
+    )
+    found = everything(question)
+    assert found is not None
+    for column, objective in enumerate(("time", "energy")):
+        value = solve_rack(question, objective).value
+        assert value == pytest.approx(found.points[:, column].min(), rel=2e-3)
