@@ -37,7 +37,6 @@ CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
-_LEAST_STATIC = 2.0**-10  # idle power times the quantum of time, over the quantum of energy
 _PER_CHIP = {"total-pes": "pes", "max-area": "area", "max-power": "power"}
 _WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
 
@@ -51,6 +50,7 @@ class JointProblem:
         problem: Objectives `time`, `energy`, `parts` (links, PEs per chip, the order of the
             topologies) and one per budget; limits for the budgets that are given.
         time_quantum_s, energy_quantum_j: Units of `time` and `energy`.
+        static_quantum_s: Unit of time in the static part of `energy`; None where there is none.
         plans: Combinations of choices before budgets.
     """
 
@@ -58,6 +58,7 @@ class JointProblem:
     problem: FactoredProblem
     time_quantum_s: float
     energy_quantum_j: float
+    static_quantum_s: float | None
     plans: int
 
     def decode(self, decision: Mapping[str, int]) -> RackPlans:
@@ -124,6 +125,7 @@ def joint_problem(question: RackQuestion) -> JointProblem:
         question=question,
         problem=problem,
         time_quantum_s=quanta["s"],
+        static_quantum_s=quanta.get("c"),
         energy_quantum_j=quanta["j"],
         plans=len(transfer["dp"]) * len(question.pes),
     )
@@ -132,24 +134,23 @@ def joint_problem(question: RackQuestion) -> JointProblem:
 def _units(
     question: RackQuestion, computed: Mapping[str, Any], transfer: Mapping[str, Any]
 ) -> tuple[dict[str, float], int]:
-    """Seconds and joules of a quantum, and the idle power in quanta of energy per one of time.
+    """Seconds `s` and joules `j` of a quantum, and the idle power in `j` per `c` seconds.
 
-    Static power times time must be whole quanta, so it decides the quantum of energy.
+    Idle power times a whole number of `c` must be a whole number of `j`: where a quantum of time
+    costs less than one of energy, energy counts time in the longer `c`; else `j` follows.
     """
     seconds = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
     joules = _quantum(computed["compute_j"], transfer["moving_j"])
-    if not question.assumptions.static_power or question.machine.chip.idle_w <= 0:
+    idle_w = question.machine.chip.idle_w if question.assumptions.static_power else 0.0
+    if idle_w <= 0:
         return {"s": seconds, "j": joules}, 0
-    share = question.machine.chip.idle_w * seconds / joules
-    seconds *= max(1.0, _LEAST_STATIC / share)  # so that joules need no finer quantum than this
-    idle_j = question.machine.chip.idle_w * seconds
-    longest = sum(
-        float(np.max(part)) / seconds
-        for part in (computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
-    )
-    most = int(_LARGEST / 8 / max(question.chips) / max(longest, 1.0))
-    watts = min(max(1, round(idle_j / joules)), max(1, most))
-    return {"s": seconds, "j": idle_j / watts}, watts
+    if idle_w * seconds < joules:
+        return {"s": seconds, "j": joules, "c": joules / idle_w}, 1
+    terms = (computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    longest = sum(float(np.max(part)) for part in terms) / seconds
+    most = max(1, int(_LARGEST / 8 / max(question.chips) / longest))
+    watts = min(round(idle_w * seconds / joules), most)
+    return {"s": seconds, "j": idle_w * seconds / watts, "c": seconds}, watts
 
 
 def quanta_of(budget: str, value: float) -> int:
@@ -280,6 +281,9 @@ def _table(
     name: str, keys: tuple[str, ...], columns: Mapping[str, Any], quanta: Mapping[str, float]
 ) -> Table:
     """A table of terms in quanta; the unit of a term ends its name."""
+    if "c" in quanta:
+        again = {term[:-1] + "c": v for term, v in columns.items() if term.endswith("_s")}
+        columns = {**columns, **again}
     return Table(
         name=name,
         keys=keys,
@@ -344,13 +348,14 @@ def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
     def both(ops: Ops, first: Any, second: Any, *, hidden: bool) -> Any:
         return ops.maximum(first, second) if hidden else first + second
 
-    def time(v: Mapping[str, Any], ops: Ops) -> Any:
-        busy = both(ops, v["compute_s"], v["fetch_s"], hidden=a.hides_fetch)
-        return both(ops, busy, v["others_s"], hidden=a.hides_collectives)
+    def time(v: Mapping[str, Any], ops: Ops, unit: str = "s") -> Any:
+        terms = [v[f"{term}_{unit}"] for term in ("compute", "fetch", "others")]
+        busy = both(ops, *terms[:2], hidden=a.hides_fetch)
+        return both(ops, busy, terms[2], hidden=a.hides_collectives)
 
     def energy(v: Mapping[str, Any], ops: Ops) -> Any:
         moved = v["compute_j"] + v["moving_j"]
-        return moved + time(v, ops) * v["chips"] * watts if watts else moved
+        return moved + time(v, ops, "c") * v["chips"] * watts if watts else moved
 
     kinds = len(question.machine.topologies)
     most_pes = max(question.pes) + 1

@@ -131,8 +131,8 @@ def _check_agreement(
     Raises:
         RuntimeError: They differ by more than the rounding of the terms.
     """
-    spread = chips if joint.question.assumptions.static_power else 1
-    quanta = (joint.time_quantum_s, joint.energy_quantum_j * spread)
+    idle_j = joint.question.machine.chip.idle_w * (joint.static_quantum_s or 0.0)
+    quanta = (joint.time_quantum_s, joint.energy_quantum_j + chips * idle_j)
     for name, one, other, quantum in zip(("time", "energy"), exact, solved, quanta, strict=True):
         if abs(one - other) > _ROUNDING * quantum + 1e-6 * one:
             raise RuntimeError(f"the solver's {name} is {other}, the model's {one}")
