@@ -213,3 +213,9 @@ def show_percent(share: float) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 sequence`, `2 sequences`, `1,024 chips`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def texts_of(given: object) -> list[str]:
+    """A number, text with commas, or a list of them, as the texts between commas."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    return [piece.strip() for part in parts for piece in str(part).split(",")]

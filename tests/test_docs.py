@@ -136,6 +136,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
                     ("rack", "parallelism"),
                     ("rack", "solve"),
                     ("models", "show"),
+                    ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
     named = {

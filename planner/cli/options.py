@@ -37,8 +37,8 @@ Era = Annotated[
 AssumptionsName = Annotated[
     str | None,
     option(
-        "calibrated, roofline (a textbook's limits) or YAML file of overrides (default: "
-        "calibrated).",
+        "calibrated, roofline (a textbook's limits), rack-zero or rack-energy (two reports on "
+        "racks), or YAML file of overrides (default: calibrated).",
         JOB,
     ),
 ]

@@ -102,7 +102,7 @@ def topology(
       planner rack topology torus:8x8x8 fat-tree:k=12 dragonfly:a=8,h=4,p=4 --bandwidth 50GB/s
         --link-price 200 --port-price 300
 
-      planner rack topology --graph rack.yaml --traffic bytes.csv --plot rack.svg
+      planner rack topology dgx-1 hypercube:8 --traffic permutation --link-loads loads.csv
     """
     given = {
         "chips": chips,

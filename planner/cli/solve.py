@@ -210,6 +210,9 @@ def solve(
 
       planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
         --assumptions roofline --mfu 0.4 --axes fsdp,tp --torus-axes fsdp=2,tp=1
+
+      planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
+        --assumptions rack-energy
     """
     flags = {
         "model": model,

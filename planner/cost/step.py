@@ -129,7 +129,7 @@ class StepInputs:
     ends: EndCost
     p2p: FloatArray
     standing_w: FloatArray
-    moved_j: FloatArray
+    moved_j: FloatArray | float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from planner.feasibility import default, inverse
 from planner.feasibility.answer import DeadlineRow, FeasibleResult, Row
 from planner.feasibility.deadline import Goal, smallest_count
 from planner.feasibility.roofline import largest_tp_of, roofline_row
-from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
+from planner.feasibility.sizes import batches_of, chips_of, default_chips
 from planner.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.intervals import is_prediction, situation
 from planner.job import LONGEST_SEQUENCE, sequences_in
@@ -23,7 +23,7 @@ from planner.provenance import versions
 from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.search.limits import Limits
-from planner.units import parse_count, parse_seconds
+from planner.units import parse_count, parse_seconds, texts_of
 
 Progress = Callable[[str, int, int], None]
 FIELDS = (

@@ -11,10 +11,11 @@ from planner.errors import InputError
 from planner.feasibility.asking import FIELDS
 from planner.feasibility.continuous import axis_bytes_per_s
 from planner.feasibility.curves import Machine, machine_of
-from planner.feasibility.sizes import batches_of, chips_of, default_chips, texts_of
+from planner.feasibility.sizes import batches_of, chips_of, default_chips
 from planner.messages import Origin
 from planner.request import DEFAULT_HARDWARE, request_from
 from planner.resolved import resolve
+from planner.units import texts_of
 
 _SMALL, _LARGE = 64, 4096  # the chapter's 4x4x4 and 16x16x16
 

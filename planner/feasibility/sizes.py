@@ -9,17 +9,11 @@ from collections.abc import Iterable, Sequence
 from hardware_db import Cluster, HardwareError
 from planner.errors import InputError
 from planner.messages import shown
-from planner.units import parse_count, parse_whole
+from planner.units import parse_count, parse_whole, texts_of
 
 DEFAULT_CHIPS = 4096
 _SHAPE = re.compile(r"\s*[0-9]+(\s*x\s*[0-9]+)+\s*", re.IGNORECASE)
 _MOST = 64  # values of one list
-
-
-def texts_of(given: object) -> list[str]:
-    """A number, text with commas, or a list of them, as the texts between commas."""
-    parts = given if isinstance(given, list | tuple) else [given]
-    return [piece.strip() for part in parts for piece in str(part).split(",")]
 
 
 def chips_of(given: object, cluster: Cluster) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
-from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole
+from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""

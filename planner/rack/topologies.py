@@ -15,7 +15,7 @@ from planner.messages import not_one_of
 from planner.network.topology import forms
 from planner.network.topology.custom import read_graph
 from planner.network.topology.fit import check_chips, fits
-from planner.network.topology.graphs import MOST_NODES, dgx1_graph, graph_of
+from planner.network.topology.graphs import MOST_EDGES, MOST_NODES, dgx1_graph, graph_of, has_graph
 from planner.network.topology.hops import exact_average_hops
 from planner.network.topology.kinds import NAMES, Topology
 from planner.network.topology.loads import Load, load_of
@@ -227,6 +227,8 @@ def _asked(
 ) -> tuple[list[str], list[str]]:
     """The specs, or all topologies that have that many chips and which of them do not."""
     if specs or graphs:
+        if chips is not None and not specs:
+            problems.append("chips: a graph has its own; leave it out")
         return list(specs), []
     if chips is None:
         problems.append(
@@ -253,9 +255,8 @@ def _named(
                 yield spec, None, wiring_of(dgx1_graph())
                 continue
             topology = parse_topology(spec, chips)
-            count = topology.chips + int(forms.switch_count(topology.name, topology.sizes))
-            small = count <= MOST_NODES
-            yield topology.spec, topology, wiring_of(graph_of(topology)) if small else None
+            wiring = wiring_of(graph_of(topology)) if has_graph(topology) else None
+            yield topology.spec, topology, wiring
         except InputError as error:
             problems += str(error).split("\n")
     for path in graphs:
@@ -390,7 +391,7 @@ def _notes(rows: Sequence[TopologyRow]) -> list[str]:
     if any(row.bisection_lower < row.bisection_links for row in rows):
         notes.append("bisection with <=: a cut that exists, not proved the fewest")
     if any(row.load is None for row in rows):
-        notes.append(f"no loads above {MOST_NODES:,} chips and switches")
+        notes.append(f"no loads above {MOST_NODES:,} chips and switches or {MOST_EDGES:,} links")
     if any(row.name.startswith("dragonfly") for row in rows):
         notes.append("average hops of a dragonfly: local-global-local routes")
     return notes

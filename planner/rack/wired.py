@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.feasibility.sizes import texts_of
 from planner.network.topology.custom import read_graph
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
@@ -15,6 +14,7 @@ from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import Wiring, wiring_of
 from planner.rack.fetching import fixed
 from planner.rack.machine import FixedTopology
+from planner.units import texts_of
 
 Wired = dict[str, FixedTopology | None]
 """Topologies in order; None where one exists for many numbers of chips."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from hardware_db import Cluster
 from planner.errors import InputError
-from planner.feasibility.sizes import texts_of
 from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.network.topology.fit import nearest_chips
 from planner.network.topology.kinds import MOST_CHIPS
@@ -20,7 +19,7 @@ from planner.rack.workloads import Workload
 from planner.rack.zero import FIGURES, ZeroQuestion
 from planner.rack.zero_json import key_of
 from planner.records import cluster_named
-from planner.units import parse_bytes, parse_whole
+from planner.units import parse_bytes, parse_whole, texts_of
 
 FIELDS = (
     "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",

@@ -24,9 +24,13 @@ _COLUMNS = 4
 _LABELLED = 27
 _SIZES = ((12, 260), (27, 110), (64, 45), (_DRAWN_NODES, 16))
 """Up to so many nodes, dots of so many square points."""
-_CIRCLES = ("star", "ring", "fully-connected", "hypercube", "dragonfly", "dgx-1")
+_THICK_LINKS = 50
+_GAP = 1.3
+"""A line is drawn as a circle that is so much longer."""
+_CIRCLES = ("linear", "star", "ring", "fully-connected", "hypercube", "dragonfly", "dgx-1")
 _SWITCH_RISE = 0.45
-_LEAST_RISE = 0.3
+_LEAST_RISE = 0.5
+_MARGIN = 0.13
 _BULGE = 0.3
 """How far a line of a torus or HyperX is bent, so that its other links are seen."""
 
@@ -121,10 +125,11 @@ def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
     graph.add_nodes_from(range(len(wiring.labels)))
     graph.add_edges_from(wiring.ends.tolist())
     high = max(float(each.max()), 1e-300)
+    thin = min(1.0, (_THICK_LINKS / len(wiring.ends)) ** 0.5)
     edges = nx.draw_networkx_edges(
         graph, at, ax=panel, edgelist=wiring.ends.tolist(), edge_color=each / high,
         edge_cmap=_map(), edge_vmin=0.0, edge_vmax=1.0,
-        width=[0.8 + 1.2 * min(int(links), 4) for links in wiring.links],
+        width=[thin * (0.8 + 1.2 * min(int(links), 4)) for links in wiring.links],
     )  # fmt: skip
     size = next(points for most, points in _SIZES if len(wiring.labels) <= most)
     chips, switches = range(wiring.chips), range(wiring.chips, len(wiring.labels))
@@ -141,13 +146,20 @@ def _graph(panel: Any, row: TopologyRow, figure: Any) -> None:
     panel.set_title(f"{row.name}\nbusiest {show_bytes(load.busiest_bytes)}", fontsize=9)
     panel.set_axis_off()
     panel.set_aspect("equal")
-    panel.margins(0.12)
-    low, high_y = panel.get_ylim()
-    panel.set_ylim(min(low, -_LEAST_RISE), max(high_y, _LEAST_RISE))
+    _frame(panel, np.array(list(at.values())))
     edges.set_zorder(0)
     figure.colorbar(
         edges, ax=panel, ticks=[0, 1], shrink=0.6, format=lambda value, _: show_bytes(value * high)
     )
+
+
+def _frame(panel: Any, points: FloatArray) -> None:
+    """Room around the nodes, whatever their layout."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    reach = np.maximum((high - low) * (0.5 + _MARGIN), _LEAST_RISE)
+    middle = (low + high) / 2
+    panel.set_xlim(middle[0] - reach[0], middle[0] + reach[0])
+    panel.set_ylim(middle[1] - reach[1], middle[1] + reach[1])
 
 
 def _map() -> Any:
@@ -166,21 +178,20 @@ def _positions(row: TopologyRow, wiring: Wiring) -> dict[int, FloatArray]:
     count = wiring.chips
     if wiring.switches:
         return _ringed(wiring) if name == "dragonfly" else _layered(wiring)
-    if name == "linear":
-        return {chip: np.array([float(chip % count), 0.0]) for chip in range(count)}
     if name in ("mesh", "torus", "hyperx") and "x" in sizes:
         return _slanted(tuple(map(int, sizes.split("x"))), bent=name != "mesh")
     if name in _CIRCLES:
-        return _circle(count, hub=name == "star")
+        return _circle(count, hub=name == "star", closed=name != "linear")
     graph = nx.Graph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(wiring.ends.tolist())
     return dict(nx.kamada_kawai_layout(graph))
 
 
-def _circle(count: int, *, hub: bool) -> dict[int, FloatArray]:
-    """Chips on a circle, the hub in its centre."""
-    angles = 2 * np.pi * np.arange(count - hub) / max(count - hub, 1)
+def _circle(count: int, *, hub: bool, closed: bool) -> dict[int, FloatArray]:
+    """Chips on a circle, or on one with a gap; the hub in its centre."""
+    places = count - hub if closed else _GAP * count
+    angles = 2 * np.pi * np.arange(count - hub) / max(places, 1)
     around = np.column_stack([np.sin(angles), np.cos(angles)])
     at = np.vstack([np.zeros((1, 2)), around]) if hub else around
     return dict(enumerate(at))

@@ -107,8 +107,11 @@ def mesh_problem(
         limits: Memory per chip; the other limits are not used.
 
     Raises:
-        ValueError: No plan passes the rules.
+        ValueError: No plan passes the rules, or energy is that of components, which is not a
+            formula of times.
     """
+    if model.assumptions.component_energy:
+        raise ValueError("energy by component is not a formula of times; use planner.search.engine")
     space = _whole_space(model, chips, options)
     if len(space) == 0:
         raise ValueError(f"no plan of {model.job.model.name} on {chips} chips passes the rules")

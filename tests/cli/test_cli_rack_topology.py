@@ -116,6 +116,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
      "routing: fat-tree has no fixed routes; use shortest"),
     (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
     (("ring:4", "--seed", "-1"), "seed: -1 must be at least 0"),
+    (("ring:4", "--chips", 8), "topology: 'ring:4': has 4 chips, but 8 are asked for"),
 ])  # fmt: skip
 def test_bad_input(flags: tuple[object, ...], line: str) -> None:
     assert refused("rack", "topology", *flags) == [line]
@@ -130,6 +131,13 @@ def test_all_mistakes_are_told(tmp_path: Path) -> None:
     for words in ("did you mean 'uniform'", "did you mean 'torus'", "at least 2",
                   "2 parts with no link between them: a, b | c, d"):  # fmt: skip
         assert any(words in line for line in lines), words
+
+
+def test_a_graph_has_its_own_chips(tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text("links: [{between: [a, b]}]")
+    lines = refused("rack", "topology", "--graph", graph, "--chips", 4)
+    assert lines == ["chips: a graph has its own; leave it out"]
 
 
 def test_nothing_is_written_on_bad_input(tmp_path: Path) -> None:

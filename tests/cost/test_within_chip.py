@@ -90,6 +90,11 @@ def test_energy_of_the_fully_connected_layer(case: dict[str, Any]) -> None:
     assert cost_of(case).total_j[0] == pytest.approx(case["energy_j"], rel=0.02)
 
 
+@pytest.mark.parametrize("case", cases(case="fc-registers"))
+def test_energy_of_the_fully_connected_layer_with_registers(case: dict[str, Any]) -> None:
+    assert cost_of(case).total_j[0] == pytest.approx(case["energy_j"], rel=1e-4)
+
+
 @pytest.mark.parametrize("case", cases(case="three-level", sram_bytes=2**20, metric="LATENCY"))
 def test_cycles_of_16_x_16_pes(case: dict[str, Any]) -> None:
     assert cost_of(case).cycles[0] == case["cycles"]

@@ -81,7 +81,8 @@ def test_the_joint_front_is_that_of_all_machines_searched_alone(seed: int) -> No
     asked = instance(seed)
     wanted, pairs = apart(asked)
     found = planner.solve(**asked)
-    assert sum(one.chip_counts for one in found.machines) == pairs or found.best is None
+    if "max_power" not in asked:  # waiting power alone excludes some counts
+        assert sum(one.chip_counts for one in found.machines) == pairs
     assert found.status == ("optimal" if len(wanted) else "infeasible")
     points = np.array([[p.step_time_s, p.energy_per_step_j] for p in found.front]).reshape(-1, 2)
     assert points.shape == wanted.shape
@@ -100,15 +101,17 @@ def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
         "pes": [66, 132],
         "topology": rng.sample(["switch", "ring", "mesh"], 2),
         "clocks": False,
-        "fix": {"recompute": "none", "split": "even", "pp": [1, 2]},
-        "total_pes": rng.choice([264, 528]),
+        "axes": ["dp", "tp"],
+        "batch_tokens": 2**14,
+        "fix": {"recompute": "none", "micro_batch": [1, 2]},
+        "total_pes": rng.choice([132, 264]),
         "max_ports": rng.choice([2, 3]),
     }
     request, options, points = request_from(asked), [], {}
     for at, (pes, words) in enumerate(choices_of(request.pes, request.topology)):
         one = request.model_copy(update={"pes": (pes,), "topology": words})
         model = resolve(one).cost
-        for chips in (count for count in model.cluster.chip_counts(8) if count in (1, 2, 4, 8)):
+        for chips in (count for count in model.cluster.chip_counts(4) if count in (1, 2, 4)):
             problem = mesh_problem(model, chips, options_of(request))
             solved = [decision for *_, decision in front(problem.problem, ("time", "energy"))]
             totals = evaluate_totals(model, problem.decode(solved))
@@ -133,7 +136,7 @@ def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
         [
             [p.step_time_s, p.energy_per_step_j]
             for p in found.front
-            if p.chips in (1, 2, 4, 8)
+            if p.chips in (1, 2, 4)
         ]
     )
     assert len(mine) == len(found.front)

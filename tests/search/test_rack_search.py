@@ -15,6 +15,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.rack_presets import rack_energy, rack_zero
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.oracle import mesh_problem
 from solvers.frontier import nondominated
 from solvers.solution import Status
 
@@ -41,3 +42,11 @@ def test_front_equals_brute_force(
     if len(brute):
         cost = evaluate_table(model, found.plans)
         np.testing.assert_array_equal(cost.energy.total, found.points[:, 1])
+
+
+def test_the_oracle_refuses_energy_by_component() -> None:
+    drawn = random_cost_model(0)
+    chip = drawn.cluster.chip
+    model = replace(drawn, assumptions=rack_energy(chip))
+    with pytest.raises(ValueError, match="energy by component is not a formula of times"):
+        mesh_problem(model, 4, SpaceOptions())

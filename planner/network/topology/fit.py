@@ -60,7 +60,8 @@ def fits(name: str, chips: int) -> bool:
 def nearest_chips(name: str, chips: int) -> list[int]:
     """The numbers of chips next to a given one, below and above, that a topology can have."""
     below = next((count for count in range(chips - 1, 1, -1) if fits(name, count)), None)
-    above = next((count for count in range(chips + 1, 8 * chips + 72) if fits(name, count)), None)
+    end = min(8 * chips + 72, MOST_CHIPS + 1)
+    above = next((count for count in range(chips + 1, end) if fits(name, count)), None)
     return [count for count in (below, above) if count is not None]
 
 

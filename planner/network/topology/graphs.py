@@ -14,26 +14,39 @@ import numpy as np
 
 import hardware_db
 from planner.errors import InputError
+from planner.network.topology import forms
 from planner.network.topology.kinds import GRIDS, Topology
 
 if TYPE_CHECKING:
     import networkx as nx
 
-MOST_NODES = 4096
-"""Chips and switches of a graph; its matrix of distances takes 64 MB."""
+MOST_NODES = 2048
+"""Chips and switches of a graph; its matrix of distances takes 32 MB."""
+MOST_EDGES = 300_000
+"""Edges of a graph."""
 
 
 def graph_of(topology: Topology) -> nx.Graph:
     """The graph of a topology with its sizes.
 
     Raises:
-        InputError: It has more than `MOST_NODES` nodes.
+        InputError: It is too large, see `has_graph`.
     """
-    if topology.chips > MOST_NODES:
-        raise InputError(f"chips: {topology.chips:,} is more than the {MOST_NODES:,} of a graph")
+    if not has_graph(topology):
+        raise InputError(
+            f"topology: {topology.spec}: no graph above {MOST_NODES:,} chips and switches or "
+            f"{MOST_EDGES:,} links"
+        )
     if topology.name in GRIDS:
         return _grid(topology.sizes, _ALONG[topology.name])
     return _BUILT[topology.name](*topology.sizes)
+
+
+def has_graph(topology: Topology) -> bool:
+    """Whether a topology has at most `MOST_NODES` chips and switches and `MOST_EDGES` links."""
+    of = topology.name, topology.sizes
+    nodes = topology.chips + int(forms.switch_count(*of))
+    return nodes <= MOST_NODES and int(forms.link_count(*of)) <= MOST_EDGES
 
 
 def dgx1_graph() -> nx.Graph:

@@ -24,6 +24,7 @@ from planner.plan import FloatArray, IntArray
 
 _BLOCK = 2**20
 """Entries of the arrays of one block of sources."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ def load_of(
         energy_j_per_byte: Of a link that says nothing itself, per byte and hop.
     """
     per_link = edge_bytes.max(axis=1) / wiring.links
-    busiest = int(np.argmax(per_link))
+    busiest = _largest(per_link)
     rate = _given(wiring.figures["bandwidth_bytes_per_s"], bandwidth_bytes_per_s)
     energy = _given(wiring.figures["energy_j_per_byte"], energy_j_per_byte)
     seconds = per_link / rate
@@ -117,11 +118,16 @@ def load_of(
         edge_bytes=edge_bytes,
         busiest_bytes=float(per_link[busiest]),
         busiest_edge=busiest,
-        bottleneck_edge=int(np.argmax(seconds)) if known else busiest,
+        bottleneck_edge=_largest(seconds) if known else busiest,
         time_s=float(seconds.max()) if known else None,
         energy_j=None if np.isnan(energy).any() else float(edge_bytes.sum(axis=1) @ energy),
         byte_hops=float(edge_bytes.sum()),
     )
+
+
+def _largest(values: FloatArray) -> int:
+    """The first of the largest values; sums in another order are no difference."""
+    return int(np.flatnonzero(values >= values.max() * (1.0 - _ROUNDING))[0])
 
 
 def _given(figures: FloatArray, default: float | None) -> FloatArray:

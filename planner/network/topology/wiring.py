@@ -10,7 +10,7 @@ from scipy import sparse
 
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
-from planner.network.topology.graphs import MOST_NODES
+from planner.network.topology.graphs import MOST_EDGES, MOST_NODES
 from planner.plan import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def wiring_of(graph: nx.Graph) -> Wiring:
             `links` and the `FIGURES`. Parallel edges of a multigraph are added up.
 
     Raises:
-        InputError: It is directed, has fewer than two chips, more than `MOST_NODES` nodes, is
-            disconnected, has a link from a node to itself, or an edge's figures make no sense; one
-            line per mistake.
+        InputError: It is directed, has fewer than two chips, more than `MOST_NODES` nodes or
+            `MOST_EDGES` edges, is disconnected, has a link from a node to itself, or an edge's
+            figures make no sense; one line per mistake.
     """
     if graph.is_directed():
         raise InputError(
@@ -95,6 +95,8 @@ def wiring_of(graph: nx.Graph) -> Wiring:
         )
     if graph.number_of_nodes() > MOST_NODES:
         raise InputError(f"graph: {graph.number_of_nodes():,} nodes; at most {MOST_NODES:,}")
+    if graph.number_of_edges() > MOST_EDGES:
+        raise InputError(f"graph: {graph.number_of_edges():,} links; at most {MOST_EDGES:,}")
     problems: list[str] = []
     nodes = _ordered(graph, problems)
     chips = sum(graph.nodes[node].get("kind", "chip") == "chip" for node in nodes)

@@ -1,0 +1,134 @@
+"""`planner solve --pes --topology` and its budgets on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner, refused, solve
+
+SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--batch-tokens", "16Ki")
+JOINT = (*SMALL, "--chips", "8", "--pes", "66,132", "--topology", "ring,switch")
+NOT_ALIKE = ("seconds",)
+
+
+def test_front_points_name_their_machines() -> None:
+    found = solve(*JOINT)
+    assert found["status"] == "optimal"
+    assert len(found["machines"]) == 4
+    for point in found["front"]:
+        machine = point["machine"]
+        assert machine["pes"] in (66, 132)
+        assert machine["scale_up"] in ("ring", "switch")
+        assert machine["total_pes"] == point["chips"] * machine["pes"]
+        assert point["job"]["pes"] == [machine["pes"]]
+        assert point["job"]["topology"] == [machine["scale_up"]]
+    assert sum(one["front"] for one in found["machines"]) == len(found["front"])
+
+
+@pytest.mark.parametrize("ending", [".json", ".csv"])
+def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"front{ending}"
+    found = solve(*JOINT, "--pareto", str(path))
+    for row, point in enumerate(found["front"], start=1):
+        again = json.loads(planner("evaluate", str(path), "--row", f"{row}", "--json").out)
+        for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes"):
+            assert again[name] == point[name]
+
+
+def test_the_answer_itself_is_a_front_with_jobs(tmp_path: Path) -> None:
+    outcome = planner("solve", *JOINT, "--json")
+    path = tmp_path / "answer.json"
+    path.write_text(outcome.out, encoding="utf-8")
+    found = json.loads(outcome.out)
+    last = len(found["front"])
+    again = json.loads(planner("evaluate", str(path), "--row", f"{last}", "--json").out)
+    assert again["step_time_s"] == found["front"][-1]["step_time_s"]
+
+
+def test_the_plan_file_holds_the_machine(tmp_path: Path) -> None:
+    path = tmp_path / "best.yaml"
+    found = solve(*JOINT, "-o", str(path))
+    again = json.loads(planner("evaluate", str(path), "--json").out)
+    assert again["step_time_s"] == found["best"]["step_time_s"]
+    assert again["energy_per_step_j"] == found["best"]["energy_per_step_j"]
+    other = json.loads(planner("evaluate", str(path), "--hardware", "a100-sxm4-80", "--json").out)
+    assert "SMs" not in other["job"]["chip"]  # what belonged to the other hardware went with it
+
+
+@pytest.mark.parametrize(
+    ("flags", "lines"),
+    [
+        (("--pes", "64,x"), ["pes: 'x' is not a number"]),
+        (("--pes", "0"), ["pes: "]),
+        (("--topology", "rong"), ["topology: 'rong' is not one of switch, ring"]),
+        (("--topology", "scale-out=hypercube"), ["topology: 'hypercube' is not one of fat-tree"]),
+        (("--topology", "torus:3x3"), ["topology: torus:3x3: 3x3 = 9 chips, but a domain has 8"]),
+        (("--topology", "torus:axb"), ["topology: 'torus:axb': a shape is lengths"]),
+        (("--scale", "memory"), ["scale: memory has no effect without pes"]),
+        (("--pes", "132", "--scale", "memori"), ["scale: 'memori' is not one of memory"]),
+        (("--pes", "1000000"), ["pes: 1,000,000 is more than 64 times the 132 of h100-sxm5-80"]),
+        (("--hardware", "mi300x", "--pes", "100"), ["pes: the record of mi300x does not say"]),
+        (("--hardware", "tpu-v5p", "--topology", "ring"), ["topology: ring: tpu-v5p is built of"]),
+        (("--total-pes", "8192y132"), ["total-pes: '8192y132'"]),
+        (
+            ("--topology", "hypercube", "--hardware", "gb200-nvl72"),
+            ["topology: hypercube: 72 chips are no power of two; nearest: 64 128"],
+        ),
+    ],
+)
+def test_each_fault_is_one_clear_line(flags: tuple[str, ...], lines: list[str]) -> None:
+    found = refused("solve", *SMALL, "--chips", "8", *flags)
+    said = [line for line in str(found).splitlines() if line.strip()]
+    assert len(said) == len(lines)
+    for line, wanted in zip(said, lines, strict=True):
+        assert wanted in line
+
+
+def test_without_chips_a_budget_must_end_their_number() -> None:
+    assert "chips: is missing" in str(refused("solve", *SMALL, "--pes", "132"))
+
+
+def test_a_budget_that_no_machine_keeps_to_is_named_with_the_least_that_is_enough() -> None:
+    model = ("--model", "llama2-13b", "--hardware", "h100-sxm5-80", "--pes", "132,264")
+    outcome = planner("solve", *model, "--total-pes", "200", "--json")
+    assert outcome.code == 3
+    found: dict[str, Any] = json.loads(outcome.out)
+    diagnosis = found["diagnosis"]
+    assert diagnosis["constraint"] == "total-pes"
+    assert diagnosis["available"] == 200
+    enough = int(diagnosis["needed"])
+    assert planner("solve", *model, "--total-pes", f"{enough}", "--json").code == 0
+    assert planner("solve", *model, "--total-pes", f"{enough - 1}", "--json").code == 3
+
+
+def test_ports_are_a_budget_of_wirings() -> None:
+    found = solve(*SMALL, "--chips", "8", "--topology", "ring,switch", "--max-ports", "1")
+    assert {point["machine"]["scale_up"] for point in found["front"]} == {"switch"}
+
+
+def test_more_pes_are_never_slower_and_fewer_take_less_power() -> None:
+    """On the same chips: time falls with PEs, and so does what a chip draws with fewer."""
+    answers = [
+        solve(*SMALL, "--chips", "8", "--chips-exact", "--no-clocks", "--pes", f"{pes}")
+        for pes in (33, 66, 132, 264)
+    ]
+    times = [answer["best"]["step_time_s"] for answer in answers]
+    assert times == sorted(times, reverse=True)
+
+
+def test_plain_questions_have_no_machines() -> None:
+    found = solve(*SMALL, "--chips", "8")
+    assert found["machines"] == []
+    assert "machine" not in found["best"]
+    assert all("job" not in point for point in found["front"])
+
+
+def test_pictures_mark_wiring_and_pes(tmp_path: Path) -> None:
+    path = tmp_path / "front.svg"
+    found = solve(*JOINT, "--pareto", str(path))
+    picture = path.read_text(encoding="utf-8")
+    for point in found["front"]:
+        assert f"{point['machine']['pes']} SMs" in picture
+        assert f"{point['machine']['scale_up']}, fat-tree" in picture

@@ -1,0 +1,138 @@
+"""Wirings and scaled chips: ports, links and rates by counting, power and area by the formulas."""
+
+import itertools
+import math
+
+import pytest
+
+from hardware_db import load_cluster
+from planner.errors import InputError
+from planner.ports import links_of, ports_per_chip
+from planner.scaling import with_pes
+from planner.wiring import UP_WIRINGS, read_wirings, rewired, shape_of, wiring_of
+
+H100 = load_cluster("dgx-h100-ndr")
+DIRECT = [name for name in UP_WIRINGS if name != "switch"]
+
+
+def edges(name: str, shape: tuple[int, ...]) -> set[frozenset[tuple[int, ...]]]:
+    """The links of a direct wiring, one by one."""
+    nodes = list(itertools.product(*map(range, shape)))
+    found = set()
+    if name == "fully-connected":
+        return {frozenset(pair) for pair in itertools.combinations(nodes, 2)}
+    wraps = name.startswith("torus") or name == "ring"
+    for node in nodes:
+        for axis, length in enumerate(shape):
+            step = node[axis] + 1
+            if step < length or (wraps and length > 2):
+                there = (*node[:axis], step % length, *node[axis + 1 :])
+                found.add(frozenset({node, there}))
+    return found
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_ports_and_links_are_those_of_the_graph(name: str) -> None:
+    cluster = rewired(H100, [name])
+    allocation = cluster.scale(8)
+    shape = shape_of(wiring_of(name), 8) or (8,)
+    graph = edges(name, shape)
+    degrees = [sum(node in link for link in graph) for node in itertools.product(*map(range, shape))]
+    assert links_of(allocation) == len(graph)
+    assert ports_per_chip(allocation) == max(degrees)
+    level = allocation.levels[0]
+    per_port = H100.levels[0].links // max(degrees) * H100.levels[0].link_bandwidth_bytes_per_s
+    assert level.link_bandwidth_bytes_per_s == per_port
+    assert level.bandwidth_bytes_per_s == per_port * max(degrees)
+    assert level.bandwidth_bytes_per_s <= H100.levels[0].bandwidth_bytes_per_s
+    assert level.in_network_reduction == "none"
+
+
+@pytest.mark.parametrize(("name", "axes"), [("ring", 1), ("torus", 2), ("torus3d", 3)])
+def test_network_cards_without_switches(name: str, axes: int) -> None:
+    cluster = rewired(H100, [f"scale-out={name}"])
+    allocation = cluster.scale(512)
+    outer = allocation.levels[-1]
+    assert outer.link_bandwidth_bytes_per_s * 2 * axes == 5e10
+    shape = outer.torus_dims or (64,)
+    assert math.prod(shape) == 64
+    assert len(shape) == axes
+    links = 8 * len(edges("torus", shape)) + 512
+    assert links_of(allocation) == links  # eight rails, and a link to the switches of each node
+    assert outer.switch_power_w_per_chip == pytest.approx(9.0)  # its own end of the optics
+
+
+def test_direct_wirings_save_the_power_of_switches() -> None:
+    direct = rewired(H100, ["ring"])
+    assert H100.chip.host_w - direct.chip.host_w == H100.levels[0].switch_power_in_host_w_per_chip
+    assert rewired(H100, ["switch"]) == H100
+
+
+def test_a_level_of_many_nodes_becomes_slices() -> None:
+    """A torus of the 72 chips of a rack: smaller boxes, whole racks joined by the network."""
+    cluster = rewired(load_cluster("gb200-nvl72"), ["torus"])
+    counts = cluster.chip_counts(500)
+    assert {72, 144, 216} <= set(counts)
+    assert 76 not in counts
+    allocation = cluster.scale(720)
+    assert [level.domain_chips for level in allocation.levels] == [72, 576, 720]
+    assert allocation.levels[0].torus_dims == (8, 9)
+
+
+def test_a_leaf_spine_ends_at_its_spines() -> None:
+    cluster = rewired(H100, ["scale-out=leaf-spine"])
+    assert cluster.max_chips == 2048
+    assert [level.name for level in cluster.levels] == ["nvlink", "leaf", "spine"]
+
+
+def test_a_dragonfly_has_fewer_ports_than_a_tree_of_three_tiers() -> None:
+    tree, flat = H100.scale(4096), rewired(H100, ["scale-out=dragonfly"]).scale(4096)
+    power = [sum(level.switch_power_w_per_chip for level in a.levels) for a in (tree, flat)]
+    assert power[1] < power[0]
+    assert links_of(flat) < links_of(tree)
+
+
+@pytest.mark.parametrize("pes", [33, 66, 132, 264])
+@pytest.mark.parametrize("scale", [(), ("memory",), ("memory", "links", "network")])
+def test_what_scales_with_pes(pes: int, scale: tuple[str, ...]) -> None:
+    base, made = H100.chip, with_pes(H100, pes, scale)
+    chip, ratio = made.chip, pes / 132
+    assert chip.pe_count == pes
+    assert chip.clock_hz == base.clock_hz
+    for name, rate in chip.peak_flop_per_s.items():
+        assert rate == pytest.approx(base.peak_flop_per_s[name] * ratio)
+    assert chip.l2_bytes == pytest.approx((base.l2_bytes or 0) * ratio)
+    dynamic = ratio if "memory" in scale else 0.3 + 0.7 * ratio
+    assert chip.busy_w == pytest.approx(70 + 585 * dynamic)
+    assert chip.wait_w == pytest.approx(70 + 70 * dynamic)
+    assert chip.tdp_w / base.tdp_w == pytest.approx(chip.busy_w / base.busy_w)
+    assert chip.die_area_m2 == pytest.approx(8.14e-4 * (0.45 + 0.55 * ratio))
+    assert (chip.idle_w, chip.host_w) == (base.idle_w, base.host_w)
+    memory = ratio if "memory" in scale else 1.0
+    assert chip.memory_bytes == pytest.approx(base.memory_bytes * memory)
+    assert chip.memory_bandwidth_bytes_per_s == pytest.approx(3.35e12 * memory)
+    links = ratio if "links" in scale else 1.0
+    assert made.levels[0].bandwidth_bytes_per_s == pytest.approx(4.5e11 * links)
+    network = ratio if "network" in scale else 1.0
+    assert made.levels[1].bandwidth_bytes_per_s == pytest.approx(5e10 * network)
+
+
+def test_scaling_twice_is_scaling_once() -> None:
+    once, twice = with_pes(H100, 264).chip, with_pes(with_pes(H100, 66), 264).chip
+    assert twice.busy_w == pytest.approx(once.busy_w)
+    assert twice.die_area_m2 == pytest.approx(once.die_area_m2)
+    assert twice.peak_flop_per_s["bf16"] == pytest.approx(once.peak_flop_per_s["bf16"])
+
+
+def test_the_record_is_left_as_it_is() -> None:
+    assert with_pes(H100, 132, ("memory",)) is H100
+
+
+def test_words_in_their_plain_form() -> None:
+    assert read_wirings("scale-out=ring,dragonfly") == ("scale-out=ring", "scale-out=dragonfly")
+    assert read_wirings(["torus:4x2", "torus:2x4", "scale-up=ring"]) == ("torus:2x4", "ring")
+
+
+def test_too_few_links_are_refused() -> None:
+    with pytest.raises(InputError, match="fully-connected: needs 71 ports on each chip"):
+        rewired(load_cluster("gb200-nvl72"), ["fully-connected"])
