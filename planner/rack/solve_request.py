@@ -210,7 +210,7 @@ class _Reader(Attempts):
 def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     """`2-12`, `2,4,8` or both, ascending, each once."""
     found: set[int] = set()
-    for text in _pieces(given):
+    for text in texts_of(given):
         low, dash, high = text.partition("-")
         ends = [_count(end, what) for end in ((low, high) if dash and low else (text,))]
         if ends[0] > ends[-1]:
@@ -223,12 +223,6 @@ def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     if len(found) > _MOST_VALUES:
         raise InputError(f"{what}: {len(found)} values; at most {_MOST_VALUES} are searched")
     return tuple(sorted(found))
-
-
-def _pieces(given: object) -> list[str]:
-    """Text with commas, or a list of such texts, as the pieces between commas."""
-    parts = given if isinstance(given, list | tuple) else [given]
-    return [piece.strip() for part in parts for piece in str(part).split(",")]
 
 
 def _count(text: object, what: str) -> int:
@@ -247,11 +241,11 @@ def _micro_batches(text: object) -> int:
 
 
 def _topologies(given: object) -> Wired:
-    return wired(",".join(_pieces(given)), None)
+    return wired(",".join(texts_of(given)), None)
 
 
 def _strategies(given: object) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(_pieces(given)))
+    names = tuple(dict.fromkeys(texts_of(given)))
     for name in names:
         if name not in STRATEGIES:
             raise InputError(f"strategy: {not_one_of(name, STRATEGIES)}")
