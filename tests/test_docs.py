@@ -134,6 +134,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     known = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
                     ("rack", "parallelism"), ("rack", "zero"),
+                    ("rack", "solve"),
                     ("models", "show"),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip

@@ -39,6 +39,8 @@ def keys_of(value: Any) -> set[str]:
         "rack zero --json",
         "rack parallelism --json",
         "rack parallelism --beyond --json",
+        "rack solve --strategy zero --gpus 4,8 --max-links 7 --static-power --backward --json",
+        "rack solve --gpus 8 --max-links 6 --json",
         "rack topology ring:8 fat-tree:k=4 --json",
         "doctor --json",
         "models show llama2-7b --json",

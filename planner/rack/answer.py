@@ -10,6 +10,11 @@ from planner.rack.question import RackQuestion
 from planner.version import SCHEMA_VERSION
 
 
+def underscored(values: Mapping[str, float]) -> dict[str, float]:
+    """Values by names as keys of JSON: without blanks and dashes."""
+    return {name.replace(" ", "_").replace("-", "_"): value for name, value in values.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackPoint:
     """One plan and what it costs.
@@ -73,6 +78,7 @@ class RackPoint:
     def to_dict(self) -> dict[str, Any]:
         """Fields by name, for JSON."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain |= {name: underscored(plain[name]) for name in ("energy_by_part_j", "transfer_s")}
         return {"strategy": self.strategy, **plain, "edp_js": self.edp_js}
 
 
@@ -103,7 +109,7 @@ class BudgetUse:
         """For JSON; `gain` is the share of the objective that the next step saves."""
         after = None if self.next_point is None else self.next_point.value(objective)
         return {
-            "name": self.name,
+            "name": self.name.replace("-", "_"),
             "limit": self.limit,
             "used": self.used,
             "binds": self.binds,
@@ -165,23 +171,10 @@ class RackAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        question, best = self.question, self.value
-        gap = None
-        if best is not None and self.bound is not None:
-            gap = max(0.0, (best - self.bound) / best)
         return {
             "schema_version": SCHEMA_VERSION,
-            "workload": question.workload.name,
-            "workload_title": question.workload.title,
-            "batch": question.batch,
-            "hardware": question.machine.chip.name,
-            "precision": question.machine.precision,
-            "objective_name": self.objective,
-            "status": self.status,
-            "objective": best,
-            "bound": self.bound,
-            "resolution": self.resolution,
-            "gap": gap,
+            **self._asked(),
+            **self._proved(),
             "best": self.best and self.best.to_dict(),
             "front": [point.to_dict() for point in self.front],
             "front_complete": self.front_complete,
@@ -192,20 +185,45 @@ class RackAnswer:
                 if self.best is not None
             ],
             "remedies": [
-                {"budgets": remedy.budgets, "plan": remedy.point.to_dict()}
+                {"budgets": underscored(remedy.budgets), "plan": remedy.point.to_dict()}
                 for remedy in self.remedies
             ],
-            "space": {
-                "chips": list(question.chips),
-                "pes": list(question.pes),
-                "topologies": list(question.machine.topologies),
-                "strategies": list(question.strategies),
-                "budgets": dict(question.budgets),
-            },
             "counts": dict(self.counts),
             "seconds": dict(self.seconds),
             "defaults": [
                 {"name": name, "value": value, "reason": reason}
                 for name, value, reason in self.defaults
             ],
+        }
+
+    def _asked(self) -> dict[str, Any]:
+        """The question, for JSON."""
+        question = self.question
+        return {
+            "workload": question.workload.name,
+            "workload_title": question.workload.title,
+            "batch": question.batch,
+            "hardware": question.machine.chip.name,
+            "precision": question.machine.precision,
+            "space": {
+                "chips": list(question.chips),
+                "pes": list(question.pes),
+                "topologies": list(question.machine.topologies),
+                "strategies": list(question.strategies),
+                "budgets": underscored(question.budgets),
+            },
+        }
+
+    def _proved(self) -> dict[str, Any]:
+        """Objective and bound, for JSON."""
+        best, gap = self.value, None
+        if best is not None and self.bound is not None:
+            gap = max(0.0, (best - self.bound) / best)
+        return {
+            "objective_name": self.objective,
+            "status": self.status,
+            "objective": best,
+            "bound": self.bound,
+            "resolution": self.resolution,
+            "gap": gap,
         }

@@ -47,9 +47,10 @@ class JointProblem:
 
     Attributes:
         question: What is asked.
-        problem: Objectives `time`, `energy`, `parts` (links, then PEs, then the order of the
+        problem: Objectives `time`, `energy`, `parts` (links, PEs per chip, the order of the
             topologies) and one per budget; limits for the budgets that are given.
         time_quantum_s, energy_quantum_j: Units of `time` and `energy`.
+        static_quantum_s: Unit of time in the static part of `energy`; None where there is none.
         plans: Combinations of choices before budgets.
     """
 
@@ -57,6 +58,7 @@ class JointProblem:
     problem: FactoredProblem
     time_quantum_s: float
     energy_quantum_j: float
+    static_quantum_s: float | None
     plans: int
 
     def decode(self, decision: Mapping[str, int]) -> RackPlans:
@@ -100,21 +102,10 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     if not len(meshes):
         raise InputError(_no_mesh(question))
     computed, transfer = _compute(question, meshes), _transfer(question, meshes, wiring)
-    time_q = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
-    energy_q = _quantum(computed["compute_j"], transfer["moving_j"])
-    watts = 0
-    if question.assumptions.static_power and question.machine.chip.idle_w > 0:
-        joules = question.machine.chip.idle_w * time_q
-        watts = max(1, round(joules / energy_q))
-        energy_q = joules / watts
-    quanta = {"s": time_q, "j": energy_q}
+    quanta, watts = _units(question, computed, transfer)
+    products = np.column_stack([meshes, meshes.prod(axis=1)])
     tables = (
-        Table(
-            name="mesh",
-            keys=("dp", "tp", "pp", "chips"),
-            rows=np.column_stack([meshes, meshes.prod(axis=1)]),
-            outputs={},
-        ),
+        Table(name="mesh", keys=("dp", "tp", "pp", "chips"), rows=products, outputs={}),
         _table("compute", ("dp", "tp", "pp", "pes"), computed, quanta),
         _table("transfer", ("dp", "tp", "pp", "zero", "topology"), transfer, quanta),
         wiring,
@@ -122,7 +113,7 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     )
     uses = _uses(question)
     problem = FactoredProblem(
-        choices=_choices(question, tables),
+        choices=_choices(tables),
         objectives={**_objectives(question, watts), **uses},
         tables=tables,
         limits=tuple(
@@ -133,10 +124,33 @@ def joint_problem(question: RackQuestion) -> JointProblem:
     return JointProblem(
         question=question,
         problem=problem,
-        time_quantum_s=time_q,
-        energy_quantum_j=energy_q,
+        time_quantum_s=quanta["s"],
+        static_quantum_s=quanta.get("c"),
+        energy_quantum_j=quanta["j"],
         plans=len(transfer["dp"]) * len(question.pes),
     )
+
+
+def _units(
+    question: RackQuestion, computed: Mapping[str, Any], transfer: Mapping[str, Any]
+) -> tuple[dict[str, float], int]:
+    """Seconds `s` and joules `j` of a quantum, and the idle power in `j` per `c` seconds.
+
+    Idle power times a whole number of `c` must be a whole number of `j`: where a quantum of time
+    costs less than one of energy, energy counts time in the longer `c`; else `j` follows.
+    """
+    seconds = _quantum(computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    joules = _quantum(computed["compute_j"], transfer["moving_j"])
+    idle_w = question.machine.chip.idle_w if question.assumptions.static_power else 0.0
+    if idle_w <= 0:
+        return {"s": seconds, "j": joules}, 0
+    if idle_w * seconds < joules:
+        return {"s": seconds, "j": joules, "c": joules / idle_w}, 1
+    terms = (computed["compute_s"], transfer["fetch_s"], transfer["others_s"])
+    longest = sum(float(np.max(part)) for part in terms) / seconds
+    most = max(1, int(_LARGEST / 8 / max(question.chips) / longest))
+    watts = min(round(idle_w * seconds / joules), most)
+    return {"s": seconds, "j": idle_w * seconds / watts, "c": seconds}, watts
 
 
 def quanta_of(budget: str, value: float) -> int:
@@ -164,9 +178,15 @@ def mesh_rows(question: RackQuestion) -> IntArray:
         else 1,
         "pp": len(workload.einsums) if "pp" in wanted else 1,
     }
-    axes = [np.arange(1, min(limit, max(question.chips)) + 1) for limit in most.values()]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    return grid[np.isin(grid.prod(axis=1), question.chips)].astype(np.int64)
+    rows = [
+        (dp, chips // dp // pp, pp)
+        for chips in question.chips
+        for dp in range(1, min(chips, most["dp"]) + 1)
+        if chips % dp == 0
+        for pp in range(1, most["pp"] + 1)
+        if chips // dp % pp == 0 and chips // dp // pp <= most["tp"]
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 def _no_mesh(question: RackQuestion) -> str:
@@ -235,9 +255,9 @@ def _transfer(question: RackQuestion, meshes: IntArray, wiring: Table) -> dict[s
     )
     parallel = meshes[mesh, 0] > 1
     allowed = np.where(parallel, np.where(zero == 1, "zero" in wanted, "dp" in wanted), zero == 0)
-    chips = meshes[mesh].prod(axis=1)
-    wired = (wiring.rows[None, :, :] == np.stack([chips, kind], axis=1)[:, None, :]).all(axis=2)
-    kept = allowed & wired.any(axis=1)
+    kinds = len(question.machine.topologies)
+    wired = wiring.rows[:, 0] * kinds + wiring.rows[:, 1]
+    kept = allowed & np.isin(meshes[mesh].prod(axis=1) * kinds + kind, wired)
     columns = dict(zip(("dp", "tp", "pp"), meshes[mesh[kept]].T, strict=True))
     columns |= {"zero": zero[kept], "topology": kind[kept]}
     cost = cost_of(question, with_micro_batches(question, columns))
@@ -261,6 +281,9 @@ def _table(
     name: str, keys: tuple[str, ...], columns: Mapping[str, Any], quanta: Mapping[str, float]
 ) -> Table:
     """A table of terms in quanta; the unit of a term ends its name."""
+    if "c" in quanta:
+        again = {term[:-1] + "c": v for term, v in columns.items() if term.endswith("_s")}
+        columns = {**columns, **again}
     return Table(
         name=name,
         keys=keys,
@@ -295,7 +318,7 @@ def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
     return tables
 
 
-def _choices(question: RackQuestion, tables: tuple[Table, ...]) -> dict[str, tuple[int, ...]]:
+def _choices(tables: tuple[Table, ...]) -> dict[str, tuple[int, ...]]:
     """Values of each choice that occur in some table."""
     found: dict[str, tuple[int, ...]] = {}
     for name in CHOICES:
@@ -325,18 +348,19 @@ def _objectives(question: RackQuestion, watts: int) -> dict[str, Expression]:
     def both(ops: Ops, first: Any, second: Any, *, hidden: bool) -> Any:
         return ops.maximum(first, second) if hidden else first + second
 
-    def time(v: Mapping[str, Any], ops: Ops) -> Any:
-        busy = both(ops, v["compute_s"], v["fetch_s"], hidden=a.hides_fetch)
-        return both(ops, busy, v["others_s"], hidden=a.hides_collectives)
+    def time(v: Mapping[str, Any], ops: Ops, unit: str = "s") -> Any:
+        terms = [v[f"{term}_{unit}"] for term in ("compute", "fetch", "others")]
+        busy = both(ops, *terms[:2], hidden=a.hides_fetch)
+        return both(ops, busy, terms[2], hidden=a.hides_collectives)
 
     def energy(v: Mapping[str, Any], ops: Ops) -> Any:
         moved = v["compute_j"] + v["moving_j"]
-        return moved + time(v, ops) * v["chips"] * watts if watts else moved
+        return moved + time(v, ops, "c") * v["chips"] * watts if watts else moved
 
     kinds = len(question.machine.topologies)
-    most_pes = max(question.chips) * max(question.pes) + 1
+    most_pes = max(question.pes) + 1
 
     def parts(v: Mapping[str, Any], _: Ops) -> Any:
-        return (v["links"] * most_pes + v["chips"] * v["pes"]) * kinds + v["topology"]
+        return (v["links"] * most_pes + v["pes"]) * kinds + v["topology"]
 
     return {"time": time, "energy": energy, "parts": parts}

@@ -98,14 +98,7 @@ class Search:
         )
         exact = float(cost.latency_s[0]), float(cost.total_j[0])
         chips, chip = int(plans.chips[0]), question.machine.chip
-        spread = chips if question.assumptions.static_power else 1
-        quanta = (joint.time_quantum_s, joint.energy_quantum_j * max(1, spread))
-        for name, one, other, quantum in zip(
-            ("time", "energy"), exact, solved, quanta, strict=True
-        ):
-            slack = _ROUNDING * quantum + 1e-6 * one
-            if abs(one - other) > slack:
-                raise RuntimeError(f"the solver's {name} is {other}, the model's {one}")
+        _check_agreement(joint, chips, exact, solved)
         area = None if chip.die_area_m2 is None else chips * float(area_m2(chip, plans.pes)[0])
         return RackPoint(
             chips=chips,
@@ -128,6 +121,21 @@ class Search:
             solver_latency_s=solved[0],
             solver_energy_j=solved[1],
         )
+
+
+def _check_agreement(
+    joint: JointProblem, chips: int, exact: tuple[float, float], solved: tuple[float, float]
+) -> None:
+    """Compares latency and energy of a plan by the model and by the integer problem.
+
+    Raises:
+        RuntimeError: They differ by more than the rounding of the terms.
+    """
+    idle_j = joint.question.machine.chip.idle_w * (joint.static_quantum_s or 0.0)
+    quanta = (joint.time_quantum_s, joint.energy_quantum_j + chips * idle_j)
+    for name, one, other, quantum in zip(("time", "energy"), exact, solved, quanta, strict=True):
+        if abs(one - other) > _ROUNDING * quantum + 1e-6 * one:
+            raise RuntimeError(f"the solver's {name} is {other}, the model's {one}")
 
 
 def solve_rack(
@@ -156,26 +164,15 @@ def solve_rack(
     built = time.perf_counter()
     search = Search(joint, time_limit_s)
     tell = on_progress or (lambda *_: None)
-    tell("the front", 0, 3)
+    tell("the front", 0, 2)
     try:
         front, complete = _front(search)
         best, bound = _best(search, objective, front, complete)
     except TimeoutError as error:
         raise TimeLimitError(f"time-limit: {error}; allow more than {time_limit_s} s") from error
-    tell("what binds", 1, 3)
-    budgets: tuple[BudgetUse, ...] = ()
-    remedies: tuple[Remedy, ...] = ()
-    why: tuple[str, ...] = ()
-    try:
-        if best is None:
-            remedies = tuple(_remedies(search, objective))
-        else:
-            budgets = tuple(_budgets(search, objective, best))
-            tell("why it wins", 2, 3)
-            why = why_it_wins(question, objective, best, _rivals(search, objective, best))
-    except TimeoutError:
-        why = ("The time limit ended the search for what binds.",)
-    ended = time.perf_counter()
+    tell("what binds", 1, 2)
+    explained = _explained(search, objective, best)
+    seconds = {"build": built - started, "solve": time.perf_counter() - built}
     return RackAnswer(
         question=question,
         objective=objective,
@@ -185,13 +182,26 @@ def solve_rack(
         resolution=None if best is None else _resolution(joint, objective, best),
         front=tuple(front),
         front_complete=complete,
-        budgets=budgets,
-        remedies=remedies,
-        why=why,
         counts=dict(search.counts),
-        seconds={"build": built - started, "solve": ended - built},
+        seconds=seconds,
         defaults=defaults,
+        **explained,
     )
+
+
+def _explained(search: Search, objective: str, best: RackPoint | None) -> dict[str, Any]:
+    """What binds and why the best plan wins, or what frees a plan, as far as there is time."""
+    found: dict[str, Any] = {"budgets": (), "remedies": (), "why": ()}
+    try:
+        if best is None:
+            found["remedies"] = tuple(_remedies(search, objective))
+        else:
+            found["budgets"] = tuple(_budgets(search, objective, best))
+            rivals = _rivals(search, objective, best)
+            found["why"] = why_it_wins(search.joint.question, objective, best, rivals)
+    except TimeoutError:
+        found["why"] = ("The time limit ended the search for what binds.",)
+    return found
 
 
 def _front(search: Search) -> tuple[list[RackPoint], bool]:

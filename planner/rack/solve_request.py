@@ -34,7 +34,10 @@ _MICRO_BATCHES = 16
 _MOST_CHIPS = 4096
 _MOST_VALUES = 64
 _MOST_PES = 2**30
+_MOST_TIMES = 64  # the PEs of a record; beyond, nothing of it says anything
 _TOPOLOGIES = "linear,ring,fully-connected"
+_WHY = "of the report that the workload is from"
+_MICRO_WHY = "of each data rank, where it has so many items; only pipelines use them"
 _AREAS = {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6, "": 1e-6}
 _AREA = re.compile(r"^\s*(.*?)\s*(m2|cm2|mm2|)\s*$")
 
@@ -71,55 +74,35 @@ def rack_request(
     Raises:
         InputError: A value cannot be used; one line for each.
     """
-    asked = {name: value for name, value in given.items() if value is not None}
-    reader = _Reader(asked)
+    reader = _Reader({name: value for name, value in given.items() if value is not None})
     workload = reader.read("workload", workload_from, default="fc")
     small = workload is None or workload.batch is None
     cluster = reader.read(
-        "hardware", cluster_named, default="report1-rack" if small else "c2c-ndr400-rack",
-        why="the rack of the report that the workload is from",
-    )  # fmt: skip
-    preset = "rack-zero" if small else "rack-energy"
-    why = "of the report that the workload is from"
-    assumptions = reader.read("assumptions", _preset, default=preset, why=why)
-    basis = reader.read("basis", _basis, default=None)
+        "hardware", cluster_named, default="report1-rack" if small else "c2c-ndr400-rack", why=_WHY
+    )
+    assumptions = reader.assumptions("rack-zero" if small else "rack-energy")
     machine = reader.machine(cluster)
-    workload = reader.with_items(workload)
-    chips = reader.read("gpus", lambda text: _whole_list(text, "gpus", _MOST_CHIPS), default="2-12")
-    pes = reader.pes(machine)
-    strategies = reader.read("strategy", _strategies, default=",".join(STRATEGIES))
-    micro = reader.read(
-        "micro_batches", lambda text: _count(text, "micro-batches"), default=str(_MICRO_BATCHES),
-        why="of each data rank, where it has so many items; only pipelines use them",
-    )  # fmt: skip
+    fields = {
+        "workload": reader.with_items(workload),
+        "machine": machine,
+        "chips": reader.read("gpus", _gpus, default="2-12"),
+        "pes": reader.pes(machine),
+        "strategies": reader.read("strategy", _strategies, default=",".join(STRATEGIES)),
+        "micro_batches": reader.read(
+            "micro_batches", _micro_batches, default=str(_MICRO_BATCHES), why=_MICRO_WHY
+        ),
+    }
     objective = reader.read("objective", _objective, default="time")
     limit = reader.read("time_limit", _time_limit, default=None)
     budgets = reader.budgets(machine)
     if reader.problems:
-        raise InputError("\n".join(reader.problems))
-    assert isinstance(assumptions, RackAssumptions)
-    assert workload is not None
-    assert machine is not None
-    assert pes is not None
-    reader.note("ring hops", "counted", "ring collectives pay for links that the wiring lacks")
-    question = RackQuestion(
-        workload=workload,
-        machine=machine,
-        assumptions=replace(
-            assumptions,
-            ring_hops=True,
-            basis=basis or assumptions.basis,
-            static_power=static_power,
-            backward=assumptions.backward or backward,
-        ),
-        chips=chips,
-        pes=pes,
-        strategies=strategies,
-        micro_batches=micro,
-        budgets=budgets,
+        raise reader.error()
+    assert assumptions is not None
+    assumptions = replace(
+        assumptions, static_power=static_power, backward=assumptions.backward or backward
     )
     return RackRequest(
-        question=question,
+        question=RackQuestion(assumptions=assumptions, budgets=budgets, **fields),
         objective=objective,
         time_limit_s=limit,
         defaults=tuple(reader.defaults),
@@ -147,6 +130,15 @@ class _Reader(Attempts):
         if name not in self.asked:
             self.note(name.replace("_", "-"), str(default), why)
         return self.attempt(read, self.asked.get(name, default))
+
+    def assumptions(self, preset: str) -> RackAssumptions | None:
+        """Those of a report, with the hops of rings and the basis that is asked for."""
+        found = self.read("assumptions", _preset, default=preset, why=_WHY)
+        basis = self.read("basis", _basis, default=None)
+        self.note("ring hops", "counted", "ring collectives pay for links that the wiring lacks")
+        if not isinstance(found, RackAssumptions):
+            return None
+        return replace(found, ring_hops=True, basis=basis or found.basis)
 
     def machine(self, cluster: Cluster | None) -> Machine | None:
         """The machine with the topologies to choose from."""
@@ -187,8 +179,16 @@ class _Reader(Attempts):
             wanted = (max(1, round(machine.chip.pe_count * r / rows)) * rows for r in shares)
             given = tuple(sorted(set(wanted)))
             self.note("pes", ",".join(map(str, given)), "a quarter to four times the record's")
+        most = _MOST_TIMES * machine.chip.pe_count
         for count in given:
-            if count % rows:
+            if count > most:
+                self.add(
+                    [
+                        f"pes: {count:,} is more than {_MOST_TIMES} times the "
+                        f"{machine.chip.pe_count:,} of {machine.chip.name}; nearest: {most:,}"
+                    ]
+                )
+            elif count % rows:
                 low = count // rows * rows
                 near = " or ".join(str(n) for n in (low, low + rows) if n)
                 self.add([f"pes: {count} do not fill the {rows} rows of {machine.chip.name}; "
@@ -230,6 +230,14 @@ def _count(text: object, what: str) -> int:
     if number < 1:
         raise InputError(f"{what}: {shown(number)}: must be at least 1")
     return number
+
+
+def _gpus(text: object) -> tuple[int, ...]:
+    return _whole_list(text, "gpus", _MOST_CHIPS)
+
+
+def _micro_batches(text: object) -> int:
+    return _count(text, "micro-batches")
 
 
 def _topologies(given: object) -> Wired:

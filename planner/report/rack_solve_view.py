@@ -140,7 +140,8 @@ def _amount(name: str, value: float) -> str:
     """A budget with its unit, never rounded down: what is printed is enough."""
     scale, unit, digits = _UNITS.get(name, (1.0, BUDGETS[name].noun, 0))
     steps = 10.0**digits
-    return f"{plain(ceil(value / scale * steps - 1e-6) / steps, 12)} {unit}"
+    number = f"{ceil(value / scale * steps - 1e-6) / steps:,.{digits}f}"
+    return f"{number.rstrip('0').rstrip('.') if digits else number} {unit}"
 
 
 def _effort(answer: RackAnswer) -> str:

@@ -23,21 +23,23 @@ def in_quanta(joint: JointProblem, found: Everything) -> Any:
     """(n, 2) time and energy of every plan, its terms rounded as the integer problem says."""
     question, cost, q = joint.question, found.cost, joint.time_quantum_s
     a = question.assumptions
-    fetch = np.rint(cost.transfers["weight fetch"].latency_s / q)
-    others = sum(
-        t.latency_s for name, t in cost.transfers.items() if name != "weight fetch"
-    )  # fmt: skip
-    computing = np.rint(cost.compute.latency_s / q)
-    busy = np.maximum(computing, fetch) if a.hides_fetch else computing + fetch
-    rest = np.rint(others / q)
-    time = np.maximum(busy, rest) if a.hides_collectives else busy + rest
+
+    def times(quantum: float) -> Any:
+        fetch = np.rint(cost.transfers["weight fetch"].latency_s / quantum)
+        others = sum(t.latency_s for name, t in cost.transfers.items() if name != "weight fetch")
+        computing = np.rint(cost.compute.latency_s / quantum)
+        busy = np.maximum(computing, fetch) if a.hides_fetch else computing + fetch
+        rest = np.rint(others / quantum)
+        return np.maximum(busy, rest) if a.hides_collectives else busy + rest
+
+    time = times(q)
     inside = sum(cost.compute.energy_j.values())
     static = cost.energy_j.get("static", 0.0)
     unit = joint.energy_quantum_j
     energy = np.rint(inside / unit) + np.rint((cost.total_j - inside - static) / unit)
-    if a.static_power:
-        watts = round(question.machine.chip.idle_w * q / unit)
-        energy = energy + found.plans.chips * watts * time
+    if joint.static_quantum_s is not None:
+        watts = round(question.machine.chip.idle_w * joint.static_quantum_s / unit)
+        energy = energy + found.plans.chips * watts * times(joint.static_quantum_s)
     return np.stack([time, energy], axis=1)[found.allowed]
 
 
@@ -164,3 +166,20 @@ def test_a_wrong_quantum_is_noticed() -> None:
 def test_a_time_limit_without_an_answer() -> None:
     with pytest.raises(TimeLimitError, match="time-limit"):
         solve_rack(replace(random_question(5), budgets={}), "time", time_limit_s=1e-9)
+
+
+@pytest.mark.parametrize("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
+def test_idle_power_of_any_size(idle_w: float) -> None:
+    base = random_question(11)
+    chip = replace(base.machine.chip, idle_w=idle_w)
+    question = replace(
+        base,
+        machine=replace(base.machine, chip=chip),
+        assumptions=replace(base.assumptions, static_power=True),
+        budgets={},
+    )
+    found = everything(question)
+    assert found is not None
+    for column, objective in enumerate(("time", "energy")):
+        value = solve_rack(question, objective).value
+        assert value == pytest.approx(found.points[:, column].min(), rel=1e-4)
