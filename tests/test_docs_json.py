@@ -29,6 +29,7 @@ def keys_of(value: Any) -> set[str]:
     [
         "solve --model llama2-7b --chips 64 --train-tokens 1e12 --price-per-chip-hour 2 --json",
         "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
+        "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --pes 66,132 --json",
         "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
         "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
         "validate --source simumax --source vtrain-multi --json",
