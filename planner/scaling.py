@@ -18,8 +18,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.errors import InputError
+from planner.plan import FloatArray, IntArray
 
 SCALES = ("memory", "links", "network")
 RETICLE_M2 = 8.58e-4
@@ -72,10 +75,38 @@ def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster
     )
 
 
+def area_m2_at(chip: Chip, pes: IntArray) -> FloatArray:
+    """(n,) square metres of silicon of a chip with so many PEs.
+
+    Raises:
+        InputError: The record has no die area.
+    """
+    if chip.die_area_m2 is None:
+        raise InputError(f"max-area: the record of {chip.name} has no die area (die: area)")
+    return chip.die_area_m2 * _grown(chip.pe_area_share, pes / chip.pe_count)
+
+
+def busy_w_at(chip: Chip, pes: IntArray) -> FloatArray:
+    """(n,) watts of a busy chip with so many PEs, its host left out.
+
+    Without a share in the record all of the dynamic power comes with the PEs.
+    """
+    return chip.idle_w + (chip.busy_w - chip.idle_w) * _grown(
+        chip.pe_power_share, pes / chip.pe_count
+    )
+
+
+def _grown(share: float | None, ratio: FloatArray) -> FloatArray:
+    """What 1 grows to where `share` of it comes with the PEs."""
+    grows = 1.0 if share is None else share
+    return 1 - grows + grows * ratio
+
+
 def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
-    ratio = pes / chip.pe_count
+    ratio, count = pes / chip.pe_count, np.array([pes])
     dynamic_share, area_share = chip.pe_power_share or 0.0, chip.pe_area_share or 0.0
-    dynamic = ratio if "memory" in scale else 1 - dynamic_share + dynamic_share * ratio
+    grown = float(_grown(chip.pe_power_share, count / chip.pe_count)[0])
+    dynamic = ratio if "memory" in scale else grown
     busy = chip.idle_w + (chip.busy_w - chip.idle_w) * dynamic
     louder = busy / chip.busy_w
     scaled = replace(
@@ -84,14 +115,15 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
         title=f"{chip.title} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
-        l2_bytes=None if chip.l2_bytes is None else chip.l2_bytes * ratio,
-        sram_bytes=None if chip.sram_bytes is None else chip.sram_bytes * ratio,
+        l2_bytes=_scaled(chip.l2_bytes, ratio),
+        sram_bytes=_scaled(chip.sram_bytes, ratio),
+        sram_bandwidth_bytes_per_s=_scaled(chip.sram_bandwidth_bytes_per_s, ratio),
         tdp_w=chip.tdp_w * louder,
         wait_w=chip.idle_w + (chip.wait_w - chip.idle_w) * dynamic,
         wait_sigma_w=chip.wait_sigma_w * louder,
         busy_w=busy,
         busy_sigma_w=chip.busy_sigma_w * louder,
-        die_area_m2=(chip.die_area_m2 or 0.0) * (1 - area_share + area_share * ratio),
+        die_area_m2=float(area_m2_at(chip, count)[0]),
         # What is left of the new area and power grows with further PEs as before.
         pe_area_share=_share(area_share, ratio),
         pe_power_share=dynamic_share if "memory" in scale else _share(dynamic_share, ratio),

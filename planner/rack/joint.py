@@ -30,7 +30,7 @@ from planner.rack.evaluate import RackCost, evaluate
 from planner.rack.machine import Machine
 from planner.rack.plans import RackPlans, rack_plans
 from planner.rack.question import BUDGETS, RackQuestion, micro_batches_of, weight_bytes_per_chip
-from planner.rack.silicon import area_m2, power_w
+from planner.scaling import area_m2_at, busy_w_at
 from solvers.factored import Expression, FactoredProblem, Limit, Ops, Table
 
 CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
@@ -309,7 +309,7 @@ def _budget_tables(question: RackQuestion, meshes: IntArray) -> list[Table]:
         columns["memory"] = held.astype(np.int64)
         tables.append(_table("weights", ("dp", "tp", "pp", "zero"), columns, {"memory": 1.0}))
     pes = np.asarray(question.pes, dtype=np.int64)
-    for budget, of in (("max-area", area_m2), ("max-power", power_w)):
+    for budget, of in (("max-area", area_m2_at), ("max-power", busy_w_at)):
         if budget in question.budgets:
             name = budget.removeprefix("max-")
             each = [quanta_of(budget, float(value)) for value in of(question.machine.chip, pes)]

@@ -14,8 +14,8 @@ from planner.errors import TimeLimitError
 from planner.rack.answer import BudgetUse, RackAnswer, RackPoint, Remedy
 from planner.rack.joint import JointProblem, cost_of, joint_problem, quanta_of
 from planner.rack.question import BUDGETS, RackQuestion, weight_bytes_per_chip
-from planner.rack.silicon import area_m2, power_w
 from planner.rack.why import why_it_wins
+from planner.scaling import area_m2_at, busy_w_at
 from solvers.factored import Decision, FactoredProblem, Limit
 from solvers.factored_cpsat import evaluate, minimize
 from solvers.factored_cpsat import front as exact_front
@@ -51,6 +51,17 @@ class Search:
         self.counts["variables"] = most
         for name in ("branches", "conflicts"):
             self.counts[name] += found.counts.get(name, 0)
+        return found
+
+    def proved(
+        self, problem: FactoredProblem, objective: str, bounds: Mapping[str, int] | None = None
+    ) -> Solution[Decision]:
+        """One minimization to its end.
+
+        Raises:
+            TimeoutError: The time limit came first.
+        """
+        found = self.least(problem, objective, bounds)
         if found.status in (Status.FEASIBLE, Status.TIME_LIMIT):
             raise TimeoutError("the time limit ended a proof")
         return found
@@ -59,17 +70,21 @@ class Search:
         self, problem: FactoredProblem, objective: str
     ) -> tuple[Solution[Decision], RackPoint | None]:
         """The optimum; of equal plans the best in the other objective, then the fewest parts."""
-        found = self.least(problem, objective)
+        found = self.proved(problem, objective)
         if found.decision is None:
             return found, None
-        bounds = {objective: int(found.objective)}
+        return found, self.first_of_ties(problem, objective, int(found.objective))
+
+    def first_of_ties(self, problem: FactoredProblem, objective: str, value: int) -> RackPoint:
+        """Of the plans with an objective of `value`, the best in the other, then in parts."""
+        bounds = {objective: value}
         other = "energy" if objective == "time" else "time"
-        bounds[other] = int(self.least(problem, other, bounds).objective)
-        return found, self.fewest_parts(problem, bounds)
+        bounds[other] = int(self.proved(problem, other, bounds).objective)
+        return self.fewest_parts(problem, bounds)
 
     def fewest_parts(self, problem: FactoredProblem, bounds: Mapping[str, int]) -> RackPoint:
         """Of the plans within bounds that one exists for, the one with the fewest parts."""
-        decision = self.least(problem, "parts", bounds).decision
+        decision = self.proved(problem, "parts", bounds).decision
         assert decision is not None
         return self.point(decision)
 
@@ -99,7 +114,7 @@ class Search:
         exact = float(cost.latency_s[0]), float(cost.total_j[0])
         chips, chip = int(plans.chips[0]), question.machine.chip
         _check_agreement(joint, chips, exact, solved)
-        area = None if chip.die_area_m2 is None else chips * float(area_m2(chip, plans.pes)[0])
+        area = None if chip.die_area_m2 is None else chips * float(area_m2_at(chip, plans.pes)[0])
         return RackPoint(
             chips=chips,
             pes=decision["pes"],
@@ -116,7 +131,7 @@ class Search:
             ports=values["ports"],
             total_pes=chips * decision["pes"],
             weight_bytes_per_chip=float(weight_bytes_per_chip(question, plans)[0]),
-            power_w=chips * float(power_w(chip, plans.pes)[0]),
+            power_w=chips * float(busy_w_at(chip, plans.pes)[0]),
             area_m2=area,
             solver_latency_s=solved[0],
             solver_energy_j=solved[1],
@@ -157,26 +172,30 @@ def solve_rack(
 
     Raises:
         InputError: See `joint_problem`.
-        TimeLimitError: The time limit ended before the optimum was proved.
+        TimeLimitError: The time limit ended the search before any plan was found.
     """
     started = time.perf_counter()
     joint = joint_problem(question)
     built = time.perf_counter()
     search = Search(joint, time_limit_s)
     tell = on_progress or (lambda *_: None)
-    tell("the front", 0, 2)
-    try:
-        front, complete = _front(search)
-        best, bound = _best(search, objective, front, complete)
-    except TimeoutError as error:
-        raise TimeLimitError(f"time-limit: {error}; allow more than {time_limit_s} s") from error
-    tell("what binds", 1, 2)
+    tell("the best plan", 0, 3)
+    status, best, bound = Status.TIME_LIMIT, None, None
+    if objective != "edp":
+        status, best, bound = _best(search, objective)
+    tell("the front", 1, 3)
+    front, complete = _front(search)
+    if objective == "edp":
+        status, best, bound = _best_product(front, complete)
+    if status is Status.TIME_LIMIT:
+        raise TimeLimitError("time-limit: it ended the search before any plan was found")
+    tell("what binds", 2, 3)
     explained = _explained(search, objective, best)
     seconds = {"build": built - started, "solve": time.perf_counter() - built}
     return RackAnswer(
         question=question,
         objective=objective,
-        status="infeasible" if best is None else "optimal",
+        status=status.value,
         best=best,
         bound=bound,
         resolution=None if best is None else _resolution(joint, objective, best),
@@ -214,24 +233,34 @@ def _front(search: Search) -> tuple[list[RackPoint], bool]:
     return found[::-1], True
 
 
-def _best(
-    search: Search, objective: str, front: list[RackPoint], complete: bool
-) -> tuple[RackPoint | None, float | None]:
-    """The optimum and its bound.
-
-    The product of energy and time grows in both, so that its optimum is a point of the front.
-    """
+def _best(search: Search, objective: str) -> tuple[Status, RackPoint | None, float | None]:
+    """The optimum and its bound; where time runs out, the best plan so far and what is proved."""
     joint = search.joint
-    if objective != "edp":
-        found, best = search.optimum(joint.problem, objective)
-        if best is None:
-            return None, None
-        assert found.bound == found.objective, "optimal means that the bound is reached"
-        return best, best.value(objective)
-    if not complete:
-        raise TimeoutError("the front, of which the least energy times time is a point, is cut off")
+    found = search.least(joint.problem, objective)
+    if found.decision is None:
+        return found.status, None, None
+    try:
+        best = search.first_of_ties(joint.problem, objective, int(found.objective))
+    except TimeoutError:
+        best = search.point(found.decision)
+    if found.status is Status.OPTIMAL:
+        return found.status, best, best.value(objective)
+    quantum = joint.time_quantum_s if objective == "time" else joint.energy_quantum_j
+    return found.status, best, min(found.bound * quantum, best.value(objective))
+
+
+def _best_product(
+    front: list[RackPoint], complete: bool
+) -> tuple[Status, RackPoint | None, float | None]:
+    """The least energy times time.
+
+    The product grows in both, so that its optimum is a point of the front: of a part of the front
+    it is the best plan so far, with nothing proved.
+    """
     best = min(front, key=lambda point: point.edp_js, default=None)
-    return best, None if best is None else best.edp_js
+    if best is None:
+        return (Status.INFEASIBLE if complete else Status.TIME_LIMIT), None, None
+    return (Status.OPTIMAL, best, best.edp_js) if complete else (Status.FEASIBLE, best, 0.0)
 
 
 def _resolution(joint: JointProblem, objective: str, best: RackPoint) -> float:
@@ -278,7 +307,7 @@ def _next_step(
     if objective == "edp":
         return _bisected(search, best, name)
     better = int(_quantum_value(joint, best, objective) * (1 - _NOTICED))
-    found = search.least(problem, name, {objective: better})
+    found = search.proved(problem, name, {objective: better})
     if found.decision is None:
         return None
     needed = int(found.objective)
@@ -338,7 +367,7 @@ def _remedies(search: Search, objective: str) -> Iterator[Remedy]:
             problem = joint.without(*group)
             needed = {}
             for name in group:
-                least = search.least(problem, name)
+                least = search.proved(problem, name)
                 if least.decision is None:
                     break
                 needed[name] = int(least.objective)

@@ -15,11 +15,11 @@ from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.rack.machine import Machine, machine_of
 from planner.rack.question import BUDGETS, OBJECTIVES, STRATEGIES, RackQuestion
-from planner.rack.silicon import area_m2
 from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
+from planner.scaling import area_m2_at
 from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
@@ -203,7 +203,7 @@ class _Reader(Attempts):
                 value = self.attempt(_budget, name, text)
                 found |= {} if value is None else {name: value}
         if "max-area" in found and machine is not None and machine.chip.die_area_m2 is None:
-            self.attempt(area_m2, machine.chip, np.array([machine.chip.pe_count]))
+            self.attempt(area_m2_at, machine.chip, np.array([machine.chip.pe_count]))
         return found
 
 

@@ -63,8 +63,12 @@ def sentence(answer: RackAnswer) -> str:
         "energy": best.solver_energy_j,
         "edp": best.solver_latency_s * best.solver_energy_j,
     }[answer.objective]
+    sure = "Best, proved"
+    if answer.status != "optimal":
+        bound = show(answer.bound) if answer.bound else "nothing above 0"
+        sure = f"Best so far, when time ran out (no plan is below {bound})"
     return (
-        f"Best, proved: {plan_words(best)}: {name[answer.objective]} {show(value)} "
+        f"{sure}: {plan_words(best)}: {name[answer.objective]} {show(value)} "
         f"(by the solver's integers {show(solved)}, exact to a part in {plain(1 / resolution)}), "
         f"{show_seconds(best.latency_s)}, {show_joules(best.energy_j)}."
     )
@@ -100,7 +104,8 @@ def _front(answer: RackAnswer) -> RenderableType:
     shown: list[RenderableType] = [table(HEADER, rows[:_MOST], right=_RIGHT, whole=("topology",))]
     if left > 0:
         shown.append(Text(f"{left} more; --pareto FILE.csv writes all of them"))
-    return section(f"Front of latency and energy, proved{note}", *shown)
+    proved = ", proved" if answer.front_complete else ""
+    return section(f"Front of latency and energy{proved}{note}", *shown)
 
 
 def budget_lines(answer: RackAnswer) -> list[str]:

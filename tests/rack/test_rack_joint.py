@@ -168,6 +168,28 @@ def test_a_time_limit_without_an_answer() -> None:
         solve_rack(replace(random_question(5), budgets={}), "time", time_limit_s=1e-9)
 
 
+@pytest.mark.parametrize("objective", ["time", "energy"])
+def test_a_proof_that_is_cut_off_keeps_its_plan_and_bound(
+    monkeypatch: pytest.MonkeyPatch, objective: str
+) -> None:
+    question = replace(random_question(5), budgets={})
+    whole = solve_rack(question, objective)
+    assert whole.value is not None
+    calls = []
+
+    def cut_off(*given: Any, **options: Any) -> Any:
+        calls.append(given)
+        found = minimize(*given, **options)
+        if len(calls) > 1:
+            return found
+        return replace(found, status=Status.FEASIBLE, bound=found.bound // 2)
+
+    monkeypatch.setattr("planner.rack.joint_solve.minimize", cut_off)
+    answer = solve_rack(question, objective)
+    assert (answer.status, answer.best) == ("feasible", whole.best)
+    assert answer.bound == pytest.approx(whole.value / 2, rel=1e-5)
+
+
 @pytest.mark.parametrize("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
 def test_idle_power_of_any_size(idle_w: float) -> None:
     base = random_question(11)
