@@ -9,7 +9,7 @@ from typing import Any
 from planner.rack.answer import RackAnswer, RackPoint
 from planner.rack.why import mesh_words
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, load_pyplot
-from planner.units import show_joules, show_seconds
+from planner.units import plural, show_joules, show_seconds
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#b0366b", "#6b6b6b", "#2a8c9c", "#8a6d1f")
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "h", "p")
@@ -42,8 +42,10 @@ def front_figure(answer: RackAnswer) -> Any:
             markerfacecolor="none", markeredgecolor=BLACK, zorder=2,
         )  # fmt: skip
     _label(panel, points)
+    items = plural(answer.question.batch, "item")
+    found = "proved front" if answer.front_complete else "front so far"
     panel.set(
-        title=f"{answer.question.workload.title}, {answer.question.batch:,} items: proved front",
+        title=f"{answer.question.workload.title}, {items}: {found}",
         xlabel="latency",
         ylabel="energy",
     )

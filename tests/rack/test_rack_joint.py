@@ -10,7 +10,8 @@ import pytest
 from planner.errors import TimeLimitError
 from planner.rack.answer import RackAnswer
 from planner.rack.joint import JointProblem, joint_problem
-from planner.rack.joint_solve import Search, solve_rack
+from planner.rack.joint_search import Search
+from planner.rack.joint_solve import solve_rack
 from rack.brute_force import Everything, everything, front_of
 from rack.questions import random_question
 from solvers.factored import brute_force_minimum
@@ -184,7 +185,7 @@ def test_a_proof_that_is_cut_off_keeps_its_plan_and_bound(
             return found
         return replace(found, status=Status.FEASIBLE, bound=found.bound // 2)
 
-    monkeypatch.setattr("planner.rack.joint_solve.minimize", cut_off)
+    monkeypatch.setattr("planner.rack.joint_search.minimize", cut_off)
     answer = solve_rack(question, objective)
     assert (answer.status, answer.best) == ("feasible", whole.best)
     assert answer.bound == pytest.approx(whole.value / 2, rel=1e-5)
