@@ -50,6 +50,13 @@ def check_pes(chip: Chip, pes: int) -> None:
             f"pes: {pes:,} is more than {_MOST} times the {chip.pe_count:,} of {chip.name}; "
             f"nearest: {most:,}"
         )
+    rows = chip.pe_rows or 1
+    if pes % rows:
+        below = pes // rows * rows
+        near = " or ".join(f"{count:,}" for count in (below, below + rows) if count)
+        raise InputError(
+            f"pes: {pes:,} do not fill the {rows} rows of {chip.name}; nearest: {near}"
+        )
 
 
 def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster:
@@ -111,8 +118,9 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     louder = busy / chip.busy_w
     scaled = replace(
         chip,
-        name=f"{chip.name} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
-        title=f"{chip.title} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
+        name=f"{chip.name} {_scaled_words(chip, pes)}",
+        title=f"{chip.title} {_scaled_words(chip, pes)}",
+        record_pe_count=chip.record_pe_count or chip.pe_count,
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
         l2_bytes=_scaled(chip.l2_bytes, ratio),
@@ -141,6 +149,11 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
             memory_bandwidth_bytes_per_s=chip.memory_bandwidth_bytes_per_s * ratio,
         )
     return scaled
+
+
+def _scaled_words(chip: Chip, pes: int) -> str:
+    """`scaled to 264 SMs (record: 132)`."""
+    return f"scaled to {pes:,} {chip.pe_kind}s (record: {chip.pe_count:,})"
 
 
 def _share(share: float, ratio: float) -> float:
