@@ -27,6 +27,7 @@ from planner.plan import FloatArray, IntArray
 SCALES = ("memory", "links", "network")
 RETICLE_M2 = 8.58e-4
 """The field that one exposure prints, 26 x 33 mm: the largest die in one piece."""
+_SCALED = " scaled to "
 _MOST = 64  # times the record's PEs: beyond, nothing of the record says anything
 
 
@@ -118,9 +119,9 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     louder = busy / chip.busy_w
     scaled = replace(
         chip,
-        name=f"{chip.name} {_scaled_words(chip, pes)}",
-        title=f"{chip.title} {_scaled_words(chip, pes)}",
-        record_pe_count=chip.record_pe_count or chip.pe_count,
+        name=_scaled_name(chip, chip.name, pes),
+        title=_scaled_name(chip, chip.title, pes),
+        record_pe_count=None if pes == _record_pes(chip) else _record_pes(chip),
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
         l2_bytes=_scaled(chip.l2_bytes, ratio),
@@ -151,9 +152,15 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     return scaled
 
 
-def _scaled_words(chip: Chip, pes: int) -> str:
-    """`scaled to 264 SMs (record: 132)`."""
-    return f"scaled to {pes:,} {chip.pe_kind}s (record: {chip.pe_count:,})"
+def _record_pes(chip: Chip) -> int:
+    return chip.record_pe_count or chip.pe_count
+
+
+def _scaled_name(chip: Chip, name: str, pes: int) -> str:
+    """`h100-sxm5-80 scaled to 264 SMs (record: 132)`; the name alone at the record's number."""
+    record = _record_pes(chip)
+    base = name.partition(_SCALED)[0]
+    return base if pes == record else f"{base}{_SCALED}{pes:,} {chip.pe_kind}s (record: {record:,})"
 
 
 def _share(share: float, ratio: float) -> float:
