@@ -51,7 +51,7 @@ def why_it_wins(
     """
     sentences = [_what_bounds(question, best)]
     labels = {
-        "chips": f"{best.chips} chips",
+        "chips": "one chip" if best.chips == 1 else f"{best.chips} chips",
         "pes": f"{best.pes} PEs per chip",
         "topology": best.topology,
         "zero": "ZeRO" if best.zero else "whole weights on every data rank",
@@ -60,7 +60,9 @@ def why_it_wins(
         if rival is None:
             continue
         more = rival.value(objective) / best.value(objective) - 1
-        if name == "topology" and (best.chips == 1 or more < _SAME):
+        if name in ("topology", "zero") and best.chips == 1:
+            continue
+        if name == "topology" and more < _SAME:
             continue  # such as two chips, whose line is a ring
         said = "the same" if more < _SAME else f"{show_percent(more)} more"
         sentences.append(
