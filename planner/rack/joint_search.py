@@ -111,8 +111,8 @@ class Search:
         """The front of a list of plans: all of a small question, else some; nothing is proved."""
         problem = self.joint.problem
         if self.joint.plans > _LISTED:
-            choices = {name: _spread(values) for name, values in problem.choices.items()}
-            problem = replace(problem, choices=choices)
+            thin = {name: _spread(problem.choices[name]) for name in ("chips", "pes", "topology")}
+            problem = replace(problem, choices={**problem.choices, **thin})
         found = brute_force_front(problem, ("time", "energy"))
         return [self.point(decision) for *_, decision in found]
 

@@ -11,6 +11,7 @@ from planner.rack.answer import RackAnswer
 from planner.rack.joint import JointProblem, joint_problem
 from planner.rack.joint_search import Search
 from planner.rack.joint_solve import solve_rack
+from planner.rack.solve_request import rack_request
 from rack.brute_force import Everything, everything, front_of
 from rack.questions import random_question
 from solvers.factored import brute_force_minimum
@@ -187,6 +188,19 @@ def test_a_time_limit_at_any_moment_keeps_a_plan_and_a_bound(seed: int) -> None:
             assert 0 < answer.bound <= least[objective].min() * (1 + 5e-5)
             assert answer.value >= least[objective].min() * (1 - 5e-5)
             assert answer.best in answer.front
+
+
+def test_some_plans_of_a_large_question_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few chips and PEs of many: the least and the largest among them, plans that exist."""
+    request = rack_request(workload="fc", gpus="1-40", pes="4,8,12,16,20,24,28,32,64,128")
+    search = Search(joint_problem(request.question))
+    whole = {(point.latency_s, point.energy_j) for point in search.listed()}
+    monkeypatch.setattr("planner.rack.joint_search._LISTED", search.joint.plans - 1)
+    some = search.listed()
+    assert {point.pes for point in some} <= {4, 8, 12, 16, 24, 28, 32, 64, 128}
+    assert {point.chips for point in some} <= {1, 7, 12, 18, 23, 29, 34, 40}
+    for point in some:
+        assert any(t <= point.latency_s and e <= point.energy_j for t, e in whole)
 
 
 @pytest.mark.parametrize("objective", ["time", "energy"])
