@@ -58,7 +58,7 @@ def _inputs(answer: ZeroAnswer, cluster: Cluster) -> list[tuple[str, str]]:
     question, machine = answer.question, answer.question.machine
     rate = machine.inner.bytes_per_s / question.clock_hz
     return [
-        ("hardware", f"{cluster.name}: {question.pes} PEs per GPU in "
+        ("hardware", f"{cluster.name}: {question.pes:,} PEs per GPU in "
                      f"{plural(question.rows, 'row')}, "
                      f"{show_bytes(question.sram_bytes)} of "
                      f"{'SRAM' if machine.chip.sram_bytes else 'L2'}, {machine.precision}"),
@@ -96,7 +96,7 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     lines = [[str(n), *cells] for n, *cells in zip(answer.question.gpus, *columns, strict=True)]
     header = ["GPUs", *(f"{name} (%)" for name in names)]
     shared = compared[0].topology if by_work else compared[0].workload
-    where = f"{shared}, {answer.question.pes} PEs; ZeRO as % of data parallelism"
+    where = f"{shared}, {answer.question.pes:,} PEs; ZeRO as % of data parallelism"
     return section(title, Text(where), table(header, lines, right=header))
 
 
