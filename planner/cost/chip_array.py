@@ -43,7 +43,7 @@ class ChipArray:
         sram_bytes: On-chip memory that all PEs share.
         register_bytes_per_pe: Registers or scratchpad of one PE.
         dram_bytes_per_cycle, sram_bytes_per_cycle: Bandwidths, reads and writes together.
-        mac_j: Joules of a multiply-accumulate.
+        mac_j: Joules of a multiply-accumulate alone, without any memory.
         dram_j_per_byte, sram_j_per_byte, register_j_per_byte: Joules of an access, per byte.
     """
 
@@ -114,11 +114,16 @@ def chip_array(chip: Chip, precision: str, *, pes: Number | None = None) -> Chip
         register_bytes_per_pe=registers,
         dram_bytes_per_cycle=chip.memory_bandwidth_bytes_per_s / clock,
         sram_bytes_per_cycle=bandwidth / clock * share,
-        mac_j=2 * chip.flop_j[kind],
+        mac_j=_mac_j(chip)[kind],
         dram_j_per_byte=chip.memory_j_per_byte,
         sram_j_per_byte=sram_j,
         register_j_per_byte=register_j,
     )
+
+
+def _mac_j(chip: Chip) -> dict[str, float]:
+    """Joules of a multiply-accumulate per format: alone where the record has it, else two FLOP."""
+    return {kind: 2 * joules for kind, joules in chip.flop_j.items()} | dict(chip.mac_j)
 
 
 def _needed(chip: Chip) -> dict[str, float | None]:
@@ -135,7 +140,7 @@ def _needed(chip: Chip) -> dict[str, float | None]:
 
 def _without(chip: Chip, precision: str, kind: str) -> list[str]:
     """One line where the record has no rate or no energy at a precision."""
-    known = [name for name in chip.flop_j if name in chip.peak_flop_per_s and name in WORD_BYTES]
+    known = [name for name in _mac_j(chip) if name in chip.peak_flop_per_s and name in WORD_BYTES]
     if precision in WORD_BYTES and kind in known:
         return []
     return [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardware_db import load_chip
+from hardware_db import FrozenMap, load_chip
 from planner.cost.within_chip import (
     ChipArray,
     OnChipCost,
@@ -135,6 +135,37 @@ def test_convolutions_do_no_worse_than_a_random_mapper(golden: dict[str, Any]) -
     assert found.total_j[0] <= golden["energy_j"]
     if golden["channels_in"] >= 64:  # the mapper fills the array there
         assert found.cycles[0] == golden["cycles"] == operators.macs[0] / 16
+
+
+@pytest.mark.parametrize("name", ["c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+def test_a_chip_at_full_rate_draws_less_than_its_limit(name: str) -> None:
+    """Arithmetic and memories together, as the parts are added: below the power limit."""
+    chip = load_chip(name)
+    for precision in chip.mac_j:
+        array = chip_array(chip, precision)
+        found = on_chip_cost(
+            gemm([8192, 4096, 8192], [14336, 4096, 8192], [4096, 4096, 8192]), array
+        )
+        assert np.all(found.cycles == found.compute_cycles)
+        assert np.allclose(
+            found.energy_j["mac"],
+            found.time_s
+            * array.clock_hz
+            * array.pes
+            * array.macs_per_pe_per_cycle
+            * chip.mac_j[precision],
+            rtol=0.05,
+        )
+        assert np.all(found.total_j / found.time_s < chip.tdp_w)
+        assert np.all(found.total_j / found.time_s + chip.idle_w < chip.tdp_w)
+
+
+def test_without_the_arithmetic_alone_two_flop_stand_for_it() -> None:
+    chip = load_chip("h100-sxm5-80")
+    assert chip_array(chip, "bf16").mac_j == chip.mac_j["bf16"] < 2 * chip.flop_j["bf16"]
+    assert chip_array(replace(chip, mac_j=FrozenMap({})), "bf16").mac_j == 2 * chip.flop_j["bf16"]
+    assert REPORT.mac_j == {}
+    assert chip_array(REPORT, "int8").mac_j == 2 * REPORT.flop_j["int8"] == pytest.approx(0.315e-12)
 
 
 SIZE = st.integers(1, 2000)
