@@ -10,8 +10,9 @@ A word rewires the innermost scale-up level from the links that each chip has th
 Energy and latency of a hop are those of the record over the hops of its own wiring (two through a
 switch), so a neighbour costs one hop. Switches need power, direct links do not; a chip with
 network cards keeps its own end of the optics. Bytes of all-to-alls over a direct wiring travel
-more than one hop: their time says so, and their energy where it is that of components only. Where
-the total is measured its split among causes counts one hop, as do gathers and messages always.
+more than one hop: their time says so, and their energy where it is that of components only; the
+split of a calibrated total among its causes counts one hop. Gathers count one hop per member and
+messages one, also where members lie further apart; under uniform traffic all take average hops.
 """
 
 from __future__ import annotations
