@@ -47,12 +47,14 @@ class FixedTopology:
         hops: Average hops between two of them.
         links: In all.
         ports: The most links at one chip.
+        ignored: Figures that a graph gives its links and that are not used: only wiring counts.
     """
 
     chips: int
     hops: Fraction
     links: int
     ports: int
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

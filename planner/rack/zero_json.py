@@ -54,6 +54,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
         if answer.plateau_s is None
         else _cycles(answer.plateau_s, question.clock_hz),
         "figures": {str(number): figure(answer, number) for number in question.figures},
+        "notes": list(question.notes),
         "readings": [_reading(reading) for reading in readings()],
         "inputs": _inputs(question, cluster),
         "basis": {
@@ -89,6 +90,7 @@ def figure(answer: ZeroAnswer, number: int) -> dict[str, Any]:
     question, columns = answer.question, answer.columns
     clock = question.clock_hz
     if number in (5, 6):
+        assert columns is not None
         series = [
             {
                 "strategy": name,
@@ -190,9 +192,16 @@ def _exact(answer: ZeroAnswer) -> dict[str, dict[str, str | None]]:
 
 
 def weight_share(answer: ZeroAnswer) -> float:
-    """The ratio r = (L / T) / computing cycles of the first workload on figure 8's PEs."""
-    question, one = answer.question, answer.topologies[0]
-    computing = float(one.dp_s[~np.isnan(one.dp_s)][0])
+    """The ratio r = (L / T) / computing cycles of the first workload on figure 8's PEs.
+
+    NaN where no rack was looked at.
+    """
+    question, name = answer.question, answer.question.workloads[0].name
+    compared = [*answer.topologies, *(found[name] for found in answer.at_twelve.values())]
+    there = np.concatenate([one.dp_s[~np.isnan(one.dp_s)] for one in compared])
+    if not there.size:
+        return math.nan
+    computing = float(there[0])
     return question.workloads[0].weight_bytes / question.machine.inner.bytes_per_s / computing
 
 
@@ -246,7 +255,7 @@ def _inputs(question: ZeroQuestion, cluster: Cluster) -> dict[str, Any]:
         "clock_hz": question.clock_hz,
         "bytes_per_cycle_per_gpu": machine.inner.bytes_per_s / question.clock_hz,
         "energy_per_hop_j_per_byte": machine.inner.j_per_byte,
-        "sram_bytes": machine.chip.sram_bytes,
+        "sram_bytes": question.sram_bytes,
         "pe_rows": question.rows,
         "pes": question.pes,
         "pe_columns": list(question.pe_columns),

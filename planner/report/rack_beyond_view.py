@@ -19,6 +19,7 @@ _KEPT: tuple[tuple[int, ...], ...] = (
     (0, 1, 2, 3, 4, 7),
 )  # fmt: skip
 _WORDS = ("change", "plan")
+_NAMED = 7
 
 
 def beyond_view(answer: BeyondAnswer) -> RenderableType:
@@ -32,10 +33,19 @@ def beyond_view(answer: BeyondAnswer) -> RenderableType:
     words = dict.fromkeys(
         f"{change.change}: {change.words} "
         f"({change.model}, before: {change.reference}"
-        + (f"; changes {plural(len(change.changed), 'field')})" if change.changed else ")")
+        + (f"; changes {_changed(change)})" if change.changed else ")")
         for change in answer.changes
     )
     return Group(section(title, Widest(tables)), Text(), indented(list(words), by=0))
+
+
+def _changed(change: Change) -> str:
+    """The fields of the assumptions by name; of many, the first and where all are."""
+    names = change.changed
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    more = plural(len(names) - _NAMED, "more field")
+    return f"{', '.join(names[:_NAMED])} and {more}; all with --json"
 
 
 def _columns(rows: list[tuple[str, ...]], keep: Sequence[int]) -> RenderableType:

@@ -31,7 +31,13 @@ def zero_view(answer: ZeroAnswer, cluster: Cluster) -> RenderableType:
         Text(),
         side_by_side(tables),
         Text(),
-        indented([f"{_LATE} waits for the network: fetching takes longer than computing"], by=0),
+        indented(
+            [
+                f"{_LATE} waits for the network: fetching takes longer than computing",
+                *question.notes,
+            ],
+            by=0,
+        ),
         Text(),
         section("Findings", pairs(_findings(answer))),
         Text(),
@@ -54,7 +60,8 @@ def _inputs(answer: ZeroAnswer, cluster: Cluster) -> list[tuple[str, str]]:
     return [
         ("hardware", f"{cluster.name}: {question.pes} PEs per GPU in "
                      f"{plural(question.rows, 'row')}, "
-                     f"{show_bytes(machine.chip.sram_bytes or 0.0)} of SRAM, {machine.precision}"),
+                     f"{show_bytes(question.sram_bytes)} of "
+                     f"{'SRAM' if machine.chip.sram_bytes else 'L2'}, {machine.precision}"),
         ("network", f"{plain(rate)} B per cycle ({question.assumptions.basis}), "
                     f"{machine.inner.j_per_byte:g} J per byte and hop" + _between(machine)),
         *(("workload", f"{work.name}: {work.title}; {work.weight_bytes:,.0f} B of weights, "
@@ -96,6 +103,7 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
 def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType]:
     """Figures 5 and 6: what they are of, and their lines."""
     one, clock = answer.columns, answer.question.clock_hz
+    assert one is not None
     if number == 5:
         scale, unit = unit_for(float(np.max(one.zero_j / one.gpus)), "J")
         dp = _shown(one.dp_j / one.gpus / scale, ".4g", None)
@@ -129,9 +137,10 @@ def _findings(answer: ZeroAnswer) -> list[tuple[str, str]]:
     lines = [
         (f"{name}: {first} hides its fetch", _hides(answer, name)) for name in answer.last_hidden
     ]
-    plateau = answer.plateau_s
-    words = f"{plateau * clock:,.0f} cycles" if plateau is not None else "not reached"
-    lines.append(("plateau over columns of PEs", words))
+    if answer.columns is not None:
+        plateau = answer.plateau_s
+        words = f"{plateau * clock:,.0f} cycles" if plateau is not None else "not reached"
+        lines.append(("plateau over columns of PEs", words))
     for name, found in answer.at_twelve.items():
         there = [_at_twelve(one) for one in found.values() if not math.isnan(one.dp_s[0])]
         if there:
