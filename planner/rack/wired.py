@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.network.topology.custom import read_graph
+from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
 from planner.network.topology.measures import measured_hops
@@ -45,7 +45,8 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
             problems += str(error).split("\n")
     if graph is not None:
         try:
-            found[f"graph:{graph.stem}"] = _measured(wiring_of(read_graph(graph)))
+            wiring = read_graph(graph)
+            found[graph_label(wiring, graph)] = _measured(wiring_of(wiring))
         except InputError as error:
             problems += str(error).split("\n")
     if problems:

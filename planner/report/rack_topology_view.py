@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.rack.topologies import TopologyResult, TopologyRow
+from planner.rack.topology_rows import TopologyResult, TopologyRow
 from planner.report.tables import SplitTable, indented, section
 from planner.units import plain, show_bytes, show_joules, show_seconds, show_watts
 
@@ -85,8 +85,8 @@ def _load_table(rows: Sequence[TopologyRow]) -> RenderableType:
         if name not in asked or any(cell != _NONE for cell in cells)
     }
     right = [name for name in kept if name not in ("topology", "busiest link")]
-    rows = list(zip(*kept.values(), strict=True))
-    return SplitTable(tuple(kept), rows, by=("topology",), right=right, whole=("busiest link",))
+    lines = list(zip(*kept.values(), strict=True))
+    return SplitTable(tuple(kept), lines, by=("topology",), right=right, whole=("busiest link",))
 
 
 def _shown(value: object, show: object) -> str:

@@ -16,8 +16,8 @@ _COMMANDS = {
         "--link-price", 200, "--port-price", 300, "--latency", "1us", "--link-power", 5,
     ),
     "large topologies": (
-        "topology", "torus:8x8x8", "fat-tree:k=12", "dragonfly:a=8,h=4,p=4", "--bandwidth", "50GB/s",
-        "--link-price", 200, "--port-price", 300,
+        "topology", "torus:8x8x8", "fat-tree:k=12", "dragonfly:a=8,h=4,p=4",
+        "--bandwidth", "50GB/s", "--link-price", 200, "--port-price", 300,
     ),
     "solve": ("solve", "--workload", "fc", "--gpus", "2-4"),
     "infeasible": ("solve", "--workload", "fc", "--gpus", "3-4", "--max-links", 1),
@@ -34,9 +34,7 @@ def _figures(text: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_nothing_is_cut_on_a_narrow_terminal(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_cut_on_a_narrow_terminal(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     views: list[RenderableType] = []
     monkeypatch.setattr(tables, "print_view", views.append)
     outcome = planner("rack", *_COMMANDS[command])
