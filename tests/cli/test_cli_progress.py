@@ -16,8 +16,8 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.fixture(name="screen")
-def _screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Standard error as a terminal; in the test itself, for pytest takes it again after fixtures."""
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(output, "_QUIET_S", 0.05)
@@ -25,7 +25,8 @@ def _screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return screen
 
 
-def test_work_that_says_one_word_and_then_nothing_is_shown(screen: Screen) -> None:
+def test_work_that_says_one_word_and_then_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
     with output.progress_bar(wanted=True, verb="measuring") as on_progress:
         assert on_progress is not None
         on_progress("topologies", 1, 3)
@@ -35,7 +36,8 @@ def test_work_that_says_one_word_and_then_nothing_is_shown(screen: Screen) -> No
         on_progress("topologies", 2, 3)
 
 
-def test_quick_work_shows_nothing(screen: Screen) -> None:
+def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
     with output.progress_bar(wanted=True) as on_progress:
         assert on_progress is not None
         on_progress("topologies", 1, 3)
@@ -43,12 +45,14 @@ def test_quick_work_shows_nothing(screen: Screen) -> None:
     assert screen.getvalue() == ""
 
 
-def test_nothing_to_say_is_no_bar(screen: Screen) -> None:
+def test_nothing_to_say_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
     with output.progress_bar(wanted=True):
         time.sleep(0.1)
     assert screen.getvalue() == ""
 
 
-def test_not_wanted(screen: Screen) -> None:
+def test_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal(monkeypatch)
     with output.progress_bar(wanted=False) as on_progress:
         assert on_progress is None
