@@ -108,7 +108,7 @@ def topology(
       planner rack topology --chips 16
 
       planner rack topology linear:12 ring:12 fully-connected:12 --traffic all-gather
-        --bytes 7680 --bandwidth 32 --energy-per-hop 1.6e-10
+        --bytes 7680 --bandwidth 32GB/s --energy-per-hop 1.6e-10
 
       planner rack topology torus:8x8x8 fat-tree:k=12 dragonfly:a=8,h=4,p=4 --bandwidth 50GB/s
         --link-price 200 --port-price 300

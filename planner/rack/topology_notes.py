@@ -13,7 +13,7 @@ _MOST_NAMED = 4
 _OF_LINKS = (
     ("time", "bandwidth_bytes_per_s", "--bandwidth"),
     ("energy", "energy_j_per_byte", "--energy-per-hop"),
-    ("slowest pair", "latency_s", "--latency"),
+    ("latency of the slowest pair", "latency_s", "--latency"),
 )
 
 

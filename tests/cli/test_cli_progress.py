@@ -17,7 +17,7 @@ class Screen(io.StringIO):
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Standard error as a terminal; in the test itself, for pytest takes it again after fixtures."""
+    """Standard error as a terminal; called in a test, for pytest takes it again after fixtures."""
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(output, "_QUIET_S", 0.05)
