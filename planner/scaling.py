@@ -27,6 +27,7 @@ from planner.plan import FloatArray, IntArray
 SCALES = ("memory", "links", "network")
 RETICLE_M2 = 8.58e-4
 """The field that one exposure prints, 26 x 33 mm: the largest die in one piece."""
+_SCALED = " scaled to "
 _MOST = 64  # times the record's PEs: beyond, nothing of the record says anything
 
 
@@ -49,6 +50,13 @@ def check_pes(chip: Chip, pes: int) -> None:
         raise InputError(
             f"pes: {pes:,} is more than {_MOST} times the {chip.pe_count:,} of {chip.name}; "
             f"nearest: {most:,}"
+        )
+    rows = chip.pe_rows or 1
+    if pes % rows:
+        below = pes // rows * rows
+        near = " or ".join(f"{count:,}" for count in (below, below + rows) if count)
+        raise InputError(
+            f"pes: {pes:,} do not fill the {rows} rows of {chip.name}; nearest: {near}"
         )
 
 
@@ -111,8 +119,9 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     louder = busy / chip.busy_w
     scaled = replace(
         chip,
-        name=f"{chip.name} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
-        title=f"{chip.title} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
+        name=_scaled_name(chip, chip.name, pes),
+        title=_scaled_name(chip, chip.title, pes),
+        record_pe_count=None if pes == _record_pes(chip) else _record_pes(chip),
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
         l2_bytes=_scaled(chip.l2_bytes, ratio),
@@ -141,6 +150,17 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
             memory_bandwidth_bytes_per_s=chip.memory_bandwidth_bytes_per_s * ratio,
         )
     return scaled
+
+
+def _record_pes(chip: Chip) -> int:
+    return chip.record_pe_count or chip.pe_count
+
+
+def _scaled_name(chip: Chip, name: str, pes: int) -> str:
+    """`h100-sxm5-80 scaled to 264 SMs (record: 132)`; the name alone at the record's number."""
+    record = _record_pes(chip)
+    base = name.partition(_SCALED)[0]
+    return base if pes == record else f"{base}{_SCALED}{pes:,} {chip.pe_kind}s (record: {record:,})"
 
 
 def _share(share: float, ratio: float) -> float:

@@ -135,7 +135,8 @@ class RackAnswer:
     Attributes:
         question: What was asked.
         objective: `time`, `energy` or `edp`.
-        status: `optimal`, `feasible` (stopped by the time limit) or `infeasible`.
+        status: `optimal`, `feasible` (stopped by the time limit), `infeasible` or `time_limit`
+            (it came before any plan).
         best: The optimum; None where no plan fits.
         bound: No plan is better; equal to the objective when proved, in its unit.
         resolution: Share of the objective that the integers of the solver resolve.
