@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from hardware_db import Cluster, Level
 from planner.errors import InputError
 
-HOPS_OF_A_SWITCH = 2  # chip to switch, switch to chip
 _TREE_LINKS = 2  # between switches of two tiers: up, down
 _LEAST_RADIX = 7  # of a dragonfly: p = h = 2, a = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """What routing leaves of a dragonfly, beyond the leaf; assumed.
+    """What is assumed of wirings that a record does not have.
 
-    Rings and pipelines send to chips a fixed distance away. Minimal routing puts all of such
-    traffic between two groups on their one link; by way of a third group half the rate is left.
+    Beyond the leaf of a dragonfly, rings and pipelines send to chips a fixed distance away.
+    Minimal routing puts all of such traffic between two groups on their one link; by way of a
+    third group half the rate is left.
     Source: Kim, Dally, Scott, Abts, Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA
     2008: adaptive routing approaches half the capacity on worst-case traffic.
 
@@ -26,10 +26,16 @@ class Routing:
         rate: Share of a card's rate; 1 is minimal routing of traffic that is spread evenly.
         links: Links between switches on the longest way: five with a third group (local, global,
             local, global, local), three without.
+        local_optics: Share of the links inside a group that are optical; else copper, since the
+            switches of a group fill one rack.
+        switch_hops: Links of a path through a switch, by which its latency and energy are divided
+            for one hop of a direct wiring.
     """
 
     rate: float = 0.5
     links: int = 5
+    local_optics: float = 0.0
+    switch_hops: int = 2
 
 
 ROUTING = Routing()
@@ -68,7 +74,7 @@ def dragonfly(cluster: Cluster, leaf: Level, spine: Level) -> list[Level]:
 
     Balanced, a = 2 p = 2 h (Kim et al., ISCA 2008), a switch has p + (a - 1) + h = 4 p - 1 ports
     in use, so a leaf is half as large as a fat tree's. Per chip (a - 1) / p ports on links inside
-    the group (copper: its switches stand together) and h / p, with optics, on global links.
+    the group and h / p on global links, which are optical.
     """
     port, end = optics(leaf, spine)
     ports, rails = _radix(cluster, leaf)
@@ -88,7 +94,8 @@ def dragonfly(cluster: Cluster, leaf: Level, spine: Level) -> list[Level]:
         dragonfly=(a, h, p),
         latency_s=further("latency_s"),
         energy_j_per_byte=further("energy_j_per_byte"),
-        switch_power_w_per_chip=(a - 1 + h) / p * port + h / p * end,
+        switch_power_w_per_chip=(a - 1 + h) / p * port
+        + (ROUTING.local_optics * (a - 1) + h) / p * end,
         oversubscription=1 / ROUTING.rate,
     )
     return [replace(leaf, domain_chips=p * rails, oversubscription=1.0), beyond]
@@ -109,8 +116,8 @@ def card_torus(name: str) -> Callable[[Cluster, Level, Level], list[Level]]:
             links=2 * axes,
             link_bandwidth_bytes_per_s=per_port,
             peer_bandwidth_bytes_per_s=per_port,
-            latency_s=leaf.latency_s / HOPS_OF_A_SWITCH,
-            energy_j_per_byte=leaf.energy_j_per_byte / HOPS_OF_A_SWITCH,
+            latency_s=leaf.latency_s / ROUTING.switch_hops,
+            energy_j_per_byte=leaf.energy_j_per_byte / ROUTING.switch_hops,
             in_network_reduction="none",
             in_network_gain=1.0,
             in_network_min_group=0,

@@ -25,7 +25,7 @@ from typing import Any
 from hardware_db import Cluster, Level
 from hardware_db.cluster import TorusRules
 from hardware_db.torus import Shape, cubic_shape
-from planner.card_wiring import HOPS_OF_A_SWITCH, card_torus, dragonfly
+from planner import card_wiring
 from planner.errors import InputError
 from planner.fields import refusal
 from planner.messages import not_one_of, shown
@@ -219,7 +219,7 @@ def _direct(level: Level, name: str, size: int, shape: Shape) -> Level:
     ports = degree(name, size, shape)
     per_port = _links_per_port(level, ports)
     used = ports * per_port
-    hops = HOPS_OF_A_SWITCH if level.topology == "switch" else 1
+    hops = card_wiring.ROUTING.switch_hops if level.topology == "switch" else 1
     return replace(
         level,
         topology={"torus3d": "torus", "mesh3d": "mesh"}.get(name, name),
@@ -296,7 +296,8 @@ def _scale_out(cluster: Cluster, wiring: Wiring) -> Cluster:
         levels = outer[:2]
         most = min(most, outer[1].domain_chips or most)
     else:
-        build = dragonfly if wiring.name == "dragonfly" else card_torus(wiring.name)
+        named = wiring.name
+        build = card_wiring.dragonfly if named == "dragonfly" else card_wiring.card_torus(named)
         levels = build(cluster, outer[0], outer[1])
         most = min(most, levels[-1].domain_chips or most)
         levels[-1] = replace(levels[-1], domain_chips=None)

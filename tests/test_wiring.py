@@ -161,9 +161,14 @@ def test_a_dragonfly_gives_half_a_card_beyond_the_leaf(monkeypatch: pytest.Monke
     assert flat[1].oversubscription == 1.0
     assert flat[2].oversubscription == 2.0
     assert flat[2].latency_s - tree[1].latency_s == pytest.approx(5 / 2 * (1.70e-6 - 1.21e-6))
-    monkeypatch.setattr("planner.card_wiring.ROUTING", Routing(rate=1.0, links=3))
+    optical = Routing(rate=1.0, links=3, local_optics=1.0, switch_hops=4)
+    monkeypatch.setattr("planner.card_wiring.ROUTING", optical)
     minimal = rewired(H100, ["scale-out=dragonfly"]).levels[2]
     assert minimal.oversubscription == 1.0
+    assert minimal.switch_power_w_per_chip - flat[2].switch_power_w_per_chip == pytest.approx(
+        31 / 16 * 9
+    )
+    assert rewired(H100, ["ring"]).levels[0].latency_s == tree[0].latency_s / 4
     assert minimal.latency_s - tree[1].latency_s == pytest.approx(3 / 2 * (1.70e-6 - 1.21e-6))
 
 
