@@ -67,7 +67,9 @@ def solve(
         str | None, option("Parts of a rank's items in a pipeline (default: 16).", _CHOICES)
     ] = None,
     total_pes: Annotated[str | None, option("PEs of all chips.", _BUDGETS)] = None,
-    max_area: Annotated[str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)] = None,
+    max_area: Annotated[
+        str | None, option("Silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2.", _BUDGETS)
+    ] = None,
     max_power: Annotated[
         str | None, option("Rated power of all chips, e.g. 5kW.", _BUDGETS)
     ] = None,
