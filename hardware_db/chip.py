@@ -23,6 +23,8 @@ class Chip:
         name, title, vendor, architecture, year, process: Labels.
         pe_kind: What a processing element is (SM, CU, TensorCore, ...).
         pe_count: Processing elements per chip.
+        record_pe_count: Those of the record, where this chip is one scaled to another number that
+            does not exist; else None.
         pe_rows: Rows of a rigid array of them; None where each works by itself.
         clock_hz: Clock at which `peak_flop_per_s` holds; None if unpublished.
         peak_flop_per_s: Peak per number format of `DTYPES` (integer operations for int8); formats
@@ -80,6 +82,7 @@ class Chip:
     process: str
     pe_kind: str
     pe_count: int
+    record_pe_count: int | None = None
     pe_rows: int | None
     clock_hz: float | None
     peak_flop_per_s: FrozenMap[float]

@@ -9,6 +9,9 @@ says how). A rule with three questions chooses the class; its words are part of 
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
     chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
 
+A chip scaled to another number of processing elements does not exist, so no run is of it: neither
+those in the fit nor local ones count.
+
 Where published runs of a framework were slow without headroom in memory, the upper end is longer
 there (`planner.memory_risk.headroom_factor`). Presets that
 state a bound, such as `roofline`, have no interval. Intervals of power and energy are those of
@@ -77,7 +80,12 @@ def is_prediction(assumptions: Assumptions) -> bool:
 
 
 def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
-    """Whether runs on a chip, or on others of its kind, are in the fit of the constants."""
+    """Whether runs on a chip, or on others of its kind, are in the fit of the constants.
+
+    Never those of a chip that is scaled from its record.
+    """
+    if chip.record_pe_count is not None:
+        return False
     constants = calibration or load_calibration()
     found = constants.quantities.get(f"gemm_efficiency.{chip.calibration_gemm}")
     return found is not None and found.kind != "assumed"
@@ -100,7 +108,7 @@ def situation(
     entries = known.group(_TIME)
     kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
     fitted = has_fitted_chip(cluster.chip, known)
-    local = local_runs >= RUNS_FOR_SITE
+    local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
@@ -146,6 +154,8 @@ def _with_intervals(calibration: Calibration | None) -> Calibration:
 def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, runs: int) -> str:
     """The answers to the three questions of the rule."""
     chip = "in the fit" if fitted else "without runs in the fit"
+    if cluster.chip.record_pe_count is not None:
+        chip = "does not exist: no runs in the fit"
     site = "no local runs"
     if runs:
         site = f"{runs} local runs" + ("" if runs >= RUNS_FOR_SITE else ": too few to count")

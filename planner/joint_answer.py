@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from planner.joint_machines import Candidate
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
 from planner.search.engine import Found, Search
+from planner.search.limits import Limits
+from planner.search.remedies import rounded_up
 from planner.search.ties import SAME
-from planner.units import plural
+from planner.units import plural, show_watts
 from planner.variants import counts_within, use_of
 from solvers.solution import Status
 
@@ -23,6 +25,8 @@ _FURTHER = 64  # times the chips of a budget: how far a larger one is looked for
 _FEWEST = 4096
 _MOST_REMEDIES = 4
 _FIRST_RUN = 4
+_NOUNS = {"total_pes": "PE", "max_links": "link", "max_ports": "port"}
+_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
 def winning(found: JointFound) -> Found:
@@ -130,73 +134,114 @@ def diagnosis_of(joint: JointSearch, found: JointFound) -> Diagnosis | None:
     """Which budget leaves no machine with a plan; None where it is none of them.
 
     A budget is to blame where a plan exists without it; the least use of it that was found to be
-    enough is the remedy.
+    enough is the remedy. Where no single one is, all that have to grow are named together.
     """
     if found.proof.status is not Status.INFEASIBLE:
         return None
-    remedies, lines, worst = [], [], None
-    for name, limit in joint.budgets.given.items():
-        if name in ("chips", "max_power"):
-            continue
-        freed = _enough(joint, name)
-        if freed is None:
-            continue
-        one, chips, needed = freed
-        label = name.replace("_", "-")
-        words = one.machine(chips).words
-        remedies.append(f"raise {label} to {needed:,.10g}: {plural(chips, 'chip')} of {words}")
-        lines.append(
-            f"{label}: no machine within {limit:,.10g} has a plan; {needed:,.10g} is enough"
-        )
-        worst = worst or (label, needed, limit)
-    if worst is None:
+    names = [name for name in joint.budgets.given if name != "chips"]
+    # Beside limits on time, the diagnosis of one machine says what excludes what.
+    timed = joint.limits.step_time_s is not None or joint.limits.mfu is not None
+    alone = [(name,) for name in names if name != "max_power" or not (joint.alone and timed)]
+    freed = [one for one in (_enough(joint, group) for group in alone) if one is not None]
+    if not freed and not joint.alone:
+        together = _enough(joint, tuple(names))
+        freed = [] if together is None else [together]
+    if not freed:
         return None if joint.alone else _nothing_allowed(joint)
-    label, needed, limit = worst
+    name, needed = next(iter(freed[0].needed.items()))
     return Diagnosis(
-        constraint=label,
-        explanation="; ".join(lines),
+        constraint=" and ".join(map(_label, freed[0].needed)),
+        explanation="; ".join(
+            f"{_label(name)}: no machine within {_amount(name, joint.budgets.given[name])} has a "
+            f"plan; enough: {_amount(name, needed)}"
+            for one in freed
+            for name, needed in one.needed.items()
+        ),
         needed=needed,
-        available=limit,
-        remedies=tuple(remedies[:_MOST_REMEDIES]),
+        available=joint.budgets.given[name],
+        remedies=tuple(one.remedy for one in freed[:_MOST_REMEDIES]),
     )
 
 
 def _nothing_allowed(joint: JointSearch) -> Diagnosis:
-    """No machine has a chip count, and no single budget is the reason."""
-    given = joint.budgets.given
-    names = [name.replace("_", "-") for name in given]
+    """No machine has a chip count, and larger budgets of any kind give none a plan."""
+    names = [_label(name) for name in joint.budgets.given]
     return Diagnosis(
         constraint=" and ".join(names),
         explanation=f"no machine has a chip count that {', '.join(names)} allow together",
     )
 
 
-def _enough(joint: JointSearch, name: str) -> tuple[Candidate, int, float] | None:
-    """The machine and chips that use the least of a budget, above it, and have a plan."""
-    best: tuple[Candidate, int, float] | None = None
+def _label(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _amount(name: str, value: float) -> str:
+    """A budget in words."""
+    if name == "max_power":
+        return show_watts(value)
+    return f"{value:,.6g} mm^2" if name == "max_area" else plural(math.ceil(value), _NOUNS[name])
+
+
+def _flag(name: str, value: float) -> str:
+    """A budget as it is typed, never rounded down."""
+    text = f"{math.ceil(value)}"
+    if name == "max_power":
+        scale, unit = next((one for one in _WATTS if value >= one[0]), _WATTS[-1])
+        text = rounded_up(value / scale) + unit
+    elif name == "max_area":
+        text = f"{rounded_up(value)}mm2"
+    return f"--{_label(name)} {text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Freed:
+    """A machine and chips that have a plan within larger budgets, and what those have to be."""
+
+    one: Candidate
+    chips: int
+    needed: dict[str, float]
+
+    @property
+    def remedy(self) -> str:
+        """`--max-area 6512mm2: 8 chips of 132 SMs, ring, fat-tree`."""
+        flags = " ".join(_flag(name, value) for name, value in self.needed.items())
+        return f"{flags} ({plural(self.chips, 'chip')} of {self.one.machine(self.chips).words})"
+
+
+def _enough(joint: JointSearch, names: tuple[str, ...]) -> _Freed | None:
+    """The machine and chips with a plan that use the least of budgets above them."""
+    best, least = None, math.inf
     for at, one in enumerate(joint.candidates):
-        counts = _without(joint, one, name)
-        least = math.inf if best is None else best[2]
-        chips = _first_with_plan(joint, at, counts, least, name)
+        chips = _first_with_plan(joint, at, _without(joint, one, names), least, names)
         if chips is None:
             continue
-        needed = use_of(one.model, chips)[name]
-        if best is None or needed < best[2]:
-            best = (one, chips, needed)
+        use = use_of(one.model, chips)
+        if "max_power" in names:
+            power_w = _least_power(joint, at, chips)
+            use["max_power"] = math.inf if power_w is None else power_w
+        given = joint.budgets.given
+        needed = {name: use[name] for name in names if use[name] > given[name]}
+        if needed and use[names[0]] < least and all(map(math.isfinite, needed.values())):
+            best, least = _Freed(one=one, chips=chips, needed=needed), use[names[0]]
     return best
 
 
-def _without(joint: JointSearch, one: Candidate, name: str) -> tuple[int, ...]:
-    """The chip counts of a machine that one budget alone forbids."""
+def _without(joint: JointSearch, one: Candidate, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The chip counts of a machine that some budgets alone forbid.
+
+    Power limits the plans on every count too.
+    """
     asked = joint.request.chips
     most = max(_FEWEST, _FURTHER * (one.counts[-1] if one.counts else 1))
-    freed = replace(joint.budgets, **{name: None}, chips=float(asked or most))
+    freed = replace(joint.budgets, **dict.fromkeys(names), chips=float(asked or most))
     counts = counts_within(one.model, freed)
-    return tuple(n for n in counts if n not in one.counts and asked in (None, n))
+    allowed = () if "max_power" in names else one.counts
+    return tuple(n for n in counts if n not in allowed and asked in (None, n))
 
 
 def _first_with_plan(
-    joint: JointSearch, at: int, counts: tuple[int, ...], cheaper: float, name: str
+    joint: JointSearch, at: int, counts: tuple[int, ...], cheaper: float, names: tuple[str, ...]
 ) -> int | None:
     """The smallest count with a plan and a use below `cheaper`; None where none has one.
 
@@ -204,23 +249,33 @@ def _first_with_plan(
     """
     model = joint.candidates[at].model
     start, length = 0, _FIRST_RUN
-    while start < len(counts) and use_of(model, counts[start])[name] < cheaper:
+    while start < len(counts) and use_of(model, counts[start])[names[0]] < cheaper:
         run = counts[start : start + length]
-        if _has_plan(joint, at, run):
-            return next(chips for chips in run if _has_plan(joint, at, (chips,)))
+        if _has_plan(joint, at, run, names):
+            return next(chips for chips in run if _has_plan(joint, at, (chips,), names))
         start, length = start + length, 2 * length
     return None
 
 
-def _has_plan(joint: JointSearch, at: int, counts: tuple[int, ...]) -> bool:
+def _quick(joint: JointSearch, at: int, limits: Limits) -> Search:
+    """A search of one machine for any plan."""
     search = joint.search(at)
-    quick = Search(
-        model=search.model,
-        options=search.options,
-        limits=search.limits,
-        deadline=joint.deadline,
+    return Search(
+        model=search.model, options=search.options, limits=limits, deadline=joint.deadline
     )
-    return len(quick.run(counts).points) > 0
+
+
+def _has_plan(joint: JointSearch, at: int, counts: tuple[int, ...], names: tuple[str, ...]) -> bool:
+    limits = joint.limits
+    if "max_power" in names:
+        limits = replace(limits, power_w=None)
+    return len(_quick(joint, at, limits).run(counts).points) > 0
+
+
+def _least_power(joint: JointSearch, at: int, chips: int) -> float | None:
+    """Watts of the plan that draws the least within all other limits."""
+    coolest = _quick(joint, at, joint.limits).run((chips,)).misses.coolest_fast
+    return None if coolest is None else coolest.power_w
 
 
 def with_budgets(joint: JointSearch, answer: SolveResult) -> SolveResult:

@@ -2,7 +2,8 @@
 
 With r = p / p0 PEs of the record's p0:
 
-    peak rates, L2, shared SRAM   r times; SRAM and registers of one PE, and the clock, stay
+    peak rates                    r times; the clock stays
+    L2, SRAM and its rate         r times (`planner.cost.pes`); registers of one PE stay
     P_busy = P_idle + (P_busy0 - P_idle) (1 - s + s r), P_wait alike      s: the record's share
     P_TDP and the spreads         in proportion to P_busy
     die area                      (1 - a + a r) times                     a: the record's share
@@ -21,12 +22,14 @@ from dataclasses import replace
 import numpy as np
 
 from hardware_db import Chip, Cluster, FrozenMap, Level
+from planner.cost.pes import on_chip_at
 from planner.errors import InputError
 from planner.plan import FloatArray, IntArray
 
 SCALES = ("memory", "links", "network")
 RETICLE_M2 = 8.58e-4
 """The field that one exposure prints, 26 x 33 mm: the largest die in one piece."""
+_SCALED = " scaled to "
 _MOST = 64  # times the record's PEs: beyond, nothing of the record says anything
 
 
@@ -49,6 +52,13 @@ def check_pes(chip: Chip, pes: int) -> None:
         raise InputError(
             f"pes: {pes:,} is more than {_MOST} times the {chip.pe_count:,} of {chip.name}; "
             f"nearest: {most:,}"
+        )
+    rows = chip.pe_rows or 1
+    if pes % rows:
+        below = pes // rows * rows
+        near = " or ".join(f"{count:,}" for count in (below, below + rows) if count)
+        raise InputError(
+            f"pes: {pes:,} do not fill the {rows} rows of {chip.name}; nearest: {near}"
         )
 
 
@@ -111,13 +121,12 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     louder = busy / chip.busy_w
     scaled = replace(
         chip,
-        name=f"{chip.name} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
-        title=f"{chip.title} with {pes:,} of {chip.pe_count:,} {chip.pe_kind}s",
+        name=_scaled_name(chip, chip.name, pes),
+        title=_scaled_name(chip, chip.title, pes),
+        record_pe_count=None if pes == _record_pes(chip) else _record_pes(chip),
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
-        l2_bytes=_scaled(chip.l2_bytes, ratio),
-        sram_bytes=_scaled(chip.sram_bytes, ratio),
-        sram_bandwidth_bytes_per_s=_scaled(chip.sram_bandwidth_bytes_per_s, ratio),
+        **on_chip_at(chip, pes),  # type: ignore[arg-type]
         tdp_w=chip.tdp_w * louder,
         wait_w=chip.idle_w + (chip.wait_w - chip.idle_w) * dynamic,
         wait_sigma_w=chip.wait_sigma_w * louder,
@@ -141,6 +150,17 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
             memory_bandwidth_bytes_per_s=chip.memory_bandwidth_bytes_per_s * ratio,
         )
     return scaled
+
+
+def _record_pes(chip: Chip) -> int:
+    return chip.record_pe_count or chip.pe_count
+
+
+def _scaled_name(chip: Chip, name: str, pes: int) -> str:
+    """`h100-sxm5-80 scaled to 264 SMs (record: 132)`; the name alone at the record's number."""
+    record = _record_pes(chip)
+    base = name.partition(_SCALED)[0]
+    return base if pes == record else f"{base}{_SCALED}{pes:,} {chip.pe_kind}s (record: {record:,})"
 
 
 def _share(share: float, ratio: float) -> float:

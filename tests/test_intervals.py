@@ -23,6 +23,7 @@ from planner.intervals import (
 from planner.memory_risk import SLOWDOWN, memory_risks
 from planner.plan import Plan, PlanTable
 from planner.results import plan_results
+from planner.scaling import with_pes
 
 DENSE = dense_model(layers=8, hidden=1024, heads=8, kv_heads=8, width=4096)
 TIMES = np.array([0.1, 1.0, 1.5, 40.0])
@@ -92,6 +93,24 @@ def test_a_chip_outside_the_fit_has_a_wider_interval() -> None:
     unknown = situation(job("mi300x-8way").job, job("mi300x-8way").cluster)
     assert unknown.low <= known.low
     assert unknown.high > known.high
+
+
+def test_a_scaled_chip_is_outside_the_fit_and_knows_no_local_runs() -> None:
+    """No published run is of a chip that does not exist."""
+    h100, mi300x = job(), job("mi300x-8way")
+    unknown = situation(mi300x.job, mi300x.cluster)
+    assert situation(h100.job, with_pes(h100.cluster, 132)) == situation(h100.job, h100.cluster)
+    scaled = with_pes(h100.cluster, 264)
+    for runs in (0, 3):
+        found = situation(h100.job, scaled, local_runs=runs)
+        assert (found.low, found.high, found.rows) == (unknown.low, unknown.high, unknown.rows)
+        assert found.name == "dense.megatron-core, unfitted_chip"
+        assert "h100-sxm5-80 scaled to 264 SMs (record: 132) does not exist" in found.words
+    twice = with_pes(with_pes(h100.cluster, 66), 264).chip
+    assert (twice.name, twice.record_pe_count) == (scaled.chip.name, 132)
+    again = with_pes(scaled, 132)
+    assert (again.chip.name, again.chip.record_pe_count) == ("h100-sxm5-80", None)
+    assert situation(h100.job, again) == situation(h100.job, h100.cluster)
 
 
 def test_a_local_calibration_counts_from_three_runs() -> None:

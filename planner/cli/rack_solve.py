@@ -39,7 +39,8 @@ def solve(
         str | None, option("time, energy or edp (default: time).", _QUESTION)
     ] = None,
     gpus: Annotated[
-        str | None, option("Numbers of chips: 2-12, or 2,4,8 (default: 2-12).", _CHOICES)
+        str | None,
+        option("Numbers of chips: 1-12, or 2,4,8 (default: 2-12, as in the report).", _CHOICES),
     ] = None,
     pes: Annotated[
         str | None,
@@ -49,9 +50,14 @@ def solve(
         list[str] | None,
         option(
             "Some of linear, ring, fully-connected, mesh, torus, hypercube, hyperx, star, switch, "
-            "leaf-spine, fat-tree, dragonfly (default: the first three).",
+            "leaf-spine, fat-tree, dragonfly, dgx-1, or with sizes: torus:2x4 (default: the first "
+            "three).",
             _CHOICES,
         ),
+    ] = None,
+    graph: Annotated[
+        Path | None,
+        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _CHOICES),
     ] = None,
     strategy: Annotated[
         list[str] | None,
@@ -61,7 +67,9 @@ def solve(
         str | None, option("Parts of a rank's items in a pipeline (default: 16).", _CHOICES)
     ] = None,
     total_pes: Annotated[str | None, option("PEs of all chips.", _BUDGETS)] = None,
-    max_area: Annotated[str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)] = None,
+    max_area: Annotated[
+        str | None, option("Silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2.", _BUDGETS)
+    ] = None,
     max_power: Annotated[
         str | None, option("Rated power of all chips, e.g. 5kW.", _BUDGETS)
     ] = None,
@@ -105,6 +113,8 @@ def solve(
       planner rack solve --workload conv --max-memory 1kB --objective energy --pareto front.svg
 
       planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --objective edp --json
+
+      planner rack solve --workload fc --strategy zero --gpus 8 --topology ring --graph cube.yaml
     """
     given = {
         "workload": workload,
@@ -114,6 +124,7 @@ def solve(
         "gpus": gpus,
         "pes": pes,
         "topology": topology or None,
+        "graph": graph,
         "strategy": strategy or None,
         "micro_batches": micro_batches,
         "total_pes": total_pes,
@@ -159,4 +170,4 @@ def _run(given: dict[str, Any], pareto: Path | None, *, as_json: bool) -> None:
 
         print_view(rack_solve_view(answer))
     if answer.best is None:
-        raise typer.Exit(3)
+        raise typer.Exit(3 if answer.status == "infeasible" else 4)

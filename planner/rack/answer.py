@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from planner.provenance import stamped
 from planner.rack.question import RackQuestion
-from planner.version import SCHEMA_VERSION
 
 
 def underscored(values: Mapping[str, float]) -> dict[str, float]:
@@ -135,7 +135,8 @@ class RackAnswer:
     Attributes:
         question: What was asked.
         objective: `time`, `energy` or `edp`.
-        status: `optimal`, `feasible` (stopped by the time limit) or `infeasible`.
+        status: `optimal`, `feasible` (stopped by the time limit), `infeasible` or `time_limit`
+            (it came before any plan).
         best: The optimum; None where no plan fits.
         bound: No plan is better; equal to the objective when proved, in its unit.
         resolution: Share of the objective that the integers of the solver resolve.
@@ -171,8 +172,7 @@ class RackAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": SCHEMA_VERSION,
+        document = {
             **self._asked(),
             **self._proved(),
             "best": self.best and self.best.to_dict(),
@@ -195,6 +195,7 @@ class RackAnswer:
                 for name, value, reason in self.defaults
             ],
         }
+        return stamped(document)
 
     def _asked(self) -> dict[str, Any]:
         """The question, for JSON."""

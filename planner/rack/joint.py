@@ -31,12 +31,14 @@ from planner.rack.machine import Machine
 from planner.rack.plans import RackPlans, rack_plans
 from planner.rack.question import BUDGETS, RackQuestion, micro_batches_of, weight_bytes_per_chip
 from planner.scaling import area_m2_at, busy_w_at
+from planner.units import plural
 from solvers.factored import Expression, FactoredProblem, Limit, Ops, Table
 
 CHOICES = ("chips", "dp", "tp", "pp", "zero", "pes", "topology")
 _QUANTA = 1_000_000  # of the least computing time and energy
 _MOST_QUANTA = 2**38
 _LARGEST = 2**53
+_FEW = 4  # numbers that a message lists one by one
 _PER_CHIP = {"total-pes": "pes", "max-area": "area", "max-power": "power"}
 _WHOLE = 1e-6  # quanta by which a quotient of floats may miss a whole number
 
@@ -190,10 +192,10 @@ def mesh_rows(question: RackQuestion) -> IntArray:
 
 
 def _no_mesh(question: RackQuestion) -> str:
-    ways = ", ".join(question.strategies)
+    ways, chips = ", ".join(question.strategies), _counts(question.chips)
     return (
-        f"strategy: {ways} cannot split {question.batch} items of {question.workload.name} over "
-        f"{', '.join(map(str, question.chips))} chips; allow more strategies or chip counts"
+        f"strategy: {ways} cannot split {plural(question.batch, 'item')} of "
+        f"{question.workload.name} over {chips} chips; allow more strategies or chip counts"
     )
 
 
@@ -208,17 +210,29 @@ def _wiring(question: RackQuestion) -> Table:
                 links.append(found[0])
                 ports.append(found[1])
     if not rows:
-        name = question.machine.topologies[0]
-        fixed = question.machine.fixed.get(name)
-        counts = [fixed.chips] if fixed else nearest_chips(name, question.chips[0])
-        near = " or ".join(map(str, counts))
-        raise InputError(f"topology: no {name} has {question.chips[0]} chips; nearest: {near}")
+        raise InputError(_no_rack(question))
     return Table(
         name="wiring",
         keys=("chips", "topology"),
         rows=np.array(rows, dtype=np.int64),
         outputs={"links": np.array(links), "ports": np.array(ports)},
     )
+
+
+def _no_rack(question: RackQuestion) -> str:
+    """One line for each topology: the numbers of chips that it has, near those asked for."""
+    asked, lines = question.chips, []
+    for name in question.machine.topologies:
+        fixed = question.machine.fixed.get(name)
+        near = {fixed.chips} if fixed else {n for end in asked for n in nearest_chips(name, end)}
+        nearest = " or ".join(map(str, sorted(near)))
+        lines.append(f"topology: no {name} has {_counts(asked)} chips; nearest: {nearest}")
+    return "\n".join(lines)
+
+
+def _counts(chips: tuple[int, ...]) -> str:
+    """Numbers of chips in a message."""
+    return ", ".join(map(str, chips)) if len(chips) <= _FEW else f"{chips[0]} to {chips[-1]}"
 
 
 def links_and_ports(machine: Machine, name: str, chips: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from planner.messages import Attempts, Origin
+from planner.provenance import stamped
 from planner.rack.lists import whole_list
 from planner.rack.parallelism import FIGURES, Figure, figures
 from planner.rack.parallelism_setting import READINGS, Setting
@@ -14,7 +15,6 @@ from planner.records import cluster_named
 from planner.units import parse_whole
 
 HARDWARE = "c2c-ndr400-rack"
-_SCHEMA_VERSION = 1
 _NUMBERS = ("rack_chips", "block_size", "micro_batches")
 
 
@@ -32,11 +32,8 @@ class ParallelismAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": _SCHEMA_VERSION,
-            "setting": setting_words(self.setting),
-            "figures": {str(figure.number): figure.to_dict() for figure in self.figures},
-        }
+        drawn = {str(figure.number): figure.to_dict() for figure in self.figures}
+        return stamped({"setting": setting_words(self.setting), "figures": drawn})
 
 
 def setting_words(setting: Setting) -> dict[str, Any]:

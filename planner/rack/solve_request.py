@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,26 +19,28 @@ from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
 from planner.scaling import area_m2_at
-from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
+from planner.units import parse_bytes, parse_mm2, parse_seconds, parse_watts, parse_whole, texts_of
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""
 FIELDS = (
-    "workload", "hardware", "gpus", "pes", "topology", "strategy", "objective", "batch",
+    "workload", "hardware", "gpus", "pes", "topology", "graph", "strategy", "objective", "batch",
     "micro_batches", "assumptions", "basis", "precision", "time_limit",
     *(name.replace("-", "_") for name in BUDGETS),
 )  # fmt: skip
 _ITEMS = 24
 _MICRO_BATCHES = 16
 _MOST_CHIPS = 4096
+_MOST_ITEMS = 10**9
+_GPUS = "2-12"
+_GPUS_WHY = "the report's, which starts at two; 1-12 lets one chip compete too"
 _MOST_VALUES = 64
 _MOST_PES = 2**30
 _MOST_TIMES = 64  # the PEs of a record; beyond, nothing of it says anything
 _TOPOLOGIES = "linear,ring,fully-connected"
 _WHY = "of the report that the workload is from"
 _MICRO_WHY = "of each data rank, where it has so many items; only pipelines use them"
-_AREAS = {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6, "": 1e-6}
-_AREA = re.compile(r"^\s*(.*?)\s*(m2|cm2|mm2|)\s*$")
+_M2_PER_MM2 = 1e-6
 
 Default = tuple[str, str, str]
 
@@ -85,7 +86,7 @@ def rack_request(
     fields = {
         "workload": reader.with_items(workload),
         "machine": machine,
-        "chips": reader.read("gpus", _gpus, default="2-12"),
+        "chips": reader.chips(machine),
         "pes": reader.pes(machine),
         "strategies": reader.read("strategy", _strategies, default=",".join(STRATEGIES)),
         "micro_batches": reader.read(
@@ -142,22 +143,43 @@ class _Reader(Attempts):
 
     def machine(self, cluster: Cluster | None) -> Machine | None:
         """The machine with the topologies to choose from."""
-        racks = self.read("topology", _topologies, default=_TOPOLOGIES)
+        racks = self.read("topology", self._topologies, default=_TOPOLOGIES)
         if cluster is None:
             return None
         machine = self.attempt(machine_of, cluster, self.asked.get("precision"))
         if machine is None or racks is None:
             return machine
         fixed = {name: one for name, one in racks.items() if one is not None}
+        self.add(
+            f"topology: {name} has {one.chips:,} chips; must be at most {_MOST_CHIPS:,}"
+            for name, one in fixed.items()
+            if one.chips > _MOST_CHIPS
+        )
         return replace(machine, topologies=tuple(racks), fixed=fixed)
+
+    def _topologies(self, given: object) -> Wired:
+        """The topologies by name, and the graph file where there is one."""
+        return wired(",".join(texts_of(given)), self.asked.get("graph"))
+
+    def chips(self, machine: Machine | None) -> tuple[int, ...] | None:
+        """Numbers of chips; those of graphs and topologies with sizes are added by default."""
+        if "gpus" in self.asked:
+            return self.attempt(_gpus, self.asked["gpus"])
+        usual, why = _gpus(_GPUS), _GPUS_WHY
+        fixed = {one.chips for one in machine.fixed.values()} if machine is not None else set()
+        if machine is not None and fixed and len(machine.fixed) == len(machine.topologies):
+            usual, why = (), "all that the topologies have"
+        found = tuple(sorted({*usual, *fixed}))
+        self.note("gpus", _GPUS if found == usual else ",".join(map(str, found)), why)
+        return found
 
     def with_items(self, workload: Workload | None) -> Workload | None:
         """The workload with a number of items in all."""
         items = None
         if "batch" in self.asked:
-            items = self.attempt(_count, self.asked["batch"], "batch")
+            items = self.attempt(_count, self.asked["batch"], "batch", _MOST_ITEMS)
         elif workload is not None:
-            items = workload.batch or _ITEMS
+            items = self.attempt(_count, workload.batch or _ITEMS, "batch", _MOST_ITEMS)
             why = (
                 "of the workload" if workload.batch else "divides among 2, 3, 4, 6, 8 and 12 ranks"
             )
@@ -212,11 +234,9 @@ def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     found: set[int] = set()
     for text in texts_of(given):
         low, dash, high = text.partition("-")
-        ends = [_count(end, what) for end in ((low, high) if dash and low else (text,))]
+        ends = [_count(end, what, most) for end in ((low, high) if dash and low else (text,))]
         if ends[0] > ends[-1]:
             raise InputError(f"{what}: {shown(text)} is empty; write it {ends[-1]}-{ends[0]}")
-        if ends[-1] > most:
-            raise InputError(f"{what}: {ends[-1]:,}: must be at most {most:,}")
         if ends[-1] - ends[0] >= _MOST_VALUES or len(found) > _MOST_VALUES:
             raise InputError(f"{what}: more than {_MOST_VALUES} values; give fewer")
         found |= set(range(ends[0], ends[-1] + 1))
@@ -225,10 +245,13 @@ def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _count(text: object, what: str) -> int:
+def _count(text: object, what: str, most: int) -> int:
     number = parse_whole(str(text), what)
     if number < 1:
         raise InputError(f"{what}: {shown(number)}: must be at least 1")
+    if number > most:
+        given = f"{number:,}" if number < 10**15 else f"{number:.4g}"
+        raise InputError(f"{what}: {given}: must be at most {most:,}")
     return number
 
 
@@ -237,11 +260,7 @@ def _gpus(text: object) -> tuple[int, ...]:
 
 
 def _micro_batches(text: object) -> int:
-    return _count(text, "micro-batches")
-
-
-def _topologies(given: object) -> Wired:
-    return wired(",".join(texts_of(given)), None)
+    return _count(text, "micro-batches", _MOST_ITEMS)
 
 
 def _strategies(given: object) -> tuple[str, ...]:
@@ -284,24 +303,10 @@ def _budget(name: str, text: str) -> float:
     elif name == "max-power":
         value = parse_watts(text, name)
     elif name == "max-area":
-        value = _area(text)
+        value = parse_mm2(text, name) * _M2_PER_MM2
     else:
         value = float(parse_whole(text, name))
     if value < 0 or (value == 0 and name not in ("max-links", "max-ports")):
         least = "at least 0" if name in ("max-links", "max-ports") else "above 0"
         raise InputError(f"{name}: {shown(text)}: must be {least}")
     return value
-
-
-def _area(text: str) -> float:
-    """Square metres: `5000`, `5000mm2`, `50cm2`; a bare number is mm2."""
-    match = _AREA.match(text)
-    assert match is not None  # it matches any line
-    number, unit = match.groups()
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
-    if not abs(value) < 1e12:
-        raise InputError(f"max-area: {shown(text)} is not an area; write it like 5000mm2 or 50cm2")
-    return value * _AREAS[unit]

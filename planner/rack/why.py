@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.rack.answer import RackPoint
+from planner.rack.assumptions import RackAssumptions
 from planner.rack.question import RackQuestion
 from planner.units import show_percent
 
 _SAME = 1e-4
+_COMPUTING, _FETCHING = "computing", "fetching weights"
+_EXCHANGES = {
+    "tensor": "exchanges of tensor ranks",
+    "pipeline": "transfers between pipeline stages",
+    "gradient": "all-reduces of gradients",
+}
 _NOUNS = {"time": "latency", "energy": "energy", "edp": "energy times latency"}
 
 
@@ -44,7 +51,7 @@ def why_it_wins(
     """
     sentences = [_what_bounds(question, best)]
     labels = {
-        "chips": f"{best.chips} chips",
+        "chips": "one chip" if best.chips == 1 else f"{best.chips} chips",
         "pes": f"{best.pes} PEs per chip",
         "topology": best.topology,
         "zero": "ZeRO" if best.zero else "whole weights on every data rank",
@@ -53,7 +60,9 @@ def why_it_wins(
         if rival is None:
             continue
         more = rival.value(objective) / best.value(objective) - 1
-        if name == "topology" and (best.chips == 1 or more < _SAME):
+        if name in ("topology", "zero") and best.chips == 1:
+            continue
+        if name == "topology" and more < _SAME:
             continue  # such as two chips, whose line is a ring
         said = "the same" if more < _SAME else f"{show_percent(more)} more"
         sentences.append(
@@ -64,18 +73,39 @@ def why_it_wins(
 
 
 def _what_bounds(question: RackQuestion, best: RackPoint) -> str:
-    """Which of computing and communication takes the time, and what share of energy is network."""
-    fetch = best.transfer_s["weight fetch"]
-    rest = sum(best.transfer_s.values()) - fetch
+    """What takes most of the time, what takes the rest, and what share of energy is network."""
     network = sum(
         joules for name, joules in best.energy_by_part_j.items() if name.startswith("network")
     )
-    bound = "computing"
-    if question.assumptions.hides_fetch and fetch > best.compute_s:
-        bound = "fetching weights, which computing does not hide"
+    (first, seconds), *others = _exposed(question.assumptions, best)
+    bound = f"bound by {first}"
+    if others:
+        rest = " and ".join(
+            f"{name} {show_percent(part / best.latency_s)}" for name, part in others
+        )
+        bound += f", {show_percent(seconds / best.latency_s)} of the time; {rest}"
+    words = plan_words(best)
     shares = f"the network takes {show_percent(network / best.energy_j)} of the energy"
-    exposed = f" and {show_percent(rest / best.latency_s)} of the time is other communication"
-    return (
-        f"{plan_words(best)[0].upper()}{plan_words(best)[1:]}: bound by {bound}"
-        f"{exposed if rest > 0 else ''}; {shares}."
-    )
+    return f"{words[0].upper()}{words[1:]}: {bound}; {shares}."
+
+
+def _exposed(assumptions: RackAssumptions, best: RackPoint) -> list[tuple[str, float]]:
+    """What the latency is the sum of, by name, the longest first; what is hidden is left out."""
+    fetch = best.transfer_s["weight fetch"]
+    busy = {_COMPUTING: best.compute_s, _FETCHING: fetch}
+    if assumptions.hides_fetch:
+        late = fetch > best.compute_s
+        busy = (
+            {f"{_FETCHING} (computing does not hide it)": fetch}
+            if late
+            else {_COMPUTING: best.compute_s}
+        )
+    rest: dict[str, float] = {}
+    for name, seconds in best.transfer_s.items():
+        if name != "weight fetch":
+            noun = _EXCHANGES[name.split()[0]]
+            rest[noun] = rest.get(noun, 0.0) + seconds
+    parts = {**busy, **rest}
+    if assumptions.hides_collectives:
+        parts = busy if sum(busy.values()) >= sum(rest.values()) else rest
+    return sorted(((n, s) for n, s in parts.items() if s > 0), key=lambda part: -part[1])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.errors import InputError
-from planner.network.topology.custom import read_graph
+from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
 from planner.network.topology.measures import measured_hops
@@ -46,14 +46,15 @@ def wired(specs: str | None, graphs: Sequence[Path] | None) -> Wired:
         except InputError as error:
             problems += str(error).split("\n")
     for path in graphs or ():
-        name = f"graph:{path.stem}"
         try:
-            one = _measured(wiring_of(read_graph(path)))
+            wiring = read_graph(path)
+            one = _measured(wiring_of(wiring))
         except InputError as error:
             problems += [_naming(path, line) for line in str(error).split("\n")]
             continue
-        if name in found:
-            problems.append(f"graph: {path}: two files are named {path.stem}; rename one")
+        if (name := graph_label(wiring, path)) in found:
+            label = name.removeprefix("graph:")
+            problems.append(f"graph: {path}: two graphs are named {label}; rename one")
         found[name] = one
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))

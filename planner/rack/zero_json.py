@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-import hardware_db
-import models_db
 from hardware_db import Cluster
 from planner.network.topology.fit import fitted
+from planner.provenance import stamped
 from planner.rack.fetching import EQUATIONS, exact_latency_ratio, fixed
 from planner.rack.readings import Interval, Reading, basis_words, readings
 from planner.rack.workloads import Workload
 from planner.rack.zero import SUMMARY_GPUS, Comparison, ZeroAnswer, ZeroQuestion
-from planner.version import SCHEMA_VERSION, __version__
 
 WORKLOAD_KEYS = {"fc": "fully_connected", "conv": "convolution"}
 """The report's workloads by their long names; others keep their own."""
@@ -41,8 +39,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
         cluster: The record that was asked about.
     """
     question = answer.question
-    return {
-        "schema_version": SCHEMA_VERSION,
+    document = {
         "last_hidden_gpus": {key_of(name): most for name, most in answer.last_hidden.items()},
         "last_hidden_workload": key_of(question.workloads[0].name),
         "last_hidden_searched_gpus": {key_of(name): n for name, n in answer.searched.items()},
@@ -63,18 +60,13 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
             "words": basis_words(),
         },
         "assumptions": asdict(question.assumptions),
-        "versions": {
-            "planner": __version__,
-            "schema": str(SCHEMA_VERSION),
-            "hardware_db": hardware_db.database_hash(),
-            "models_db": models_db.database_hash(),
-        },
         "sources": {
             f"{record.name}: {key}": source.title
             for record in (cluster, cluster.chip)
             for key, source in record.sources.items()
         },
     }
+    return stamped(document)
 
 
 def _cycles(seconds: float, clock_hz: float) -> float:

@@ -10,8 +10,8 @@ from rich.text import Text
 from planner.rack.answer import BudgetUse, RackAnswer, RackPoint
 from planner.rack.question import BUDGETS
 from planner.rack.why import mesh_words, plan_words
-from planner.report.tables import indented, section, table
-from planner.units import plain, show_joules, show_percent, show_seconds
+from planner.report.tables import SplitTable, indented, section, table
+from planner.units import plain, plural, show_joules, show_percent, show_seconds
 
 HEADER = (
     "", "chips", "PEs", "topology", "mesh", "links", "latency", "energy", "memories", "arithmetic",
@@ -33,8 +33,8 @@ def rack_solve_view(answer: RackAnswer) -> RenderableType:
     question = answer.question
     parts: list[RenderableType] = [
         Text(
-            f"{question.workload.title}, {question.batch:,} items, on {question.machine.chip.name} "
-            f"({question.machine.precision})",
+            f"{question.workload.title}, {plural(question.batch, 'item')}, on "
+            f"{question.machine.chip.name} ({question.machine.precision})",
             style="bold",
         ),
         Text(sentence(answer)),
@@ -51,6 +51,8 @@ def rack_solve_view(answer: RackAnswer) -> RenderableType:
 
 def sentence(answer: RackAnswer) -> str:
     """The optimum in one line, or that there is none."""
+    if answer.status == "time_limit":
+        return "Nothing found: the time limit ended the search before any plan was found."
     if answer.best is None:
         return f"Infeasible, proved: none of {answer.counts['plans']:,} plans keeps the budgets."
     best, value, resolution = answer.best, answer.value, answer.resolution
@@ -65,8 +67,8 @@ def sentence(answer: RackAnswer) -> str:
     }[answer.objective]
     sure = "Best, proved"
     if answer.status != "optimal":
-        bound = show(answer.bound) if answer.bound else "nothing above 0"
-        sure = f"Best so far, when time ran out (no plan is below {bound})"
+        bound = f"no plan is below {show(answer.bound)}" if answer.bound else "nothing is proved"
+        sure = f"Best so far, when time ran out ({bound})"
     return (
         f"{sure}: {plan_words(best)}: {name[answer.objective]} {show(value)} "
         f"(by the solver's integers {show(solved)}, exact to a part in {plain(1 / resolution)}), "
@@ -98,10 +100,13 @@ def point_cells(answer: RackAnswer, point: RackPoint) -> tuple[str, ...]:
 
 
 def _front(answer: RackAnswer) -> RenderableType:
-    rows = [point_cells(answer, point) for point in answer.front]
+    cells = [point_cells(answer, point) for point in answer.front]
+    rows = [(f"{star}{number}", *rest) for number, (star, *rest) in enumerate(cells, start=1)]
     left = len(rows) - _MOST
-    note = "" if answer.front_complete else " (cut off by the time limit)"
-    shown: list[RenderableType] = [table(HEADER, rows[:_MOST], right=_RIGHT, whole=("topology",))]
+    note = "" if answer.front_complete else " so far (cut off by the time limit)"
+    shown: list[RenderableType] = [
+        SplitTable(("#", *HEADER[1:]), rows[:_MOST], by=("#",), right=("#", *_RIGHT))
+    ]
     if left > 0:
         shown.append(Text(f"{left} more; --pareto FILE.csv writes all of them"))
     proved = ", proved" if answer.front_complete else ""
@@ -133,8 +138,8 @@ def remedy_lines(answer: RackAnswer) -> list[str]:
     lines = []
     for remedy in answer.remedies:
         grown = " and ".join(
-            f"--{name} {_amount(name, value)} instead of "
-            f"{_amount(name, answer.question.budgets[name])}"
+            f"--{name} {_flag_value(name, value)} instead of "
+            f"{_flag_value(name, answer.question.budgets[name])}"
             for name, value in remedy.budgets.items()
         )
         lines.append(f"Smallest change that frees a plan: {grown} ({plan_words(remedy.point)}).")
@@ -142,11 +147,24 @@ def remedy_lines(answer: RackAnswer) -> list[str]:
 
 
 def _amount(name: str, value: float) -> str:
-    """A budget with its unit, never rounded down: what is printed is enough."""
-    scale, unit, digits = _UNITS.get(name, (1.0, BUDGETS[name].noun, 0))
+    """A budget with its unit: `1,920 B`, `1 link`."""
+    number, noun = _number(name, value), BUDGETS[name].noun
+    unit = _UNITS[name][1] if name in _UNITS else noun.removesuffix("s" if number == "1" else "")
+    return f"{number} {unit}"
+
+
+def _flag_value(name: str, value: float) -> str:
+    """A budget as it is typed after its flag: `1920B`, `1`."""
+    unit = _UNITS[name][1] if name in _UNITS else ""
+    return _number(name, value).replace(",", "") + unit
+
+
+def _number(name: str, value: float) -> str:
+    """The number of a budget in its unit, never rounded down: what is printed is enough."""
+    scale, _, digits = _UNITS.get(name, (1.0, "", 0))
     steps = 10.0**digits
     number = f"{ceil(value / scale * steps - 1e-6) / steps:,.{digits}f}"
-    return f"{number.rstrip('0').rstrip('.') if digits else number} {unit}"
+    return number.rstrip("0").rstrip(".") if digits else number
 
 
 def _effort(answer: RackAnswer) -> str:

@@ -15,7 +15,7 @@ from planner.rack.machine import Machine
 from planner.rack.readings import Interval, basis_words, readings
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES, never_bound
-from planner.report.tables import indented, pairs, section, side_by_side, table
+from planner.report.tables import SplitTable, indented, pairs, section, side_by_side
 from planner.units import plain, plural, show_bytes, unit_for
 
 _NONE = "-"
@@ -97,7 +97,7 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     header = ["GPUs", *(f"{name} (%)" for name in names)]
     shared = compared[0].topology if by_work else compared[0].workload
     where = f"{shared}, {answer.question.pes:,} PEs; ZeRO as % of data parallelism"
-    return section(title, Text(where), table(header, lines, right=header))
+    return section(title, Text(where), SplitTable(header, lines, by=header[:1], right=header))
 
 
 def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType]:
@@ -115,7 +115,8 @@ def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType
     header = ["PE columns", f"DP ({unit})", f"ZeRO ({unit})"]
     names = [f"{columns:,}" for columns in answer.question.pe_columns]
     where = f"{one.workload}, {answer.question.column_gpus} GPUs, {one.topology}"
-    return Text(where), table(header, list(zip(names, dp, zero, strict=True)), right=header)
+    lines = list(zip(names, dp, zero, strict=True))
+    return Text(where), SplitTable(header, lines, by=header[:1], right=header)
 
 
 def _percent(ratios: FloatArray, late: BoolArray | None = None) -> list[str]:
@@ -184,7 +185,7 @@ def _readings() -> RenderableType:
         )
         for reading in readings()
     ]
-    return table(header, lines, right=header[2:], whole=header[:2])
+    return SplitTable(header, lines, by=header[:2], right=header[2:])
 
 
 def _interval(found: Interval, scale: float = 1, form: str = ".4f") -> str:

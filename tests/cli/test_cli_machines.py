@@ -36,6 +36,15 @@ def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path
             assert again[name] == point[name]
 
 
+@pytest.mark.parametrize("area", ["4000", "4000mm2", "40cm2"])
+def test_silicon_is_given_as_in_planner_rack_solve(area: str) -> None:
+    """Four chips of 814 mm^2 fit into 4000 mm^2, or six of half the SMs."""
+    found = solve(*SMALL, "--pes", "66,132", "--max-area", area)
+    assert {point["chips"] for point in found["front"]} <= set(range(1, 7))
+    assert max(one["most_chips"] for one in found["machines"]) == 6
+    planner("rack", "solve", "--workload", "ffn", "--max-area", area)
+
+
 def test_the_answer_itself_is_a_front_with_jobs(tmp_path: Path) -> None:
     outcome = planner("solve", *JOINT, "--json")
     path = tmp_path / "answer.json"
@@ -68,6 +77,10 @@ def test_the_plan_file_holds_the_machine(tmp_path: Path) -> None:
         (("--scale", "memory"), ["scale: memory has no effect without pes"]),
         (("--pes", "132", "--scale", "memori"), ["scale: 'memori' is not one of memory"]),
         (("--pes", "1000000"), ["pes: 1,000,000 is more than 64 times the 132 of h100-sxm5-80"]),
+        (
+            ("--hardware", "report1-rack", "--pes", "5"),
+            ["pes: 5 do not fill the 4 rows of report1-gpu; nearest: 4 or 8"],
+        ),
         (("--hardware", "mi300x", "--pes", "100"), ["pes: the record of mi300x does not say"]),
         (("--hardware", "tpu-v5p", "--topology", "ring"), ["topology: ring: tpu-v5p is built of"]),
         (("--total-pes", "8192y132"), ["total-pes: '8192y132'"]),
@@ -107,6 +120,43 @@ def test_a_budget_below_the_chips_asked_for_is_proved_infeasible() -> None:
     found = json.loads(outcome.out)
     assert (outcome.code, found["status"]) == (3, "infeasible")
     assert (found["diagnosis"]["constraint"], found["diagnosis"]["needed"]) == ("total-pes", 1056)
+
+
+POOR = (
+    "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--batch-tokens", "1Mi",
+    "--chips", "16", "--fix", "cp=1", "--fix", "tp=2", "--pes", "66,132",
+)  # fmt: skip
+
+
+def free(*limits: str) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
+    """The diagnosis of a question without a plan, and the flags of its remedies."""
+    outcome = planner("solve", *POOR, *limits, "--json")
+    assert outcome.code == 3
+    diagnosis = json.loads(outcome.out)["diagnosis"]
+    return diagnosis, [tuple(remedy.partition(" (")[0].split()) for remedy in diagnosis["remedies"]]
+
+
+def test_a_budget_of_power_has_a_remedy_with_a_unit() -> None:
+    diagnosis, remedies = free("--max-power", "1kW")
+    assert diagnosis["constraint"] == "max-power"
+    ((flag, least),) = remedies
+    assert flag == "--max-power"
+    watts = float(least.removesuffix("kW")) * 1e3
+    assert diagnosis["needed"] <= watts < diagnosis["needed"] * 1.001
+    best = solve(*POOR, flag, least)["best"]
+    assert best["energy_per_step_j"] / best["step_time_s"] <= watts
+    assert planner("solve", *POOR, flag, f"{0.999 * diagnosis['needed']}W").code == 3
+
+
+def test_budgets_that_only_help_together_are_named_together() -> None:
+    diagnosis, remedies = free("--max-power", "1kW", "--max-area", "1000")
+    assert diagnosis["constraint"] == "max-area and max-power"
+    (((area_flag, area, power_flag, power)),) = remedies
+    assert (area_flag, power_flag) == ("--max-area", "--max-power")
+    assert area.endswith("mm2")
+    assert power.endswith("kW")
+    enough = (area_flag, area.removesuffix("mm2"), power_flag, power)
+    assert solve(*POOR, *enough)["status"] == "optimal"
 
 
 def test_ports_are_a_budget_of_wirings() -> None:

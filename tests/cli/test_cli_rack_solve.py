@@ -63,7 +63,18 @@ def test_no_plan_names_the_smallest_change() -> None:
     assert enough["best"]["chips"] == 4
     said = planner("rack", "solve", *SMALL, "--max-memory", 1000, "--max-links", 6)
     assert said.code == 3
-    assert "--max-memory 1,920 B instead of 1,000 B" in " ".join(said.out.split())
+    words = " ".join(said.out.split())
+    assert "--max-memory 1920B instead of 1000B" in words
+    assert "--max-links 7 instead of 6" in words
+
+
+def test_one_of_a_thing_is_one() -> None:
+    said = planner("rack", "solve", "--strategy", "dp", "--gpus", "1,2", "--batch", 2,
+                   "--max-links", 0)  # fmt: skip
+    words = " ".join(said.out.split())
+    assert "max-links: 0 links of 0 links; binds: 1 link would save" in words
+    one = planner("rack", "solve", "--strategy", "tp", "--gpus", 2, "--batch", 1)
+    assert ", 1 item, on" in one.out
 
 
 def test_a_batch_decides_strong_or_weak_scaling() -> None:
@@ -97,6 +108,63 @@ def test_backward_adds_gradients() -> None:
 def test_sized_topologies_and_graphs() -> None:
     found = answer("--strategy", "zero", "--gpus", 8, "--topology", "ring,dgx-1,torus:2x2x2")
     assert found["space"]["topologies"] == ["ring", "dgx-1", "torus:2x2x2"]
+
+
+def test_a_graph_of_ones_own_competes(tmp_path: Path) -> None:
+    """The cube of 8 chips, by a file and by its name, costs the same."""
+    file = tmp_path / "cube.yaml"
+    links = [{"between": [a, a ^ bit]} for a in range(8) for bit in (1, 2, 4) if a < a ^ bit]
+    file.write_text(json.dumps({"links": links}))
+    space = ("--strategy", "zero", "--gpus", 8, "--max-ports", 3)
+    found = answer(*space, "--topology", "linear,ring", "--graph", file)
+    named = answer(*space, "--topology", "linear,ring,hypercube")
+    assert found["space"]["topologies"] == ["linear", "ring", "graph:cube"]
+    assert found["best"]["topology"] == "graph:cube"
+    assert (found["best"]["links"], found["best"]["ports"]) == (12, 3)
+    assert found["best"]["latency_s"] == named["best"]["latency_s"]
+    assert found["best"]["energy_j"] == pytest.approx(named["best"]["energy_j"])
+    alone = answer("--strategy", "zero", "--graph", file, "--topology", "ring:8")
+    assert alone["space"]["chips"] == [8]
+
+
+def test_sizes_limit_the_chips_that_they_serve() -> None:
+    found = answer("--strategy", "zero", "--gpus", "2-4", "--topology", "ring:8,ring:4")
+    assert found["best"]["topology"] == "ring:4"
+    usual = answer("--strategy", "zero", "--topology", "ring,ring:16")
+    assert usual["space"]["chips"] == [*range(2, 13), 16]
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+def test_a_time_limit_leaves_a_plan_and_a_bound(objective: str) -> None:
+    space = ("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--objective", objective)
+    whole = answer(*space)
+    found = answer(*space, "--time-limit", "0.001ms")
+    assert found["status"] == "feasible"
+    assert 0 < found["bound"] <= whole["objective"] * (1 + 1e-5)
+    assert found["objective"] >= whole["objective"] * (1 - 1e-5)
+    assert found["best"] in found["front"]
+    assert not found["front_complete"]
+
+
+def test_a_time_limit_without_a_plan_is_an_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a question so large that the plans that are listed first keep no budget."""
+    monkeypatch.setattr("planner.rack.joint_search.Search.listed", lambda _: [])
+    flags = (*SMALL, "--time-limit", "0.001ms")
+    found = answer(*flags, code=4)
+    assert (found["status"], found["best"], found["bound"]) == ("time_limit", None, None)
+    assert found["remedies"] == []
+    said = planner("rack", "solve", *flags)
+    assert said.code == 4
+    assert "Nothing found: the time limit ended the search" in said.out
+
+
+def test_what_takes_most_of_the_time_binds() -> None:
+    found = answer("--workload", "ffn", "--strategy", "tp", "--gpus", 4)
+    best, (first, *_) = found["best"], found["why"]
+    exchanged = best["transfer_s"]["tensor_forward"] + best["transfer_s"]["tensor_backward"]
+    assert exchanged > best["compute_s"]
+    assert "bound by exchanges of tensor ranks, 61.7 % of the time; computing 38.3 %" in first
+    assert exchanged / best["latency_s"] == pytest.approx(0.617, abs=5e-4)
 
 
 def test_a_workload_file(tmp_path: Path) -> None:
@@ -157,6 +225,15 @@ def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
     (("--strategy", "zer"), "strategy: 'zer' is not one of dp, zero, tp, pp; did you mean 'zero'?"),
     (("--objective", "power"), "objective: 'power' is not one of time, energy, edp"),
     (("--batch", "0"), "batch: 0: must be at least 1"),
+    (("--batch", "1e19"), "batch: 1e+19: must be at most 1,000,000,000"),
+    (("--batch", "2000000000"), "batch: 2,000,000,000: must be at most 1,000,000,000"),
+    (("--micro-batches", "1e30"), "micro-batches: 1e+30: must be at most 1,000,000,000"),
+    (("--topology", "ring:8", "--gpus", "2-4"), "topology: no ring:8 has 2, 3, 4 chips; nearest: "
+     "8"),
+    (("--topology", "torus:100x100"), "topology: torus:100x100 has 10,000 chips; must be at most "
+     "4,096"),
+    (("--graph", "nothing.txt"), "graph: nothing.txt: files end in .yaml, .yml, .json, .graphml, "
+     ".edgelist, .adjlist"),
     (("--batch", "2", "--strategy", "dp", "--gpus", "4"), "strategy: dp cannot split 2 items of "
      "fc over 4 chips; allow more strategies or chip counts"),
     (("--topology", "hypercube", "--gpus", "7"), "topology: no hypercube has 7 chips; nearest: "

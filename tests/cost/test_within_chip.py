@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardware_db import FrozenMap, load_chip
+from hardware_db import FrozenMap, load_chip, load_cluster
 from planner.cost.within_chip import (
     ChipArray,
     OnChipCost,
@@ -22,6 +22,7 @@ from planner.cost.within_chip import (
     on_chip_cost,
 )
 from planner.errors import InputError
+from planner.scaling import with_pes
 
 DATA = Path(__file__).parent / "data"
 ENGINE = json.loads((DATA / "accelforge.json").read_text(encoding="utf-8"))
@@ -244,6 +245,23 @@ def test_sizes_that_no_operator_has(size: float) -> None:
         gemm(2, size, 3)
     with pytest.raises(InputError, match=r"^operator: m: \S+; a positive number is needed$"):
         gemm(size, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["report1-gpu", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+@pytest.mark.parametrize("times", [0.5, 2, 4])
+def test_both_ways_to_more_pes_give_one_chip(name: str, times: float) -> None:
+    """The array with other PEs is the array of the chip that the joint search builds with them."""
+    chip = load_chip(name)
+    cluster = replace(load_cluster("dgx-h100-ndr"), chip=chip)
+    pes = int(times * chip.pe_count)
+    precision = sorted(chip.flop_j)[0]
+    asked = chip_array(chip, precision, pes=pes)
+    built = chip_array(with_pes(cluster, pes).chip, precision)
+    for field in fields(asked):
+        assert getattr(asked, field.name) == pytest.approx(getattr(built, field.name), rel=1e-12)
+    alone = chip_array(chip, precision)
+    assert asked.sram_bytes == pytest.approx(times * alone.sram_bytes)
+    assert asked.sram_bytes_per_cycle == pytest.approx(times * alone.sram_bytes_per_cycle)
 
 
 def test_chips_and_precisions_without_figures() -> None:

@@ -41,6 +41,20 @@ def test_pes_scale_energy_better_than_chips(total: int) -> None:
             )
 
 
+@pytest.mark.parametrize("objective", ["time", "energy"])
+def test_one_chip_with_all_the_pes_is_better_still(objective: str) -> None:
+    space = {"pes": "4,8,16,32,64", "total_pes": "64", "objective": objective}
+    one, two = ask(**FC, **space, gpus="1-12"), ask(**FC, **space, gpus="2-12")
+    assert one.best is not None
+    assert two.best is not None
+    assert (one.best.chips, one.best.pes) == (1, 64)
+    assert [point.chips for point in one.front] == [1]
+    assert one.best.latency_s == pytest.approx(two.best.latency_s)
+    assert one.best.energy_j == pytest.approx(2.503e-6, rel=1e-3)
+    assert two.best.energy_j > 2 * one.best.energy_j
+    assert not any("ZeRO" in line or "data rank" in line for line in one.why)
+
+
 def test_more_pes_cost_no_energy_and_more_chips_do() -> None:
     start = {**FC, "gpus": "2", "pes": "32"}
     more_pes = {**FC, "gpus": "2", "pes": "64"}

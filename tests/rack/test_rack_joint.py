@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner.errors import TimeLimitError
 from planner.rack.answer import RackAnswer
 from planner.rack.joint import JointProblem, joint_problem
-from planner.rack.joint_solve import Search, solve_rack
+from planner.rack.joint_search import Search
+from planner.rack.joint_solve import solve_rack
 from rack.brute_force import Everything, everything, front_of
 from rack.questions import random_question
 from solvers.factored import brute_force_minimum
@@ -163,9 +163,26 @@ def test_a_wrong_quantum_is_noticed() -> None:
         Search(wrong).point(decision)
 
 
-def test_a_time_limit_without_an_answer() -> None:
-    with pytest.raises(TimeLimitError, match="time-limit"):
-        solve_rack(replace(random_question(5), budgets={}), "time", time_limit_s=1e-9)
+@pytest.mark.parametrize("seed", range(3000, 3012))
+def test_a_time_limit_at_any_moment_keeps_a_plan_and_a_bound(seed: int) -> None:
+    question = random_question(seed)
+    found = everything(question)
+    assert found is not None
+    points = found.points
+    for objective in ("time", "energy", "edp"):
+        for limit_s in (1e-9, 0.02):
+            answer = solve_rack(question, objective, time_limit_s=limit_s)
+            if not len(points):
+                assert answer.status in ("infeasible", "time_limit")
+                assert answer.best is None
+                continue
+            least = {"time": points[:, 0], "energy": points[:, 1], "edp": points.prod(axis=1)}
+            assert answer.status in ("optimal", "feasible")
+            assert answer.value is not None
+            assert answer.bound is not None
+            assert 0 < answer.bound <= least[objective].min() * (1 + 5e-5)
+            assert answer.value >= least[objective].min() * (1 - 5e-5)
+            assert answer.best in answer.front
 
 
 @pytest.mark.parametrize("objective", ["time", "energy"])
@@ -184,10 +201,11 @@ def test_a_proof_that_is_cut_off_keeps_its_plan_and_bound(
             return found
         return replace(found, status=Status.FEASIBLE, bound=found.bound // 2)
 
-    monkeypatch.setattr("planner.rack.joint_solve.minimize", cut_off)
+    monkeypatch.setattr("planner.rack.joint_search.minimize", cut_off)
     answer = solve_rack(question, objective)
     assert (answer.status, answer.best) == ("feasible", whole.best)
-    assert answer.bound == pytest.approx(whole.value / 2, rel=1e-5)
+    floor = Search(joint_problem(question)).floor(objective)
+    assert answer.bound == pytest.approx(max(whole.value / 2, floor), rel=1e-5)
 
 
 @pytest.mark.parametrize("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
