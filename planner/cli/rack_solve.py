@@ -56,8 +56,11 @@ def solve(
         ),
     ] = None,
     graph: Annotated[
-        Path | None,
-        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _CHOICES),
+        list[Path] | None,
+        option(
+            "One more topology from a file of links: .yaml, .json, .graphml, ... (repeatable).",
+            _CHOICES,
+        ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
@@ -124,7 +127,7 @@ def solve(
         "gpus": gpus,
         "pes": pes,
         "topology": topology or None,
-        "graph": graph,
+        "graph": graph or None,
         "strategy": strategy or None,
         "micro_batches": micro_batches,
         "total_pes": total_pes,

@@ -22,12 +22,13 @@ Wired = dict[str, FixedTopology | None]
 """Topologies in order; None where one exists for many numbers of chips."""
 
 
-def wired(specs: str | None, graphs: Sequence[Path] | None) -> Wired:
+def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
     """Topologies by name.
 
     Args:
         specs: `ring`, `torus:4x4x4`, `dgx-1`, `dragonfly:a=4,h=2,p=2`, ... with commas between.
-        graphs: Files of links as `planner.network.topology.custom` reads them; they come last.
+        graphs: Files of links, one or several, as `planner.network.topology.custom` reads them;
+            they come last.
 
     Raises:
         InputError: One line per mistake.
@@ -45,7 +46,7 @@ def wired(specs: str | None, graphs: Sequence[Path] | None) -> Wired:
                 found[topology.spec] = fixed(topology)
         except InputError as error:
             problems += str(error).split("\n")
-    for path in graphs or ():
+    for path in [graphs] if isinstance(graphs, Path) else graphs or ():
         try:
             wiring = read_graph(path)
             one = _measured(wiring_of(wiring))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hardware_db import Cluster
@@ -62,7 +61,7 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     figures = tries.attempt(_figures, fields["figure"])
     columns = tries.attempt(whole_list, fields["pe_columns"], "pe-columns", 1, _MOST_COLUMNS)
     specs = ",".join(texts_of(fields["topology"]))
-    racks = tries.attempt(wired, specs, _paths(fields.get("graph")))
+    racks = tries.attempt(wired, specs, fields.get("graph"))
     if fields["basis"] not in BASES:
         tries.add([f"basis: {not_one_of(fields['basis'], BASES)}"])
     machine = None if cluster is None else tries.attempt(_machine, cluster, fields)
@@ -95,13 +94,6 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
         figures=figures,
     )
     return question, cluster
-
-
-def _paths(given: object) -> list[Path]:
-    """A path, several or none."""
-    if given is None:
-        return []
-    return [Path(str(one)) for one in (given if isinstance(given, list | tuple) else [given])]
 
 
 def _wired(machine: Machine, racks: Wired) -> Machine:
