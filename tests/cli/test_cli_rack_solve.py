@@ -125,6 +125,11 @@ def test_a_graph_of_ones_own_competes(tmp_path: Path) -> None:
     assert found["best"]["energy_j"] == pytest.approx(named["best"]["energy_j"])
     alone = answer("--strategy", "zero", "--graph", file, "--topology", "ring:8")
     assert alone["space"]["chips"] == [8]
+    other = tmp_path / "box.yaml"
+    other.write_text(json.dumps({"links": [link for link in links if link != links[0]]}))
+    both = answer(*space, "--topology", "linear", "--graph", file, "--graph", other)
+    assert both["space"]["topologies"] == ["linear", "graph:cube", "graph:box"]
+    assert both["best"]["topology"] == "graph:cube"
 
 
 def test_sizes_limit_the_chips_that_they_serve() -> None:

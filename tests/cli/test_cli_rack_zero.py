@@ -164,6 +164,16 @@ def test_figures_of_links_in_a_graph_are_named_as_unused(tmp_path: Path) -> None
     assert note in out
 
 
+def test_two_graphs_of_one_name(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.edgelist").write_text("0 1\n1 2\n", encoding="utf-8")
+    paths = [tmp_path / folder / "same.edgelist" for folder in ("a", "b")]
+    assert refused("rack", "zero", "--graph", paths[0], "--graph", paths[1]) == [
+        f"graph: {paths[1]}: two graphs are named same; rename one"
+    ]
+
+
 def test_topologies_with_holes_sizes_and_a_graph(tmp_path: Path) -> None:
     graph = tmp_path / "square.yaml"
     graph.write_text(
