@@ -144,6 +144,10 @@ class _Reader(Attempts):
     def machine(self, cluster: Cluster | None) -> Machine | None:
         """The machine with the topologies to choose from."""
         racks = self.read("topology", self._topologies, default=_TOPOLOGIES)
+        for name, one in (racks or {}).items():
+            if one is not None and one.ignored:
+                reason = f"{one.ignored_words} of the links in its file: not used"
+                self.note(name, "its wiring only", reason)
         if cluster is None:
             return None
         machine = self.attempt(machine_of, cluster, self.asked.get("precision"))

@@ -78,25 +78,11 @@ class ZeroQuestion:
     def notes(self) -> tuple[str, ...]:
         """What was given and is not used."""
         return tuple(
-            f"{name}: only its wiring counts here, not {_listed(one.ignored)} of its links; set "
+            f"{name}: only its wiring counts here, not {one.ignored_words} of its links; set "
             "--bandwidth and --energy-per-hop of all links (planner rack topology uses the file's)"
             for name, one in self.machine.fixed.items()
             if one.ignored
         )
-
-
-_LINK_WORDS = {
-    "bandwidth_bytes_per_s": "bandwidth",
-    "energy_j_per_byte": "energy",
-    "latency_s": "latency",
-    "price": "price",
-}
-
-
-def _listed(figures: Sequence[str]) -> str:
-    """`bandwidth`, `bandwidth or energy`, ..."""
-    *others, last = (_LINK_WORDS[name] for name in figures)
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
