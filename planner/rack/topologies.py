@@ -102,10 +102,13 @@ def _named(
             yield topology.spec, topology, wiring
         except InputError as error:
             problems += str(error).split("\n")
+    labels: set[str] = set()
     for path in graphs:
         try:
             graph = read_graph(path)
-            yield graph_label(graph, path), None, wiring_of(graph)
+            label = graph_label(graph, path)
+            yield f"{label} ({path})" if label in labels else label, None, wiring_of(graph)
+            labels.add(label)
         except InputError as error:
             problems += [_with_file(line, path) for line in str(error).split("\n")]
 

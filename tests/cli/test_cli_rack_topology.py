@@ -169,6 +169,8 @@ def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
     rows = answer("--graph", named, "--graph", plain, "--graph", again)
     assert list(rows) == list(names.values())
     assert "graph:two pairs" in planner("rack", "topology", "--graph", named).out
+    twice = answer("--graph", named, "--graph", named)
+    assert list(twice) == ["graph:two pairs", f"graph:two pairs ({named})"]
     for file, name in names.items():
         found = planner("rack", "zero", "--figure", 8, "--graph", tmp_path / file, "--json")
         assert name in found.document["inputs"]["topologies"]
@@ -205,17 +207,22 @@ def test_figures_of_links_are_of_a_sensible_size(link: str, words: str, tmp_path
 
 def test_a_matrix_of_a_sensible_size(tmp_path: Path) -> None:
     traffic = tmp_path / "t.csv"
-    traffic.write_text("0,1e308\n1,0\n")
-    (line,) = refused("rack", "topology", "ring:2", "--traffic", traffic, "--bandwidth", 1)
-    assert line == f"traffic: {traffic}: 1e+308 must be at most 1e+24 bytes"
+    for text, words in (("0,1e308\n1,0\n", "1e+308 must be at most 1e+24 bytes"),
+                        ("0,1e-300\n0,0\n", "1e-300 must be at least 1e-09 bytes")):  # fmt: skip
+        traffic.write_text(text)
+        (line,) = refused("rack", "topology", "ring:2", "--traffic", traffic, "--bandwidth", 1)
+        assert line == f"traffic: {traffic}: {words}"
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.png"])
-def test_pictures(name: str, tmp_path: Path) -> None:
+DRAWN = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8", "dgx-1",
+         "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "specs"), [("a.svg", DRAWN), ("a.png", DRAWN[2:4])])
+def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
+    """Every layout, the same bytes each time, and nothing but the picture."""
     pytest.importorskip("matplotlib")
     path = tmp_path / name
-    specs = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8", "dgx-1",
-             "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
     outcome = planner("rack", "topology", *specs, "--plot", path)
     assert (outcome.code, outcome.err) == (0, "")
     content = path.read_bytes()
@@ -238,6 +245,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
     (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
     (("ring:4", "--seed", "-1"), "seed: -1 must be at least 0"),
     (("ring:4", "--bytes", "1e308"), "bytes: '1e308' must be at most 1e+24 B"),
+    (("ring:4", "--bytes", "5e-324"), "bytes: '5e-324' must be at least 1e-09 B"),
     (("ring:4", "--bandwidth", "1e-300"), "bandwidth: '1e-300' must be at least 1e-09 B/s"),
     (("ring:4", "--bandwidth", "1e300"), "bandwidth: '1e300' must be at most 1e+24 B/s"),
     (("ring:4", "--energy-per-hop", "1e300"), "energy-per-hop: '1e300' must be at most 1e+06 J/B"),

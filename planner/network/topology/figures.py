@@ -19,7 +19,8 @@ MOST = {
     "links": 1e6,
 }
 """Far above what exists; larger figures are slips, and their sums would not be numbers."""
-LEAST_BANDWIDTH = 1e-9
+LEAST = 1e-9
+"""Bytes, and bytes per second: below, quotients of them would not be numbers."""
 _BITS = 8
 _JOULES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 _ENERGY = re.compile(r"^(.*?)\s*(?:([munpf]?)J/(B|byte|bit|b))?$")
@@ -44,8 +45,6 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
         value = parse_bytes(text.strip().removesuffix("/s"), what)
     except InputError as error:
         raise InputError(f"{what}: {shown(text)} is no rate; write 50GB/s or 50e9") from error
-    if 0 < value < LEAST_BANDWIDTH:
-        raise InputError(f"{what}: {shown(text)} must be at least {LEAST_BANDWIDTH:g} B/s")
     return _above_zero(value, text, what, "bandwidth_bytes_per_s")
 
 
@@ -102,6 +101,8 @@ def parse_static_power(text: str, what: str) -> float:
 def _above_zero(value: float, text: str, what: str, kind: str) -> float:
     if not 0 < value < math.inf:
         raise InputError(f"{what}: {shown(text)} must be greater than 0 and finite")
+    if value < LEAST:
+        raise InputError(f"{what}: {shown(text)} must be at least {LEAST:g}{_UNITS[kind]}")
     return _at_most(value, text, what, kind)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from planner.errors import InputError
 from planner.files import read_bytes, read_text, read_yaml
 from planner.messages import not_one_of, shown
-from planner.network.topology.figures import MOST
+from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray
 
@@ -125,6 +125,8 @@ def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
         )
     if not matrix.any():
         raise InputError(f"traffic: {path}: no chip sends anything")
+    if matrix.max() < LEAST:
+        raise InputError(f"traffic: {path}: {matrix.max():g} must be at least {LEAST:g} bytes")
     return matrix
 
 

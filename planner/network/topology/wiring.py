@@ -10,7 +10,7 @@ from scipy import sparse
 
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
-from planner.network.topology.figures import LEAST_BANDWIDTH, MOST
+from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.graphs import MOST_EDGES, MOST_NODES
 from planner.plan import FloatArray, IntArray
 
@@ -163,7 +163,7 @@ def _figure(link: str, key: str, value: Any, problems: list[str]) -> float:
         problems.append(f"{link}: {key}: {shown(value)} is not a number")
         return float("nan")
     words = _WORDS.get(key, "at least 0")
-    low = number < LEAST_BANDWIDTH if words == "greater than 0" else number < 0
+    low = number < LEAST if words == "greater than 0" else number < 0
     if key != "links" and (low or not np.isfinite(number)):
         problems.append(f"{link}: {key}: {shown(value)} must be finite and {words}")
     elif number > MOST[key]:
