@@ -117,7 +117,7 @@ def solve(
 
       planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --objective edp --json
 
-      planner rack solve --workload fc --strategy zero --gpus 8 --topology ring --graph cube.yaml
+      planner rack solve --workload fc --strategy zero --topology ring:8,torus:2x2x2,dgx-1
     """
     given = {
         "workload": workload,

@@ -18,6 +18,8 @@ from solvers.factored_cpsat import front as exact_front
 from solvers.factored_cpsat import minimize
 from solvers.solution import Status
 
+TIES_EVERY = 4
+
 
 def in_quanta(joint: JointProblem, found: Everything) -> Any:
     """(n, 2) time and energy of every plan, its terms rounded as the integer problem says."""
@@ -61,6 +63,8 @@ def test_optima_of_random_questions(block: int) -> None:
             assert solution.status is Status.OPTIMAL
             assert solution.bound == solution.objective == whole[:, column].min(), seed
             assert solution.objective == brute_force_minimum(joint.problem, objective).objective
+            if seed % TIES_EVERY:  # telling ties apart takes most of the time
+                continue
             _, best = Search(joint).optimum(joint.problem, objective)
             assert best is not None
             assert best.value(objective) == pytest.approx(points[:, column].min(), rel=2e-5), seed

@@ -1,11 +1,14 @@
 """The picture of the front of `planner rack solve`."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from planner.rack.answer import RackAnswer
+from planner.rack.joint import joint_problem
+from planner.rack.joint_search import Search
 from planner.rack.joint_solve import solve_rack
 from planner.rack.solve_request import rack_request
 
@@ -26,11 +29,20 @@ def labels_of(figure: Any) -> list[Any]:
     return list(figure.texts)
 
 
-@pytest.mark.parametrize("given", [{**CROWDED, "objective": "edp"}, {**CROWDED, "gpus": "2-24"}])
-def test_labels_cover_no_label_no_point_and_no_legend(given: dict[str, str]) -> None:
+def crowded(gpus: str) -> RackAnswer:
+    """An answer with the whole front of many plans, listed rather than proved."""
+    question = rack_request(**CROWDED, gpus=gpus).question
+    front = sorted(Search(joint_problem(question)).listed(), key=lambda point: point.latency_s)
+    best = min(front, key=lambda point: point.edp_js)
+    one = answer_to(workload="fc", gpus="1", pes="16")
+    return replace(one, question=question, objective="edp", front=tuple(front), best=best)
+
+
+@pytest.mark.parametrize("gpus", ["2-12", "2-24", "2-64"])
+def test_labels_cover_no_label_no_point_and_no_legend(gpus: str) -> None:
     from planner.report.rack_solve_picture import front_figure  # noqa: PLC0415
 
-    answer = answer_to(**given)
+    answer = crowded(gpus)
     assert len(answer.front) >= 10
     figure = front_figure(answer)
     labels = labels_of(figure)
