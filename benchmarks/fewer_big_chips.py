@@ -2,8 +2,9 @@
 
 Asks `planner.solve` which PEs per chip and which wiring are best for one model under a fixed total
 of PEs and under a fixed power, then again with each assumed constant low and high. Constants are
-changed in copies of the records. A page holds regions between `<!-- begin: NAME -->` and `<!-- end:
-NAME -->`; each known region is replaced. Without --write the tables are printed as Markdown.
+changed in copies of the records, those of wirings in `planner.card_wiring`. A page holds regions
+between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is replaced. Without
+--write the tables are printed as Markdown.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 
+from planner import card_wiring
 from planner.api import solve
 from planner.files import write_atomically
 from planner.report.svg import front_svg
 from planner.results import PlanResult, SolveResult
-from planner.units import show_joules, show_percent, show_seconds, show_watts
+from planner.units import parse_watts, show_joules, show_percent, show_seconds, show_watts
 
 CHIP, CLUSTER = "h100-sxm5-80", "dgx-h100-ndr"
 PES = (66, 132, 264, 528)
@@ -39,7 +43,9 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     },
 }
 JOB = {"model": "llama3-70b", "batch_tokens": "16Mi"}
-PARTS = ("alone", "fabrics", "sensitivity")
+PARTS = ("alone", "each", "fabrics", "sensitivity", "wirings")
+EACH = {"pes": 132, "power": 528}  # SMs per chip of the table of each wiring
+TWO_WAYS = ("switch", "ring", "scale-out=fat-tree", "scale-out=dragonfly", "scale-out=torus3d")
 SMALL_JOB = {"model": "gpt3-350m", "batch_tokens": "64Ki"}
 SMALL: dict[str, dict[str, Any]] = {
     "pes": {"total_pes": "8x132", "chips_exact": True},
@@ -56,17 +62,19 @@ class Change:
         value: Its value in words.
         records: (dotted path in the chip's or cluster's file, factor or value).
         fields: Fields of the question.
+        routing: Fields of `planner.card_wiring.Routing`.
     """
 
     name: str
     value: str
     records: tuple[tuple[str, float], ...] = ()
-    fields: dict[str, Any]
+    fields: dict[str, Any] = field(default_factory=dict)
+    routing: dict[str, float] = field(default_factory=dict)
 
 
 def changes() -> Iterator[Change]:
     """Each assumed constant, low and high; the first changes nothing."""
-    yield Change(name="as assumed", value="", fields={})
+    yield Change(name="as assumed", value="")
     yield from _of_record(
         "share of the dynamic power that PEs take", "die.pe_power_share", 0.55, 0.85
     )
@@ -77,7 +85,7 @@ def changes() -> Iterator[Change]:
     yield from _of_record("voltage lost per clock", "dvfs.voltage_slope", 0.3, 0.6)
     for words, factor in (("half", 0.5), ("one and a half times", 1.5)):
         paths = tuple((f"levels.{at}.switch_power", factor) for at in (1, 2, 3))
-        yield Change(name="switches and optics", value=words, records=paths, fields={})
+        yield Change(name="switches and optics", value=words, records=paths)
     for scale in (["memory"], ["network"], ["memory", "links", "network"]):
         words = " and ".join(scale)
         yield Change(name="what grows with the PEs", value=words, fields={"scale": scale})
@@ -88,12 +96,47 @@ def changes() -> Iterator[Change]:
             fields={"assumptions": {"scale_out_efficiency": share}},
         )
     yield Change(name="tokens per step", value="4 Mi", fields={"batch_tokens": "4Mi"})
-    yield Change(name="tokens per step", value="64 Mi", fields={"batch_tokens": "64Mi"})
+    for tokens in ("18", "64"):
+        name, value = "tokens per step", f"{tokens} Mi"
+        yield Change(name=name, value=value, fields={"batch_tokens": f"{tokens}Mi"})
+
+
+PORT_W, END_W = 11.67, 9.0  # of the record's 29.67 (a port, two ends) and 41.34 (two and two)
+
+
+def wiring_changes() -> Iterator[Change]:
+    """Each constant that decides between wirings, low and high; the first changes nothing."""
+    yield Change(name="as assumed", value="")
+    for watts in (0.0, 100.0):
+        paths = (("levels.0.switch_power_in_host", watts / 50.0),)
+        yield Change(name="NVLink switch, in the host, W", value=f"{watts:g}", records=paths)
+    for port in (0.5 * PORT_W, 1.5 * PORT_W):
+        yield Change(name="port of a switch, W", value=f"{port:.3g}", records=_optics(port, END_W))
+    for end in (0.5 * END_W, 1.5 * END_W):
+        yield Change(name="end of optics, W", value=f"{end:.3g}", records=_optics(PORT_W, end))
+    for name, values, words in (
+        ("rate", (0.25, 1.0), "dragonfly: share of a card's rate beyond a leaf"),
+        ("links", (3,), "dragonfly: links between switches on the longest way"),
+        ("local_optics", (1.0,), "dragonfly: share of optical links inside a group"),
+        ("switch_hops", (1, 4), "hops of a path through a switch"),
+    ):
+        for value in values:
+            yield Change(name=words, value=f"{value:g}", routing={name: value})
+
+
+def _optics(port: float, end: float) -> tuple[tuple[str, float], ...]:
+    """Factors of the power of the three tiers for other watts of a port and an end of optics."""
+    leaf = (port + 2 * end) / (PORT_W + 2 * END_W)
+    further = (port + end) / (PORT_W + END_W)
+    return tuple((f"levels.{at}.switch_power", leaf if at == 1 else further) for at in (1, 2, 3))
+
+
+NONE = Change(name="", value="")
 
 
 def _of_record(name: str, path: str, *values: float) -> Iterator[Change]:
     for value in values:
-        yield Change(name=name, value=f"{value:g}", records=((path, value),), fields={})
+        yield Change(name=name, value=f"{value:g}", records=((path, value),))
 
 
 def record(made: tuple[tuple[str, float], ...]) -> dict[str, Any]:
@@ -126,7 +169,9 @@ def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult
         path = folder / "assumptions.yaml"
         path.write_text(yaml.safe_dump(_overrides(shares)), encoding="utf-8")
         fields["assumptions"] = path
-    return solve(**fields)
+    routing = replace(card_wiring.ROUTING, **change.routing)
+    with mock.patch.object(card_wiring, "ROUTING", routing):
+        return solve(**fields)
 
 
 def _overrides(factors: dict[str, float]) -> dict[str, Any]:
@@ -158,6 +203,11 @@ def cells(point: PlanResult) -> list[str]:
     ]
 
 
+def at_power(point: PlanResult, power: str) -> str:
+    """Seconds of a step if the plan used all of the power, as many more chips alike."""
+    return show_seconds(point.energy_per_step_j / parse_watts(power))
+
+
 HEADER = ["SMs per chip", "wiring", "chips", "step", "energy", "MFU", "power"]
 
 
@@ -168,19 +218,35 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
 
 
 def alone(question: dict[str, Any], folder: Path) -> str:
-    """The fastest plan of each number of PEs with the record's wiring."""
+    """The fastest plan of each number of PEs with the record's wiring, over all meshes."""
     rows = []
-    none = Change(name="", value="", fields={})
+    power = question.get("max_power")
+    whole = {name: value for name, value in question.items() if name != "fix"}
     for pes in PES:
-        best = asked({**question, "pes": pes}, none, folder).best
-        rows.append([f"{pes}", *["no plan"] * 6] if best is None else cells(best))
+        best = asked({**whole, "pes": pes}, NONE, folder).best
+        if best is None:
+            rows.append([f"{pes}", *["no plan"] * (7 if power else 6)])
+        else:
+            rows.append([*cells(best), *([at_power(best, power)] if power else [])])
+    return markdown([*HEADER, *([f"step if it used {power}"] if power else [])], rows)
+
+
+def each(question: dict[str, Any], pes: int, folder: Path) -> str:
+    """The fastest plan of each wiring with so many PEs per chip."""
+    rows = []
+    inner, outer = (
+        [word for word in FABRICS if word.startswith("scale-out=") is beyond]
+        for beyond in (False, True)
+    )
+    for words in product(inner, outer):
+        best = asked({**question, "pes": pes, "topology": words}, NONE, folder).best
+        rows.append([f"{pes}", ", ".join(words), *["no plan"] * 5] if best is None else cells(best))
     return markdown(HEADER, rows)
 
 
 def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tuple[str, str]:
     """The ends of the front over all PEs and wirings, and what was searched."""
-    none = Change(name="", value="", fields={})
-    answer = asked({**question, "pes": PES, "topology": FABRICS}, none, folder)
+    answer = asked({**question, "pes": PES, "topology": FABRICS}, NONE, folder)
     assert answer.best is not None
     if picture is not None:
         write_atomically(picture, front_svg(answer))
@@ -198,31 +264,37 @@ def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tup
     return markdown(["plan", *HEADER], rows), words
 
 
-def sensitivity(question: dict[str, Any], folder: Path, wanted: int | None) -> str:
-    """What each assumed constant does to the answer, with the record's wiring."""
+def sensitivity(question: dict[str, Any], rows_of: list[Change], folder: Path) -> str:
+    """What each assumed constant does to the answer; the wiring where it is a decision."""
     rows = []
-    for change in list(changes())[:wanted]:
-        answer = asked({**question, "pes": PES}, change, folder)
+    wired = "topology" in question
+
+    def words(point: PlanResult) -> str:
+        assert point.machine is not None
+        fabric = f", {point.machine.scale_up}, {point.machine.scale_out}" if wired else ""
+        return f"{point.machine.pes}{fabric} ({point.chips:,} chips)"
+
+    for change in rows_of:
+        answer = asked(question, change, folder)
         print(f"{change.name} {change.value}: {answer.seconds:.1f} s", file=sys.stderr)
         row = [change.name, change.value]
         if answer.best is None:
             rows.append([*row, "no plan", "", "", "", ""])
             continue
         thrifty = least(answer, 1.0)
-        assert answer.best.machine is not None
-        assert thrifty.machine is not None
         rows.append(
             [
                 *row,
-                f"{answer.best.machine.pes} ({answer.best.chips:,} chips)",
+                words(answer.best),
                 show_seconds(answer.best.step_time_s),
                 show_joules(answer.best.energy_per_step_j),
-                f"{thrifty.machine.pes} ({thrifty.chips:,} chips)",
+                words(thrifty),
                 show_joules(thrifty.energy_per_step_j),
             ]
         )
-    header = ["constant", "value", "fastest: SMs", "step", "energy", "least energy x time: SMs",
-              "energy"]  # fmt: skip
+    what = "SMs, wiring" if wired else "SMs"
+    header = ["constant", "value", f"fastest: {what}", "step", "energy",
+              f"least energy x time: {what}", "energy"]  # fmt: skip
     return markdown(header, rows)
 
 
@@ -243,8 +315,17 @@ def regions(
     """The tables of one part of the answer to one question."""
     if part == "alone":
         return {f"{key}-alone": alone(question, folder)}
+    if part == "each":
+        return {f"{key}-each": each(question, EACH[key], folder)}
+    wanted = 3 if given.small else None
     if part == "sensitivity":
-        return {f"{key}-sensitivity": sensitivity(question, folder, 3 if given.small else None)}
+        rows = list(changes())[:wanted]
+        return {f"{key}-sensitivity": sensitivity({**question, "pes": PES}, rows, folder)}
+    if part == "wirings":
+        pes = PES if key == "pes" else (EACH[key],)
+        open_question = {**question, "pes": pes, "topology": TWO_WAYS}
+        rows = list(wiring_changes())[:wanted]
+        return {f"{key}-wirings": sensitivity(open_question, rows, folder)}
     picture = None
     if given.write is not None:
         picture = given.write.parent / "pictures" / f"fewer-big-chips-{key}.svg"

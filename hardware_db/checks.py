@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+from pydantic import BaseModel
+
 from hardware_db.schema_base import QuantityModel
 from hardware_db.schema_chip import ChipModel, ScaleUp
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
@@ -58,9 +60,32 @@ def _peak_problems(chip: ChipModel) -> list[str]:
                 f"peak.{name}: {peaks[name]:.4g} FLOP/s, but {count:g} PEs x {clock:.4g} Hz x "
                 f"{width:g} FLOP/cycle = {product:.4g} (more than 1 % apart)"
             )
-    for name in type(chip.energy.flop).model_fields:
-        if getattr(chip.energy.flop, name) is not None and peaks[name] is None:
-            found.append(f"energy.flop.{name}: given, but peak.{name} is not")
+    for kind in ("flop", "mac"):
+        found += [
+            f"energy.{kind}.{name}: given, but peak.{name} is not"
+            for name in _given(getattr(chip.energy, kind))
+            if peaks[name] is None
+        ]
+    return found + _mac_problems(chip)
+
+
+def _given(energies: BaseModel | None) -> list[str]:
+    """Formats with an energy."""
+    names = () if energies is None else type(energies).model_fields
+    return [name for name in names if getattr(energies, name) is not None]
+
+
+def _mac_problems(chip: ChipModel) -> list[str]:
+    """A multiply-accumulate alone takes no more than its two FLOP with memories."""
+    found = []
+    for name in _given(chip.energy.mac):
+        alone = _number(getattr(chip.energy.mac, name)) or 0.0
+        whole = _number(getattr(chip.energy.flop, name))
+        if whole is not None and alone > 2 * whole * (1 + _EXACT):
+            found.append(
+                f"energy.mac.{name}: {alone:g} J/MAC is above two FLOP of energy.flop.{name} "
+                f"({whole:g} J/FLOP each), which hold the arithmetic"
+            )
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.quantity import Quantity, Source
@@ -49,7 +49,10 @@ class Chip:
         die_area_m2: Silicon that computes; None if unknown, as the next two then are.
         pe_area_share: Of it, what grows with the number of processing elements.
         pe_power_share: Of `busy_w` - `idle_w`, what grows with them.
-        flop_j: Energy per FLOP and format (component model: only ratios are trusted).
+        flop_j: Energy per FLOP and format (component model: only ratios are trusted); where it was
+            fitted to the power of whole chips it holds a part of the memories' too.
+        mac_j: Energy of one multiply-accumulate alone per format, without any memory; empty where
+            no source gives one, and then twice `flop_j` stands for it.
         memory_j_per_byte: Energy per byte of device memory traffic, at system level.
         sram_j_per_byte, register_j_per_byte: Energy per byte of an access to the last shared
             memory on the chip, and to the registers; None if no source gives one.
@@ -128,3 +131,4 @@ class Chip:
     die_area_m2: float | None = None
     pe_area_share: float | None = None
     pe_power_share: float | None = None
+    mac_j: FrozenMap[float] = field(default_factory=lambda: FrozenMap({}))

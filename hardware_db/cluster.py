@@ -82,6 +82,8 @@ class Level:
             one with straight wraparound links; above 1 where it is twisted.
         torus: The rules for slices; None where the level is no torus, or has `torus_axes`.
         torus_axes: Axes of a torus whose lengths follow from the size of the job; else 0.
+        dragonfly: (a, h, p) where they are known: switches per group, global links and chips per
+            switch; empty elsewhere.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Level:
     torus_exchange_gain: float = 1.0
     torus: TorusRules | None = None
     torus_axes: int = 0
+    dragonfly: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,7 @@ def to_chip(model: ChipModel, data: dict[str, Any]) -> Chip:
         sram_bandwidth_bytes_per_s=_known(model.on_chip.bandwidth),
         **_die(model.die),
         flop_j=_by_dtype(model.energy.flop),
+        mac_j=_by_dtype(model.energy.mac),
         memory_j_per_byte=_float(model.energy.memory),
         sram_j_per_byte=_known(model.energy.sram),
         register_j_per_byte=_known(model.energy.registers),

@@ -10,7 +10,7 @@ or a fit to measurements; estimated or recalled (then a note says how)."""
 
 UNITS = (
     "1", "chip", "FLOP/s", "FLOP/cycle", "Hz", "B", "B/s", "bit/s", "s", "W", "J", "J/B", "J/FLOP",
-    "J/op", "B/element", "B/parameter", "B/FLOP", "m2",
+    "J/MAC", "J/op", "B/element", "B/parameter", "B/FLOP", "m2",
 )  # fmt: skip
 """Units that data files may use: SI base units without prefixes; "1" is a pure number."""
 

@@ -14,6 +14,7 @@ from hardware_db.schema_base import (
     Count,
     EnergyPerByte,
     EnergyPerFlop,
+    EnergyPerMac,
     FlopPerCycle,
     Fraction,
     PublishedBandwidth,
@@ -35,6 +36,9 @@ Width = Annotated[
 ]
 Peak = Annotated[PublishedPeak | None, Field(description="Dense rate in this number format.")]
 FlopEnergy = Annotated[EnergyPerFlop | None, Field(description="Per FLOP in this number format.")]
+MacEnergy = Annotated[
+    EnergyPerMac | None, Field(description="Per multiply-accumulate in this number format.")
+]
 
 
 class Widths(Strict):
@@ -157,10 +161,26 @@ class FlopEnergies(Strict):
     int8: FlopEnergy = None
 
 
+class MacEnergies(Strict):
+    """Energy of one multiply-accumulate, per number format."""
+
+    fp32: MacEnergy = None
+    bf16: MacEnergy = None
+    fp16: MacEnergy = None
+    fp8: MacEnergy = None
+    fp4: MacEnergy = None
+    int8: MacEnergy = None
+
+
 class Energy(Strict):
     """The component energy model."""
 
     flop: FlopEnergies = Field(description="Per FLOP; only ratios are relied on.")
+    mac: MacEnergies | None = Field(
+        default=None,
+        description="Of the arithmetic alone, without memories; needed where energy.flop was "
+        "fitted to the power of whole chips and so holds a part of them.",
+    )
     memory: EnergyPerByte = Field(description="Per byte of device memory traffic, at system level.")
     sram: EnergyPerByte | None = Field(
         default=None, description="Per byte of an access to the last shared memory on the chip."

@@ -28,6 +28,7 @@ from planner.ranks import as_layout, part_pattern
 from planner.units import (
     parse_bytes,
     parse_count,
+    parse_mm2,
     parse_seconds,
     parse_share,
     parse_watts,
@@ -114,6 +115,9 @@ Bytes = Annotated[
 ]
 Watts = Annotated[
     float, _Positive, _reads(parse_watts, "power"), _schema("watts", _POSITIVE, "10MW", 1e7)
+]
+SquareMillimetres = Annotated[
+    float, _Positive, _reads(parse_mm2, "area"), _schema("area", _POSITIVE, "5000mm2", 6.7e6)
 ]
 Seconds = Annotated[
     float, _Positive, _reads(parse_seconds, "time"), _schema("seconds", _POSITIVE, "2s", 0.5)

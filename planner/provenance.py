@@ -51,6 +51,11 @@ def versions() -> dict[str, str]:
     }
 
 
+def stamped(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON document: its schema first, then its fields, and the versions last."""
+    return {"schema_version": SCHEMA_VERSION, **fields, "versions": versions()}
+
+
 def sources_of(model: CostModel) -> dict[str, str]:
     """Titles of the documents behind the numbers used, by record and key."""
     records: dict[str, Mapping[str, Any]] = {

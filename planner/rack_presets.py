@@ -16,9 +16,13 @@ def rack_energy(chip: Chip, precision: str = "bf16") -> Assumptions:
     """The report on energy and latency: one thing after the other, rings on the slowest link.
 
     Chips compute at their peak; nothing hides anything, pipelines have no bubble and messages no
-    latency. A ring of g members moves (g-1)/g of its buffer at the rate of one chip's link on the
-    slowest level that it crosses, whatever lies beside it. Activations and weights travel at 16
-    bits, gradients at 32; scores are computed whole, not the causal half.
+    latency. A ring of g members moves (g-1)/g of its buffer at the rate at which one chip sends on
+    the slowest level that it crosses: with all its links to a switch, with the links of the ring
+    where chips are wired directly (both ways round a closed ring, half of the buffer each; one way
+    from chip to chip of a line, whose ends have one neighbour). Groups side by side share direct
+    links. An all-gather along a line needs no way back: every byte passes every link once, as on
+    a ring. Activations and weights travel at 16 bits, gradients at 32; scores are computed whole,
+    not the causal half.
 
     Args:
         chip: The chip.

@@ -33,6 +33,7 @@ from planner.fields import (
     Pue,
     Seconds,
     Share,
+    SquareMillimetres,
     TotalPes,
     Watts,
     Whole,
@@ -232,8 +233,9 @@ class Request(BaseModel):
     total_pes: TotalPes | None = Field(
         default=None, description="Processing elements of all chips together, e.g. 8192x132."
     )
-    max_area: Count | None = Field(
-        default=None, description="Silicon of all chips together, in square millimetres."
+    max_area: SquareMillimetres | None = Field(
+        default=None,
+        description="Silicon of all chips together, in square millimetres; 67cm2 will do.",
     )
     max_links: Count | None = Field(default=None, description="Links of all levels together.")
     max_ports: Count | None = Field(

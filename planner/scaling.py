@@ -2,7 +2,8 @@
 
 With r = p / p0 PEs of the record's p0:
 
-    peak rates, L2, shared SRAM   r times; SRAM and registers of one PE, and the clock, stay
+    peak rates                    r times; the clock stays
+    L2, SRAM and its rate         r times (`planner.cost.pes`); registers of one PE stay
     P_busy = P_idle + (P_busy0 - P_idle) (1 - s + s r), P_wait alike      s: the record's share
     P_TDP and the spreads         in proportion to P_busy
     die area                      (1 - a + a r) times                     a: the record's share
@@ -21,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from hardware_db import Chip, Cluster, FrozenMap, Level
+from planner.cost.pes import on_chip_at
 from planner.errors import InputError
 from planner.plan import FloatArray, IntArray
 
@@ -124,9 +126,7 @@ def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
         record_pe_count=None if pes == _record_pes(chip) else _record_pes(chip),
         pe_count=pes,
         peak_flop_per_s=_times(chip.peak_flop_per_s, ratio),
-        l2_bytes=_scaled(chip.l2_bytes, ratio),
-        sram_bytes=_scaled(chip.sram_bytes, ratio),
-        sram_bandwidth_bytes_per_s=_scaled(chip.sram_bandwidth_bytes_per_s, ratio),
+        **on_chip_at(chip, pes),  # type: ignore[arg-type]
         tdp_w=chip.tdp_w * louder,
         wait_w=chip.idle_w + (chip.wait_w - chip.idle_w) * dynamic,
         wait_sigma_w=chip.wait_sigma_w * louder,

@@ -17,6 +17,9 @@ from planner.messages import shown, too_long
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0, "d": 86400.0, "y": 31557600.0}
+_MM2 = {"mm": 1.0, "cm": 100.0, "m": 1e6}
+_MOST_MM2 = 1e18
+_AREA = re.compile(r"(?s)^(.*?)(?:(mm|cm|m)(?:2|\^2|\u00b2))?\s*$")
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/%]*)\s*$")
 
 
@@ -103,6 +106,21 @@ def parse_watts(text: str, what: str = "power") -> float:
     return _scaled_up(value, scale, text, what)
 
 
+def parse_mm2(text: str, what: str = "area") -> float:
+    """Square millimetres: `5000`, `6.7e6`, `5000mm2`, `50cm^2`, `0.005m2`."""
+    match = _AREA.match(text)
+    assert match is not None  # it matches any line
+    number, unit = match.groups()
+    try:
+        value = parse_count(number, what) * _MM2[unit or "mm"]
+    except InputError:
+        value = math.nan
+    doubtful = unit and number[-1:].isalpha()  # 5Mm2
+    if doubtful or not abs(value) <= _MOST_MM2:
+        raise InputError(f"{what}: {shown(text)} is not an area; write it like 5000mm2 or 50cm2")
+    return value
+
+
 def parse_share(text: str, what: str = "share") -> float:
     """A share written as a percentage: `40%` is 0.4."""
     value, unit = _split(text, what, "40%")
@@ -117,6 +135,7 @@ _SUFFIXES = {
     "bytes": f"({'|'.join(_MULTIPLES)})?B?",
     "seconds": f"({'|'.join(unit for unit in _SECONDS if unit)})?",
     "share": "%",
+    "area": f"({'|'.join(_MULTIPLES)}|(mm|cm|m)(2|\\^2|\u00b2))?",
     "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
 }
 
@@ -125,7 +144,7 @@ def pattern_of(quantity: str) -> str:
     """The regular expression, as JSON Schema understands it, of text that is read as a number.
 
     Args:
-        quantity: count, bytes, seconds, share or watts; numbers below zero are left out.
+        quantity: count, bytes, seconds, share, area or watts; numbers below zero are left out.
     """
     number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"

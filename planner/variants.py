@@ -116,7 +116,7 @@ def counts_within(model: CostModel, budgets: Budgets) -> tuple[int, ...]:
             raise InputError(f"max-area: the record of {chip.name} has no die area; leave it out")
         # A sum of equal areas may be above the budget by rounding alone.
         most = min(most, (given["max_area"] * M2_PER_MM2 / chip.die_area_m2 + 1e-9) // 1)
-    if "max_power" in given:
+    if "max_power" in given and not model.assumptions.component_energy:
         most = min(most, given["max_power"] // (chip.wait_w + chip.host_w))
     counts = model.cluster.chip_counts(int(most))
     late = ("max_links", "max_ports", "max_power")

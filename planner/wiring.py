@@ -10,13 +10,16 @@ A word rewires the innermost scale-up level from the links that each chip has th
 Energy and latency of a hop are those of the record over the hops of its own wiring (two through a
 switch), so a neighbour costs one hop. Switches need power, direct links do not; a chip with
 network cards keeps its own end of the optics. Bytes of all-to-alls over a direct wiring travel
-more than one hop; their time says so, the split of the energy among its causes does not.
+more than one hop: their time says so, and their energy where it is that of components only; the
+split of a calibrated total among its causes counts one hop. Gathers count one hop per member and
+messages one, also where members lie further apart; under uniform traffic all take average hops.
+What a dragonfly gives is assumed: `planner.card_wiring.Routing`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -24,6 +27,7 @@ from typing import Any
 from hardware_db import Cluster, Level
 from hardware_db.cluster import TorusRules
 from hardware_db.torus import Shape, cubic_shape
+from planner import card_wiring
 from planner.errors import InputError
 from planner.fields import refusal
 from planner.messages import not_one_of, shown
@@ -36,9 +40,7 @@ UP_WIRINGS = (
 )  # fmt: skip
 OUT_WIRINGS = ("fat-tree", "leaf-spine", "dragonfly", "ring", "torus", "torus3d")
 _SHAPED = ("torus", "torus3d", "mesh", "mesh3d")
-_HOPS_OF_A_SWITCH = 2  # chip to switch, switch to chip
 _LONGEST_AXIS = 4096
-_GROUP_HOPS = 1.5  # of a dragonfly (local, global, local) over a fat tree's (up, down)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +221,7 @@ def _direct(level: Level, name: str, size: int, shape: Shape) -> Level:
     ports = degree(name, size, shape)
     per_port = _links_per_port(level, ports)
     used = ports * per_port
-    hops = _HOPS_OF_A_SWITCH if level.topology == "switch" else 1
+    hops = card_wiring.ROUTING.switch_hops if level.topology == "switch" else 1
     return replace(
         level,
         topology={"torus3d": "torus", "mesh3d": "mesh"}.get(name, name),
@@ -296,75 +298,14 @@ def _scale_out(cluster: Cluster, wiring: Wiring) -> Cluster:
         levels = outer[:2]
         most = min(most, outer[1].domain_chips or most)
     else:
-        build = _dragonfly if wiring.name == "dragonfly" else _card_torus(wiring.name)
-        levels = build(outer[0], outer[1])
+        named = wiring.name
+        build = card_wiring.dragonfly if named == "dragonfly" else card_wiring.card_torus(named)
+        levels = build(cluster, outer[0], outer[1])
+        most = min(most, levels[-1].domain_chips or most)
+        levels[-1] = replace(levels[-1], domain_chips=None)
     return replace(
         cluster,
         name=f"{cluster.name}, {SCALE_OUT} as {wiring.name}",
         max_chips=most,
         levels=(*inner, *levels),
     )
-
-
-def optics(leaf: Level, spine: Level) -> tuple[float, float]:
-    """Watts of one switch port and of one end of an optical link of a card's rate.
-
-    The link to a leaf has a port and two ends, a link between tiers two ports and two ends.
-    """
-    port = max(spine.switch_power_w_per_chip - leaf.switch_power_w_per_chip, 0.0)
-    return port, max(leaf.switch_power_w_per_chip - port, 0.0) / 2
-
-
-def _dragonfly(leaf: Level, spine: Level) -> list[Level]:
-    """Leaf switches in groups, all groups joined directly: balanced, minimal routing.
-
-    Per chip two ports on links inside the group (copper) and one, with its optics, on a global
-    link (a = 2 p = 2 h: Kim et al., Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA
-    2008). A message beyond the leaf crosses three links between switches where a fat tree of two
-    tiers has two.
-    """
-    port, end = optics(leaf, spine)
-
-    def further(name: str) -> float:
-        near, far = getattr(leaf, name), getattr(spine, name)
-        return float(near + _GROUP_HOPS * (far - near))
-
-    beyond = replace(
-        spine,
-        name="dragonfly",
-        topology="dragonfly",
-        domain_chips=None,
-        latency_s=further("latency_s"),
-        energy_j_per_byte=further("energy_j_per_byte"),
-        switch_power_w_per_chip=3 * port + end,
-    )
-    return [leaf, beyond]
-
-
-def _card_torus(name: str) -> Callable[[Level, Level], list[Level]]:
-    """Network cards of equal position joined to a ring or torus, without switches."""
-    axes = {"ring": 1, "torus": 2, "torus3d": 3}[name]
-
-    def build(leaf: Level, spine: Level) -> list[Level]:
-        _, end = optics(leaf, spine)
-        per_port = leaf.bandwidth_bytes_per_s / (2 * axes)
-        level = replace(
-            leaf,
-            name=name,
-            topology="ring" if axes == 1 else "torus",
-            domain_chips=None,
-            links=2 * axes,
-            link_bandwidth_bytes_per_s=per_port,
-            peer_bandwidth_bytes_per_s=per_port,
-            latency_s=leaf.latency_s / _HOPS_OF_A_SWITCH,
-            energy_j_per_byte=leaf.energy_j_per_byte / _HOPS_OF_A_SWITCH,
-            in_network_reduction="none",
-            in_network_gain=1.0,
-            in_network_min_group=0,
-            switch_power_w_per_chip=end,
-            oversubscription=1.0,
-            torus_axes=0 if axes == 1 else axes,
-        )
-        return [level]
-
-    return build

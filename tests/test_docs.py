@@ -22,6 +22,9 @@ from pathlib import Path
 import pytest
 from calibration.synthetic import write_measurements
 from cli.command import planner
+from typer.main import get_command
+
+from planner.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -62,6 +65,29 @@ def arguments_of(line: str) -> list[str] | None:
 def test_the_readme_shows_the_main_job() -> None:
     lines = commands_in((ROOT / "README.md").read_text(encoding="utf-8"))
     assert any("solve --model llama2-13b --chips 4096" in line for line in lines), lines
+
+
+def test_the_readme_lists_every_command() -> None:
+    """Groups by their commands, in the first column of a table; pages about racks are linked."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = "\n".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    missing = []
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        inner = list(getattr(command, "commands", {}))
+        if not all(f"`planner {name} {part}`" in shown or f"`{part}`" in shown for part in inner):
+            missing.append((name, inner))
+        if not inner and f"`planner {name}" not in shown:
+            missing.append((name, inner))
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "rack").glob("*.md")), ids=lambda p: p.name
+)
+def test_pages_about_racks_can_be_found(page: Path) -> None:
+    assert f"](docs/rack/{page.name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+    index = ROOT / "docs" / "model" / "README.md"
+    assert f"](../rack/{page.name})" in index.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -61,3 +61,34 @@ def test_every_key_is_documented(
     found = {key for key in keys_of(json.loads(outcome.out)) if not key.startswith("network: ")}
     found = {key for key in found if not key.isdigit()}  # figures by number
     assert found <= named, sorted(found - named)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --json",
+        "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
+        "evaluate plan.yaml --json",
+        "validate --what microbench --json",
+        "calibrate --runs runs.csv --json",
+        "rack zero --figure 3 --gpus 2 --json",
+        "rack parallelism --figure 2 --json",
+        "rack parallelism --beyond --json",
+        "rack solve --gpus 2 --pes 4 --topology ring --strategy dp --json",
+        "rack solve --gpus 4 --topology ring --max-links 1 --json",
+        "rack topology ring:8 --json",
+        "doctor --json",
+    ],
+)
+def test_every_answer_carries_its_schema_and_versions(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_measurements(tmp_path)
+    if line.startswith("evaluate"):
+        planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", "plan.yaml")
+    document = planner(*line.split()).document
+    assert next(iter(document)) == "schema_version"
+    assert document["schema_version"] == 1
+    needed = {"planner", "schema", "hardware_db", "models_db"}
+    assert set(document["versions"]) == needed or line.startswith("doctor")

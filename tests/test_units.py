@@ -11,10 +11,12 @@ from planner import InputError
 from planner.units import (
     parse_bytes,
     parse_count,
+    parse_mm2,
     parse_seconds,
     parse_share,
     parse_watts,
     parse_whole,
+    pattern_of,
     show_bytes,
     show_count,
     show_joules,
@@ -153,6 +155,22 @@ def test_printed_bytes_and_watts_can_be_typed_again(value: float) -> None:
 def test_a_whole_number_survives_its_text(value: int) -> None:
     assert parse_whole(str(value)) == value
     assert parse_whole(f"{value:_}") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "mm2"),
+    [("6000", 6000), ("6.7e6", 6.7e6), ("6.7M", 6.7e6), ("6000mm2", 6000), ("60 cm^2", 6000),
+     ("0.006m2", 6000), ("6000 mm\u00b2", 6000)],
+)  # fmt: skip
+def test_areas(text: str, mm2: float) -> None:
+    assert parse_mm2(text) == pytest.approx(mm2)
+    assert re.fullmatch(pattern_of("area"), text)
+
+
+@pytest.mark.parametrize("text", ["3kg", "5Mm2", "mm2", "", "nan", "1e99m2", "5mm"])
+def test_what_is_no_area(text: str) -> None:
+    with pytest.raises(InputError, match="is not an area; write it like 5000mm2 or 50cm2"):
+        parse_mm2(text)
 
 
 @settings(max_examples=500, deadline=None)

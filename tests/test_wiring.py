@@ -2,11 +2,20 @@
 
 import itertools
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from hardware_db import load_cluster
+from hardware_db import Cluster, load_cluster
+from planner.card_wiring import Routing
 from planner.errors import InputError
+from planner.network.topology.forms import link_count
+from planner.network.topology.graphs import graph_of
+from planner.network.topology.kinds import Topology
+from planner.network.topology.loads import load_of
+from planner.network.topology.routing import dragonfly_loads
+from planner.network.topology.wiring import wiring_of as wiring_of_graph
 from planner.ports import links_of, ports_per_chip
 from planner.scaling import with_pes
 from planner.wiring import UP_WIRINGS, read_wirings, rewired, shape_of, wiring_of
@@ -85,6 +94,82 @@ def test_a_leaf_spine_ends_at_its_spines() -> None:
     cluster = rewired(H100, ["scale-out=leaf-spine"])
     assert cluster.max_chips == 2048
     assert [level.name for level in cluster.levels] == ["nvlink", "leaf", "spine"]
+
+
+def test_links_of_a_tree_are_those_of_its_graph() -> None:
+    """The largest job of three tiers of 64-port switches, and one link of each chip in its node."""
+    allocation = H100.scale(64**3 // 4)
+    tree = link_count("fat-tree", (64,))
+    assert links_of(allocation) == allocation.chips + tree
+    spines = rewired(H100, ["scale-out=leaf-spine"]).scale(2048)
+    one_rail = link_count("leaf-spine", (2048, 32, 32))  # its spines join the leaves of all rails
+    assert links_of(spines) == 2048 + one_rail
+
+
+def test_an_open_axis_has_the_links_of_a_mesh() -> None:
+    """A slice of a TPU pod whose shorter axis does not close."""
+    allocation = load_cluster("tpu-v5e").scale(128)
+    level = allocation.levels[0]
+    assert (level.torus_dims, level.torus_wrap) == ((8, 16), (False, True))
+    assert links_of(allocation) == 7 * 16 + 16 * 8
+
+
+def small_dragonfly() -> Cluster:
+    """Switches of 15 ports: a, h, p = 8, 4, 4 in each of eight rails."""
+    leaf = replace(H100.levels[1], domain_chips=64)
+    small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
+    return rewired(small, ["scale-out=dragonfly"])
+
+
+def test_links_of_a_dragonfly_are_those_of_its_graph() -> None:
+    cluster = small_dragonfly()
+    assert cluster.levels[-1].dragonfly == (8, 4, 4)
+    graph = graph_of(Topology(name="dragonfly", sizes=(8, 4, 4)))
+    assert cluster.max_chips == 8 * 4 * 8 * 33
+    whole = cluster.scale(cluster.max_chips)
+    assert links_of(whole) == whole.chips + 8 * graph.number_of_edges()
+    assert ports_per_chip(whole) == 2  # one in the node, one card
+    group = cluster.scale(8 * 4 * 8)  # one group of each rail: all pairs of eight switches
+    assert links_of(group) == 2 * group.chips + 8 * 28
+
+
+def test_a_dragonfly_is_as_large_as_its_switches_allow() -> None:
+    """A 64-port switch has 16 cards, 31 links in its group and 16 to other groups."""
+    flat = rewired(H100, ["scale-out=dragonfly"])
+    a, h, p = flat.levels[-1].dragonfly
+    assert (a, h, p) == (32, 16, 16)
+    assert p + a - 1 + h <= 64 < (p + 1) + 2 * (p + 1) - 1 + (p + 1)
+    assert flat.levels[1].domain_chips == 8 * p
+    port, end = 41.34 - 29.67, (29.67 - (41.34 - 29.67)) / 2
+    assert flat.levels[-1].switch_power_w_per_chip == pytest.approx(47 / 16 * port + end)
+    leaf = replace(H100.levels[1], domain_chips=16)
+    small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
+    with pytest.raises(InputError, match="have 4 ports; at least 7 are needed"):
+        rewired(small, ["scale-out=dragonfly"])
+
+
+def test_a_dragonfly_gives_half_a_card_beyond_the_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shift by a switch or a group overloads the links of minimal routing far more than that."""
+    topology = Topology(name="dragonfly", sizes=(8, 4, 4))
+    graph = wiring_of_graph(graph_of(topology))
+    for distance, rates in ((4, 8), (32, 32)):  # chips: to the next switch, the next group
+        traffic = np.zeros((1056, 1056))
+        traffic[np.arange(1056), (np.arange(1056) + distance) % 1056] = 1.0
+        loads = dragonfly_loads(graph, traffic, topology)
+        assert load_of(graph, loads).busiest_bytes == rates > 1 / Routing().rate
+    tree, flat = H100.levels, rewired(H100, ["scale-out=dragonfly"]).levels
+    assert flat[1].oversubscription == 1.0
+    assert flat[2].oversubscription == 2.0
+    assert flat[2].latency_s - tree[1].latency_s == pytest.approx(5 / 2 * (1.70e-6 - 1.21e-6))
+    optical = Routing(rate=1.0, links=3, local_optics=1.0, switch_hops=4)
+    monkeypatch.setattr("planner.card_wiring.ROUTING", optical)
+    minimal = rewired(H100, ["scale-out=dragonfly"]).levels[2]
+    assert minimal.oversubscription == 1.0
+    assert minimal.switch_power_w_per_chip - flat[2].switch_power_w_per_chip == pytest.approx(
+        31 / 16 * 9
+    )
+    assert rewired(H100, ["ring"]).levels[0].latency_s == tree[0].latency_s / 4
+    assert minimal.latency_s - tree[1].latency_s == pytest.approx(3 / 2 * (1.70e-6 - 1.21e-6))
 
 
 def test_a_dragonfly_has_fewer_ports_than_a_tree_of_three_tiers() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +32,10 @@ def print_json(fields: Any) -> None:
 
 @contextmanager
 def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress | None]:
-    """A bar on standard error that appears when the work takes longer than a moment."""
+    """A bar on standard error that appears when the work takes longer than a moment.
+
+    It appears then even where the work says nothing between its first word and its end.
+    """
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -40,20 +43,30 @@ def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress 
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
     bar = Bar(console=Console(stderr=True), transient=True)
-    started = time.perf_counter()
     tasks: dict[str, Any] = {}
+    latest: list[tuple[str, int, int]] = []
+    lock = threading.Lock()
+    quiet = threading.Timer(_QUIET_S, lambda: draw(*latest[-1]) if latest else None)
+    quiet.daemon = True
+
+    def draw(what: str, done: int, of: int) -> None:
+        with lock:
+            if not tasks:
+                bar.start()
+            if what not in tasks:
+                tasks[what] = bar.add_task(f"{verb} {what}", total=of)
+            bar.update(tasks[what], completed=done, total=of)
 
     def show(what: str, done: int, of: int) -> None:
-        if time.perf_counter() - started < _QUIET_S:
-            return
-        if not tasks:
-            bar.start()
-        if what not in tasks:
-            tasks[what] = bar.add_task(f"{verb} {what}", total=of)
-        bar.update(tasks[what], completed=done, total=of)
+        latest[:] = [(what, done, of)]
+        if quiet.finished.is_set():
+            draw(what, done, of)
 
+    quiet.start()
     try:
         yield show
     finally:
+        quiet.cancel()
+        quiet.join()
         if tasks:
             bar.stop()

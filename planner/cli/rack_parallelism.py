@@ -18,7 +18,7 @@ def parallelism(
     *,
     figure: Annotated[
         list[str] | None,
-        option("Figures 2 to 13 (repeatable, or with commas; default: all).", OUTPUT),
+        option("Figures 2 to 13, e.g. 2-4 or 2,5 (repeatable; default: all).", OUTPUT),
     ] = None,
     hardware: Annotated[
         str | None,

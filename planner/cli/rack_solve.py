@@ -56,8 +56,11 @@ def solve(
         ),
     ] = None,
     graph: Annotated[
-        Path | None,
-        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _CHOICES),
+        list[Path] | None,
+        option(
+            "One more topology from a file of links: .yaml, .json, .graphml, ... (repeatable).",
+            _CHOICES,
+        ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
@@ -67,7 +70,9 @@ def solve(
         str | None, option("Parts of a rank's items in a pipeline (default: 16).", _CHOICES)
     ] = None,
     total_pes: Annotated[str | None, option("PEs of all chips.", _BUDGETS)] = None,
-    max_area: Annotated[str | None, option("Silicon of all chips, e.g. 5000mm2.", _BUDGETS)] = None,
+    max_area: Annotated[
+        str | None, option("Silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2.", _BUDGETS)
+    ] = None,
     max_power: Annotated[
         str | None, option("Rated power of all chips, e.g. 5kW.", _BUDGETS)
     ] = None,
@@ -122,7 +127,7 @@ def solve(
         "gpus": gpus,
         "pes": pes,
         "topology": topology or None,
-        "graph": graph,
+        "graph": graph or None,
         "strategy": strategy or None,
         "micro_batches": micro_batches,
         "total_pes": total_pes,

@@ -12,7 +12,7 @@ from planner.cli.output import print_json, progress_bar
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.rack.topologies import LinkFigures, TopologyResult, TrafficAsked
+    from planner.rack.topology_rows import LinkFigures, TopologyResult, TrafficAsked
 
 _QUESTION = "Question"
 _TRAFFIC = "Traffic"
@@ -68,7 +68,10 @@ def topology(
     ] = "shortest",
     seed: Annotated[str, option("Of permutation.", _TRAFFIC)] = "0",
     bandwidth: Annotated[
-        str | None, option("Of a link in each direction, e.g. 50GB/s; for times.", _LINKS)
+        str | None,
+        option(
+            "Of a link in each direction, e.g. 50GB/s (a plain number: B/s); for times.", _LINKS
+        ),
     ] = None,
     energy_per_hop: Annotated[
         str | None,
@@ -89,6 +92,14 @@ def topology(
         Path | None,
         option("Write the bytes over every link, both ways, as CSV.", OUTPUT, "--link-loads"),
     ] = None,
+    time_limit: Annotated[
+        str | None,
+        option(
+            "To prove the bisection of each dragonfly or graph, e.g. 60s (default: none for "
+            "dragonflies, 10s for graphs up to 128 nodes).",
+            OUTPUT,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hops, bisection, links, load, energy and cost of topologies, or of your own graph.
@@ -97,7 +108,7 @@ def topology(
       planner rack topology --chips 16
 
       planner rack topology linear:12 ring:12 fully-connected:12 --traffic all-gather
-        --bytes 7680 --bandwidth 32 --energy-per-hop 1.6e-10
+        --bytes 7680 --bandwidth 32GB/s --energy-per-hop 1.6e-10
 
       planner rack topology torus:8x8x8 fat-tree:k=12 dragonfly:a=8,h=4,p=4 --bandwidth 50GB/s
         --link-price 200 --port-price 300
@@ -107,6 +118,7 @@ def topology(
     given = {
         "chips": chips,
         "seed": seed,
+        "time-limit": time_limit,
         "bytes": amount,
         "bandwidth": bandwidth,
         "energy-per-hop": energy_per_hop,
@@ -133,7 +145,7 @@ def _run(
     from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
     from planner.report.rack_topology_picture import check_plot, draw_topologies  # noqa: PLC0415
 
-    chips, traffic, figures = _read(given, *sent)
+    chips, proof_s, traffic, figures = _read(given, *sent)
     plot, loads = files
     check_plot(plot)
     if loads is not None:
@@ -142,8 +154,9 @@ def _run(
             raise InputError(f"link-loads: {loads} is the file of --plot as well; name another")
     with progress_bar(wanted=not as_json, verb="measuring") as on_progress:
         result = compare_topologies(
-            specs, graphs, chips=chips, traffic=traffic, figures=figures, on_progress=on_progress
-        )
+            specs, graphs, chips=chips, traffic=traffic, figures=figures, proof_s=proof_s,
+            on_progress=on_progress,
+        )  # fmt: skip
     if plot is not None:
         draw_topologies(result, plot)
     if loads is not None:
@@ -174,11 +187,11 @@ def _write_loads(result: TopologyResult, path: Path) -> None:
 
 def _read(
     given: dict[str, str | None], traffic: str, routing: str
-) -> tuple[int | None, TrafficAsked, LinkFigures]:
+) -> tuple[int | None, float | None, TrafficAsked, LinkFigures]:
     """The numbers among the flags, all mistakes at once."""
     from planner.messages import Attempts, Origin  # noqa: PLC0415
     from planner.network.topology import figures as read  # noqa: PLC0415
-    from planner.rack.topologies import LinkFigures, TrafficAsked  # noqa: PLC0415
+    from planner.rack.topology_rows import LinkFigures, TrafficAsked  # noqa: PLC0415
     from planner.units import parse_whole  # noqa: PLC0415
 
     attempts = Attempts(Origin(), ())
@@ -189,6 +202,7 @@ def _read(
 
     chips = number("chips", parse_whole)
     amount, seed = number("bytes", read.parse_amount), number("seed", parse_whole)
+    proof_s = number("time-limit", read.parse_latency)
     links = LinkFigures(
         bandwidth_bytes_per_s=number("bandwidth", read.parse_bandwidth),
         energy_j_per_byte=number("energy-per-hop", read.parse_energy_per_byte),
@@ -203,4 +217,4 @@ def _read(
     if attempts.problems:
         raise attempts.error()
     asked = TrafficAsked(pattern=traffic, amount_bytes=amount, routing=routing, seed=seed)
-    return chips, asked, links
+    return chips, proof_s, asked, links

@@ -26,7 +26,10 @@ def zero(
         ),
     ] = None,
     figure: Annotated[
-        str | None, option("Figures of the report, e.g. 3 or 5,6 or 3-8 (default: all).", OUTPUT)
+        list[str] | None,
+        option(
+            "Figures of the report, 3 to 8, e.g. 3-8 or 4,8 (repeatable; default: all).", OUTPUT
+        ),
     ] = None,
     gpus: Annotated[
         str | None, option("Numbers of GPUs, e.g. 2-12 or 2,4,8 (default: 2-12).", _SWEEP)
@@ -41,16 +44,20 @@ def zero(
         str | None, option("GPUs of figures 5 and 6 (default: 4).", _SWEEP)
     ] = None,
     topology: Annotated[
-        str | None,
+        list[str] | None,
         option(
-            "linear, ring, fully-connected, mesh, hypercube, torus:4x4x4, ... with commas; the "
-            "first is that of figures 3 to 6 (default: linear,ring,fully-connected).",
+            "linear, ring, fully-connected, mesh, hypercube, torus:4x4x4, ... (repeatable, or with "
+            "commas); the first is that of figures 3 to 6 (default: linear,ring,fully-connected).",
             _RACK,
         ),
     ] = None,
     graph: Annotated[
-        Path | None,
-        option("One more topology from a file of links: .yaml, .json, .graphml, ...", _RACK),
+        list[Path] | None,
+        option(
+            "One more topology from a file of links: .yaml, .json, .graphml, ... (repeatable); "
+            "only its wiring counts.",
+            _RACK,
+        ),
     ] = None,
     basis: Annotated[
         str | None,
@@ -61,10 +68,15 @@ def zero(
         ),
     ] = None,
     bandwidth: Annotated[
-        str | None, option("Bytes per cycle and GPU (default: the hardware's).", _RACK)
+        str | None,
+        option("Of each GPU: 32 (bytes per cycle) or 32GB/s (default: the hardware's).", _RACK),
     ] = None,
     energy_per_hop: Annotated[
-        str | None, option("Joules per byte and hop (default: the hardware's).", _RACK)
+        str | None,
+        option(
+            "Of a byte over a hop: 1.6e-10 (J/B), 160pJ/B or 20pJ/bit (default: the hardware's).",
+            _RACK,
+        ),
     ] = None,
     sram: Annotated[
         str | None,
@@ -94,13 +106,13 @@ def zero(
     asked = {
         "hardware": hardware,
         "workload": workload,
-        "figure": figure,
+        "figure": figure or None,
         "gpus": gpus,
         "pes": pes,
         "pe_columns": pe_columns,
         "column_gpus": column_gpus,
-        "topology": topology,
-        "graph": graph,
+        "topology": topology or None,
+        "graph": graph or None,
         "basis": basis,
         "bandwidth": bandwidth,
         "energy_per_hop": energy_per_hop,

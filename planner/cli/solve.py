@@ -160,7 +160,7 @@ def solve(
         str | None, option("Most PEs of all chips, e.g. 8192x132.", _MACHINE)
     ] = None,
     max_area: Annotated[
-        str | None, option("Most silicon of all chips, in mm^2, e.g. 6.7e6.", _MACHINE)
+        str | None, option("Most silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2.", _MACHINE)
     ] = None,
     max_links: Annotated[str | None, option("Most links of all levels.", _MACHINE)] = None,
     max_ports: Annotated[

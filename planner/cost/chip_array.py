@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Chip
+from planner.cost.pes import on_chip_at
 from planner.cost.tiling import LEAST_ELEMENTS, Number
 from planner.errors import InputError
 from planner.plan import FloatArray
@@ -43,7 +44,7 @@ class ChipArray:
         sram_bytes: On-chip memory that all PEs share.
         register_bytes_per_pe: Registers or scratchpad of one PE.
         dram_bytes_per_cycle, sram_bytes_per_cycle: Bandwidths, reads and writes together.
-        mac_j: Joules of a multiply-accumulate.
+        mac_j: Joules of a multiply-accumulate alone, without any memory.
         dram_j_per_byte, sram_j_per_byte, register_j_per_byte: Joules of an access, per byte.
     """
 
@@ -100,25 +101,34 @@ def chip_array(chip: Chip, precision: str, *, pes: Number | None = None) -> Chip
     lines += _without(chip, precision, kind) + _unfilled(chip, count, rows)
     if lines:
         raise InputError("\n".join(lines))
-    clock, sram, registers, bandwidth, sram_j, register_j = (
-        held or 0.0 for held in needed.values()
-    )
-    share = count / chip.pe_count
+    clock, _, registers, _, sram_j, register_j = (held or 0.0 for held in needed.values())
+    grown = on_chip_at(chip, count)
     return ChipArray(
         rows=float(rows),
         columns=count / rows,
         macs_per_pe_per_cycle=chip.peak_flop_per_s[kind] / 2 / clock / chip.pe_count,
         clock_hz=clock,
         word_bytes=WORD_BYTES[precision],
-        sram_bytes=sram * share,
+        sram_bytes=_known(grown["sram_bytes" if chip.sram_bytes else "l2_bytes"]),
         register_bytes_per_pe=registers,
         dram_bytes_per_cycle=chip.memory_bandwidth_bytes_per_s / clock,
-        sram_bytes_per_cycle=bandwidth / clock * share,
-        mac_j=2 * chip.flop_j[kind],
+        sram_bytes_per_cycle=_known(grown["sram_bandwidth_bytes_per_s"]) / clock,
+        mac_j=_mac_j(chip)[kind],
         dram_j_per_byte=chip.memory_j_per_byte,
         sram_j_per_byte=sram_j,
         register_j_per_byte=register_j,
     )
+
+
+def _mac_j(chip: Chip) -> dict[str, float]:
+    """Joules of a multiply-accumulate per format: alone where the record has it, else two FLOP."""
+    return {kind: 2 * joules for kind, joules in chip.flop_j.items()} | dict(chip.mac_j)
+
+
+def _known(value: Number | None) -> Number:
+    """A figure that `_needed` has seen."""
+    assert value is not None
+    return value
 
 
 def _needed(chip: Chip) -> dict[str, float | None]:
@@ -135,7 +145,7 @@ def _needed(chip: Chip) -> dict[str, float | None]:
 
 def _without(chip: Chip, precision: str, kind: str) -> list[str]:
     """One line where the record has no rate or no energy at a precision."""
-    known = [name for name in chip.flop_j if name in chip.peak_flop_per_s and name in WORD_BYTES]
+    known = [name for name in _mac_j(chip) if name in chip.peak_flop_per_s and name in WORD_BYTES]
     if precision in WORD_BYTES and kind in known:
         return []
     return [

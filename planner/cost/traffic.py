@@ -48,7 +48,8 @@ class Traffic:
     Attributes:
         flop: Executed floating-point operations, recomputation included.
         memory_bytes: Bytes between chip and device memory.
-        wire_bytes: Bytes received over each level of the cluster, innermost first.
+        wire_bytes: Bytes received over each level of the cluster, innermost first; those of
+            all-to-alls on every link of a torus where energy is that of components only.
     """
 
     flop: FloatArray

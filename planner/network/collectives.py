@@ -29,7 +29,7 @@ import numpy as np
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
 from planner.network.rates import level_hops, level_rates, neighbour_rate, ring_rate
-from planner.network.torus import torus_exchange_s_per_byte
+from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
 
 _NEVER = 1e300  # the latency, in seconds, of an algorithm that the fabric does not offer
@@ -138,7 +138,7 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     rows += [base.copy(), *_exchange(fabric, members, parts, own)]
     for row in rows[2:]:
         row[alone] = 0.0
-    rows += _crossings(fabric, members)
+    rows += _crossings(fabric, members, parts)
     return GroupCosts(np.stack(rows), len(fabric.levels))
 
 
@@ -296,7 +296,9 @@ def _exchange(
     return [near, far]
 
 
-def _crossings(fabric: Fabric, members: Membership) -> list[FloatArray]:
+def _crossings(
+    fabric: Fabric, members: Membership, segments: Sequence[Segment]
+) -> list[FloatArray]:
     """Per level: bytes received in an all-gather, in an all-to-all, and by a send.
 
     Where a byte takes several hops it counts on each. Of the links of one flat ring 1 / below
@@ -311,6 +313,8 @@ def _crossings(fabric: Fabric, members: Membership) -> list[FloatArray]:
     for row, (level, below, inside) in enumerate(_by_level(fabric, members)):
         hops = level_hops(level, inside // below)
         gathers[row], exchanges[row] = gathers[row] * hops, exchanges[row] * hops
+        if fabric.byte_hops and level.torus is not None:
+            exchanges[row] = exchanges[row] * torus_average_hops(level.torus, segments)
     crossed = members.inside > members.below
     outermost = crossed & ~np.vstack(
         [np.cumsum(crossed[::-1], axis=0)[::-1][1:] > 0, np.zeros_like(crossed[:1])]

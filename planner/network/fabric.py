@@ -55,6 +55,8 @@ class FabricLevel:
         energy_j_per_byte: Energy per byte that crosses the level.
         static_w_per_chip: Switches and optics of the level, per chip, always on.
         hops_of: Topology whose average hops every byte takes; empty: one hop.
+        hop_axes: Length of each axis of a whole domain, and whether it closes; empty: those that
+            the topology has for its number of chips.
     """
 
     name: str
@@ -71,6 +73,7 @@ class FabricLevel:
     energy_j_per_byte: float = 0.0
     static_w_per_chip: float = 0.0
     hops_of: str = ""
+    hop_axes: tuple[tuple[int, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,7 @@ class Fabric:
 
     Under `slowest_link` the links of one level do not add up where several of them lead out of a
     domain: one ring passes all members and goes at the rate of its slowest link.
+    Under `byte_hops` a byte of an all-to-all counts on every link of a torus that it takes.
     """
 
     levels: tuple[FabricLevel, ...]
@@ -88,6 +92,7 @@ class Fabric:
     in_switch_latency_s: float
     exchange_efficiency: float
     slowest_link: bool = False
+    byte_hops: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,10 +124,11 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
         in_switch_latency_s=assumptions.in_switch_latency_s,
         exchange_efficiency=assumptions.exchange_efficiency,
         slowest_link=assumptions.slowest_link,
+        byte_hops=assumptions.component_energy,
     )
 
 
-_DIRECT = ("linear", "ring", "mesh", "torus")  # elsewhere every pair is one hop apart
+_DIRECT = ("linear", "ring", "mesh", "torus", "hypercube")  # elsewhere every pair is one hop apart
 
 
 def _share(level: Level, assumptions: Assumptions) -> float:
@@ -162,8 +168,9 @@ def _achieved(
 ) -> FabricLevel:
     scale_out = level.kind == "scale-out"
     share = _share(level, assumptions)
-    simple = assumptions.slowest_link or assumptions.uniform_traffic
+    simple = assumptions.uniform_traffic
     direct = level.topology == "fully-connected" and not simple
+    counted = simple and level.topology in _DIRECT
     return FabricLevel(
         name=level.name,
         scale_out=scale_out,
@@ -180,5 +187,6 @@ def _achieved(
         in_switch_group=max(level.in_network_min_group, 2),
         energy_j_per_byte=level.energy_j_per_byte,
         static_w_per_chip=level.switch_power_w_per_chip,
-        hops_of=level.topology if assumptions.uniform_traffic and level.topology in _DIRECT else "",
+        hops_of=level.topology if counted else "",
+        hop_axes=tuple(zip(level.torus_dims, level.torus_wrap, strict=True)) if counted else (),
     )

@@ -13,6 +13,7 @@ they connect, and on a torus or a ring the groups beside each other share links
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from planner.network.fabric import FabricLevel
 from planner.network.groups import Membership, Segment
 from planner.network.topology.fit import fits
-from planner.network.topology.hops import average_hops
+from planner.network.topology.hops import average_hops, grid_average_hops
 from planner.network.torus import shift_load, torus_ring_rate
 from planner.plan import FloatArray, IntArray
 
@@ -55,17 +56,21 @@ def level_rates(
 def level_hops(level: FabricLevel, meeting: IntArray) -> FloatArray | float:
     """(n,) links of a level that a byte between two of `meeting` members takes on average.
 
-    They count as a machine of their own, of the level's topology; a number of them that no such
-    topology has counts as a ring of that many.
+    All members of a domain take the hops of its own axes. Fewer count as a machine of their own,
+    of the level's topology; a number of them that no such topology has as a ring of that many.
     """
     if not level.hops_of:
         return 1.0
     counts, which = np.unique(np.maximum(meeting, 2), return_inverse=True)
-    each = [
-        average_hops(level.hops_of if fits(level.hops_of, int(count)) else "ring", count)
-        for count in counts
-    ]
+    each = [_average_hops(level, int(count)) for count in counts]
     return np.asarray(each, dtype=np.float64)[which.reshape(meeting.shape)]
+
+
+def _average_hops(level: FabricLevel, count: int) -> float:
+    lengths = [length for length, _ in level.hop_axes]
+    if lengths and math.prod(lengths) == count:
+        return float(grid_average_hops(lengths, [closed for _, closed in level.hop_axes]))
+    return float(average_hops(level.hops_of if fits(level.hops_of, count) else "ring", count))
 
 
 def level_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]) -> FloatArray:

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from planner.network.fabric import Torus
 from planner.network.groups import Segment, members_inside
+from planner.network.topology.hops import grid_average_hops
 from planner.plan import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -189,6 +190,19 @@ def _chain_rate(torus: Torus, segments: Sequence[Segment]) -> FloatArray:
     gathers = seconds > 0
     rate[gathers] = (1 - share[gathers]) / seconds[gathers]
     return rate
+
+
+def torus_average_hops(torus: Torus, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) links between two members on average, shortest paths; 1 where none are on the torus.
+
+    Groups that are no box count as if they were one.
+    """
+    extents = torus_extents(torus, segments)
+    return grid_average_hops(
+        [extent.members for extent in extents],
+        [extent.ring for extent in extents],
+        [extent.spacing for extent in extents],
+    )
 
 
 def torus_exchange_s_per_byte(torus: Torus, segments: Sequence[Segment]) -> FloatArray:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from planner.provenance import stamped
 from planner.rack.question import RackQuestion
-from planner.version import SCHEMA_VERSION
 
 
 def underscored(values: Mapping[str, float]) -> dict[str, float]:
@@ -172,8 +172,7 @@ class RackAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": SCHEMA_VERSION,
+        document = {
             **self._asked(),
             **self._proved(),
             "best": self.best and self.best.to_dict(),
@@ -196,6 +195,7 @@ class RackAnswer:
                 for name, value, reason in self.defaults
             ],
         }
+        return stamped(document)
 
     def _asked(self) -> dict[str, Any]:
         """The question, for JSON."""

@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
 from planner.plan import Plan, PlanTable
+from planner.provenance import stamped
 from planner.request import request_from
 from planner.resolved import resolve
 
@@ -122,16 +123,15 @@ class BeyondAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": 1,
-            "setting": {
-                "hardware": self.hardware,
-                "chips": CHIPS,
-                "batch_tokens": SEQ_LEN * SEQUENCES,
-                "seq_len": SEQ_LEN,
-            },
-            "beyond": [change.to_dict() for change in self.changes],
+        setting = {
+            "hardware": self.hardware,
+            "chips": CHIPS,
+            "batch_tokens": SEQ_LEN * SEQUENCES,
+            "seq_len": SEQ_LEN,
         }
+        return stamped(
+            {"setting": setting, "beyond": [change.to_dict() for change in self.changes]}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

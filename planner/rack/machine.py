@@ -38,6 +38,14 @@ class Link:
             raise InputError(f"latency: {self.latency_s:g} s is not at least 0")
 
 
+_LINK_WORDS = {
+    "bandwidth_bytes_per_s": "bandwidth",
+    "energy_j_per_byte": "energy",
+    "latency_s": "latency",
+    "price": "price",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedTopology:
     """A topology of given sizes, or a graph: it has one number of chips.
@@ -47,12 +55,20 @@ class FixedTopology:
         hops: Average hops between two of them.
         links: In all.
         ports: The most links at one chip.
+        ignored: Figures that a graph gives its links and that are not used: only wiring counts.
     """
 
     chips: int
     hops: Fraction
     links: int
     ports: int
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def ignored_words(self) -> str:
+        """`bandwidth`, `bandwidth or energy`, ...; empty where nothing is ignored."""
+        names = [_LINK_WORDS[name] for name in self.ignored]
+        return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from planner.errors import InputError
 from planner.messages import Attempts, Origin
+from planner.provenance import stamped
+from planner.rack.lists import whole_list
 from planner.rack.parallelism import FIGURES, Figure, figures
 from planner.rack.parallelism_setting import READINGS, Setting
 from planner.records import cluster_named
 from planner.units import parse_whole
 
 HARDWARE = "c2c-ndr400-rack"
-_SCHEMA_VERSION = 1
 _NUMBERS = ("rack_chips", "block_size", "micro_batches")
 
 
@@ -32,11 +32,8 @@ class ParallelismAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": _SCHEMA_VERSION,
-            "setting": setting_words(self.setting),
-            "figures": {str(figure.number): figure.to_dict() for figure in self.figures},
-        }
+        drawn = {str(figure.number): figure.to_dict() for figure in self.figures}
+        return stamped({"setting": setting_words(self.setting), "figures": drawn})
 
 
 def setting_words(setting: Setting) -> dict[str, Any]:
@@ -54,30 +51,22 @@ def figures_asked(
     """The figures that flags ask for.
 
     Args:
-        numbers: Figures, one or several with commas each; None: all.
+        numbers: Figures such as `2`, `2,5` or `2-4`, one text per flag; None: all.
         given: Flags of the setting by name, None where not given.
 
     Raises:
         InputError: One line per mistake.
     """
     tried = Attempts(Origin(dashes=True), {"figure", *given})
-    texts = [part.strip() for item in numbers or [] for part in item.split(",")]
-    wanted = [tried.attempt(_figure, text) for text in texts]
+    wanted = tried.attempt(_figures, numbers) if numbers else FIGURES
     setting = _setting(given, tried)
-    if setting is None or tried.problems:
+    if setting is None or wanted is None or tried.problems:
         raise tried.error()
-    chosen = sorted({number for number in wanted if number is not None}) or FIGURES
-    return ParallelismAnswer(setting=setting, figures=tuple(figures(setting, chosen)))
+    return ParallelismAnswer(setting=setting, figures=tuple(figures(setting, wanted)))
 
 
-def _figure(text: str) -> int:
-    number = parse_whole(text, "figure")
-    if number not in FIGURES:
-        nearest = min(max(number, FIGURES[0]), FIGURES[-1])
-        raise InputError(
-            f"figure: {number:,} is not one of {FIGURES[0]} to {FIGURES[-1]}; nearest: {nearest}"
-        )
-    return number
+def _figures(numbers: Sequence[str]) -> tuple[int, ...]:
+    return whole_list(list(numbers), "figure", FIGURES[0], FIGURES[-1], "2-4 or 2,5")
 
 
 def _setting(given: Mapping[str, str | None], tried: Attempts) -> Setting | None:

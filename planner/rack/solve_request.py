@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,7 @@ from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
 from planner.scaling import area_m2_at
-from planner.units import parse_bytes, parse_seconds, parse_watts, parse_whole, texts_of
+from planner.units import parse_bytes, parse_mm2, parse_seconds, parse_watts, parse_whole, texts_of
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""
@@ -41,8 +40,7 @@ _MOST_TIMES = 64  # the PEs of a record; beyond, nothing of it says anything
 _TOPOLOGIES = "linear,ring,fully-connected"
 _WHY = "of the report that the workload is from"
 _MICRO_WHY = "of each data rank, where it has so many items; only pipelines use them"
-_AREAS = {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6, "": 1e-6}
-_AREA = re.compile(r"^\s*(.*?)\s*(m2|cm2|mm2|)\s*$")
+_M2_PER_MM2 = 1e-6
 
 Default = tuple[str, str, str]
 
@@ -146,6 +144,10 @@ class _Reader(Attempts):
     def machine(self, cluster: Cluster | None) -> Machine | None:
         """The machine with the topologies to choose from."""
         racks = self.read("topology", self._topologies, default=_TOPOLOGIES)
+        for name, one in (racks or {}).items():
+            if one is not None and one.ignored:
+                reason = f"{one.ignored_words} of the links in its file: not used"
+                self.note(name, "its wiring only", reason)
         if cluster is None:
             return None
         machine = self.attempt(machine_of, cluster, self.asked.get("precision"))
@@ -305,24 +307,10 @@ def _budget(name: str, text: str) -> float:
     elif name == "max-power":
         value = parse_watts(text, name)
     elif name == "max-area":
-        value = _area(text)
+        value = parse_mm2(text, name) * _M2_PER_MM2
     else:
         value = float(parse_whole(text, name))
     if value < 0 or (value == 0 and name not in ("max-links", "max-ports")):
         least = "at least 0" if name in ("max-links", "max-ports") else "above 0"
         raise InputError(f"{name}: {shown(text)}: must be {least}")
     return value
-
-
-def _area(text: str) -> float:
-    """Square metres: `5000`, `5000mm2`, `50cm2`; a bare number is mm2."""
-    match = _AREA.match(text)
-    assert match is not None  # it matches any line
-    number, unit = match.groups()
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
-    if not abs(value) < 1e12:
-        raise InputError(f"max-area: {shown(text)} is not an area; write it like 5000mm2 or 50cm2")
-    return value * _AREAS[unit]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from planner.errors import InputError
-from planner.network.topology.custom import read_graph
+from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
 from planner.network.topology.measures import measured_hops
@@ -20,12 +22,13 @@ Wired = dict[str, FixedTopology | None]
 """Topologies in order; None where one exists for many numbers of chips."""
 
 
-def wired(specs: str | None, graph: Path | None) -> Wired:
+def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
     """Topologies by name.
 
     Args:
         specs: `ring`, `torus:4x4x4`, `dgx-1`, `dragonfly:a=4,h=2,p=2`, ... with commas between.
-        graph: A file of links as `planner.network.topology.custom` reads it; comes last.
+        graphs: Files of links, one or several, as `planner.network.topology.custom` reads them;
+            they come last.
 
     Raises:
         InputError: One line per mistake.
@@ -43,14 +46,25 @@ def wired(specs: str | None, graph: Path | None) -> Wired:
                 found[topology.spec] = fixed(topology)
         except InputError as error:
             problems += str(error).split("\n")
-    if graph is not None:
+    for path in [graphs] if isinstance(graphs, Path) else graphs or ():
         try:
-            found[f"graph:{graph.stem}"] = _measured(wiring_of(read_graph(graph)))
+            wiring = read_graph(path)
+            one = _measured(wiring_of(wiring))
         except InputError as error:
-            problems += str(error).split("\n")
+            problems += [_naming(path, line) for line in str(error).split("\n")]
+            continue
+        if (name := graph_label(wiring, path)) in found:
+            label = name.removeprefix("graph:")
+            problems.append(f"graph: {path}: two graphs are named {label}; rename one")
+        found[name] = one
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return found
+
+
+def _naming(path: Path, line: str) -> str:
+    """A mistake with the file that it is in."""
+    return line if str(path) in line else f"graph: {path}: {line.removeprefix('graph: ')}"
 
 
 def _measured(wiring: Wiring) -> FixedTopology:
@@ -59,6 +73,7 @@ def _measured(wiring: Wiring) -> FixedTopology:
         hops=measured_hops(wiring),
         links=wiring.link_count,
         ports=wiring.ports_per_chip,
+        ignored=tuple(name for name, given in wiring.figures.items() if not np.isnan(given).all()),
     )
 
 

@@ -9,6 +9,7 @@ Source: Samuthrsindh and Kerdphoksup, Modeling Rack-Scale Data and ZeRO Parallel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +67,22 @@ class ZeroQuestion:
     def clock_hz(self) -> float:
         """Cycles per second."""
         return float(np.max(chip_array(self.machine.chip, self.machine.precision).clock_hz))
+
+    @property
+    def sram_bytes(self) -> float:
+        """SRAM, or L2 where a chip has no SRAM, of a GPU with `pes` PEs."""
+        array = chip_array(self.machine.chip, self.machine.precision, pes=self.pes)
+        return float(np.max(array.sram_bytes))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was given and is not used."""
+        return tuple(
+            f"{name}: only its wiring counts here, not {one.ignored_words} of its links; set "
+            "--bandwidth and --energy-per-hop of all links (planner rack topology uses the file's)"
+            for name, one in self.machine.fixed.items()
+            if one.ignored
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +174,8 @@ class ZeroAnswer:
     Attributes:
         question: As asked.
         workloads: Each workload on the first topology, over GPUs: figures 3 and 4.
-        columns: The first workload on the first topology, over columns of PEs: figures 5 and 6.
+        columns: The first workload on the first topology, over columns of PEs: figures 5 and 6;
+            None where neither is asked for.
         topologies: The first workload on each topology, over GPUs: figures 7 and 8.
         at_twelve: By topology, then workload, at `SUMMARY_GPUS`.
         last_hidden: By topology: GPUs up to which the fetch is hidden; None: never bound.
@@ -166,7 +184,7 @@ class ZeroAnswer:
 
     question: ZeroQuestion
     workloads: tuple[Comparison, ...]
-    columns: Comparison
+    columns: Comparison | None
     topologies: tuple[Comparison, ...]
     at_twelve: dict[str, dict[str, Comparison]]
     last_hidden: dict[str, int | None]
@@ -174,9 +192,10 @@ class ZeroAnswer:
 
     @property
     def plateau_s(self) -> float | None:
-        """Latency that more columns of PEs do not lower (figure 6); None where none is met."""
-        bound = self.columns.bound
-        return float(self.columns.zero_s[bound][0]) if bound.any() else None
+        """Latency that more columns of PEs do not lower (figure 6); None if none is met."""
+        if self.columns is None or not self.columns.bound.any():
+            return None
+        return float(self.columns.zero_s[self.columns.bound][0])
 
 
 def zero_study(question: ZeroQuestion) -> ZeroAnswer:
@@ -190,7 +209,9 @@ def zero_study(question: ZeroQuestion) -> ZeroAnswer:
         workloads=tuple(
             compare(question, workload, names[0], gpus, pes) for workload in question.workloads
         ),
-        columns=compare(question, first, names[0], question.column_gpus, columns),
+        columns=compare(question, first, names[0], question.column_gpus, columns)
+        if over_columns(question.figures)
+        else None,
         topologies=tuple(compare(question, first, name, gpus, pes) for name in names),
         at_twelve={
             name: {
@@ -205,6 +226,11 @@ def zero_study(question: ZeroQuestion) -> ZeroAnswer:
         },
         searched=searched,
     )
+
+
+def over_columns(figures: Sequence[int]) -> bool:
+    """Whether some of the figures are over columns of PEs."""
+    return not {5, 6}.isdisjoint(figures)
 
 
 def _searched(machine: Machine, topology: str) -> int:

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-import hardware_db
-import models_db
 from hardware_db import Cluster
 from planner.network.topology.fit import fitted
+from planner.provenance import stamped
 from planner.rack.fetching import EQUATIONS, exact_latency_ratio, fixed
 from planner.rack.readings import Interval, Reading, basis_words, readings
 from planner.rack.workloads import Workload
 from planner.rack.zero import SUMMARY_GPUS, Comparison, ZeroAnswer, ZeroQuestion
-from planner.version import SCHEMA_VERSION, __version__
 
 WORKLOAD_KEYS = {"fc": "fully_connected", "conv": "convolution"}
 """The report's workloads by their long names; others keep their own."""
@@ -41,8 +39,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
         cluster: The record that was asked about.
     """
     question = answer.question
-    return {
-        "schema_version": SCHEMA_VERSION,
+    document = {
         "last_hidden_gpus": {key_of(name): most for name, most in answer.last_hidden.items()},
         "last_hidden_workload": key_of(question.workloads[0].name),
         "last_hidden_searched_gpus": {key_of(name): n for name, n in answer.searched.items()},
@@ -54,6 +51,7 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
         if answer.plateau_s is None
         else _cycles(answer.plateau_s, question.clock_hz),
         "figures": {str(number): figure(answer, number) for number in question.figures},
+        "notes": list(question.notes),
         "readings": [_reading(reading) for reading in readings()],
         "inputs": _inputs(question, cluster),
         "basis": {
@@ -62,18 +60,13 @@ def to_dict(answer: ZeroAnswer, cluster: Cluster) -> dict[str, Any]:
             "words": basis_words(),
         },
         "assumptions": asdict(question.assumptions),
-        "versions": {
-            "planner": __version__,
-            "schema": str(SCHEMA_VERSION),
-            "hardware_db": hardware_db.database_hash(),
-            "models_db": models_db.database_hash(),
-        },
         "sources": {
             f"{record.name}: {key}": source.title
             for record in (cluster, cluster.chip)
             for key, source in record.sources.items()
         },
     }
+    return stamped(document)
 
 
 def _cycles(seconds: float, clock_hz: float) -> float:
@@ -89,6 +82,7 @@ def figure(answer: ZeroAnswer, number: int) -> dict[str, Any]:
     question, columns = answer.question, answer.columns
     clock = question.clock_hz
     if number in (5, 6):
+        assert columns is not None
         series = [
             {
                 "strategy": name,
@@ -190,9 +184,16 @@ def _exact(answer: ZeroAnswer) -> dict[str, dict[str, str | None]]:
 
 
 def weight_share(answer: ZeroAnswer) -> float:
-    """The ratio r = (L / T) / computing cycles of the first workload on figure 8's PEs."""
-    question, one = answer.question, answer.topologies[0]
-    computing = float(one.dp_s[~np.isnan(one.dp_s)][0])
+    """The ratio r = (L / T) / computing cycles of the first workload on figure 8's PEs.
+
+    NaN where no rack was looked at.
+    """
+    question, name = answer.question, answer.question.workloads[0].name
+    compared = [*answer.topologies, *(found[name] for found in answer.at_twelve.values())]
+    there = np.concatenate([one.dp_s[~np.isnan(one.dp_s)] for one in compared])
+    if not there.size:
+        return math.nan
+    computing = float(there[0])
     return question.workloads[0].weight_bytes / question.machine.inner.bytes_per_s / computing
 
 
@@ -246,7 +247,7 @@ def _inputs(question: ZeroQuestion, cluster: Cluster) -> dict[str, Any]:
         "clock_hz": question.clock_hz,
         "bytes_per_cycle_per_gpu": machine.inner.bytes_per_s / question.clock_hz,
         "energy_per_hop_j_per_byte": machine.inner.j_per_byte,
-        "sram_bytes": machine.chip.sram_bytes,
+        "sram_bytes": question.sram_bytes,
         "pe_rows": question.rows,
         "pes": question.pes,
         "pe_columns": list(question.pe_columns),

@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from hardware_db import Cluster
+from planner.cost.chip_array import WORD_BYTES
+from planner.cost.tiling import LEAST_ELEMENTS
 from planner.errors import InputError
 from planner.messages import Attempts, Origin, not_one_of, shown
-from planner.network.topology.fit import nearest_chips
+from planner.network.topology.figures import parse_bandwidth, parse_energy_per_byte
+from planner.network.topology.fit import fits, nearest_chips
 from planner.network.topology.kinds import MOST_CHIPS
 from planner.rack.assumptions import BASES, RACK_ZERO
 from planner.rack.lists import whole_list
@@ -17,10 +20,10 @@ from planner.rack.machine import Machine, machine_of
 from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
-from planner.rack.zero import FIGURES, ZeroQuestion
+from planner.rack.zero import FIGURES, ZeroQuestion, over_columns
 from planner.rack.zero_json import key_of
 from planner.records import cluster_named
-from planner.units import parse_bytes, parse_whole, texts_of
+from planner.units import parse_bytes, parse_whole, plural, texts_of
 
 FIELDS = (
     "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",
@@ -35,10 +38,11 @@ DEFAULTS: dict[str, Any] = {
     "basis": "per_gpu",
 }
 _GPUS, _COLUMN_GPUS = "2-12", 4
-_RATES = (1e-6, 1e12)  # bytes per cycle
-_JOULES = (0.0, 1.0)  # per byte and hop
+_BOUNDS = {"bandwidth": (1e-6, 1e12), "energy-per-hop": (0.0, 1.0)}
+"""In bytes per cycle, and joules per byte and hop."""
 _MOST_SRAM = 1e15
 _MOST_COLUMNS = 1_000_000
+_MOST_PES = 1_000_000
 
 
 def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
@@ -56,16 +60,19 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     workloads = tries.attempt(_workloads, fields["workload"])
     figures = tries.attempt(_figures, fields["figure"])
     columns = tries.attempt(whole_list, fields["pe_columns"], "pe-columns", 1, _MOST_COLUMNS)
-    racks = tries.attempt(wired, fields["topology"], fields.get("graph"))
+    specs = ",".join(texts_of(fields["topology"]))
+    racks = tries.attempt(wired, specs, fields.get("graph"))
     if fields["basis"] not in BASES:
         tries.add([f"basis: {not_one_of(fields['basis'], BASES)}"])
     machine = None if cluster is None else tries.attempt(_machine, cluster, fields)
     pes = None if cluster is None else tries.attempt(_pes, fields.get("pes"), cluster)
     gpus = tries.attempt(_gpus, fields, racks or {})
     fixed = tries.attempt(_column_gpus, fields, racks or {})
-    if machine is not None and racks and gpus and fixed:
+    if machine is not None and racks and gpus and fixed and figures:
         machine = _wired(machine, racks)
-        tries.attempt(_check_racks, machine, gpus, fixed)
+        tries.attempt(_check_racks, machine, gpus, fixed, figures)
+    if machine is not None and pes and columns and figures:
+        tries.attempt(_check_sram, machine, fields, pes, min(columns), figures)
     if tries.problems:
         raise tries.error()
     assert cluster is not None
@@ -106,14 +113,18 @@ def _gpus(fields: dict[str, Any], racks: Wired) -> tuple[int, ...]:
 
 
 def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
-    """The number asked for; by default the report's, or the only one of the first topology."""
+    """The number asked for; by default the report's, or the nearest that the first topology has."""
     if "column_gpus" in fields:
         found = whole_list(fields["column_gpus"], "column-gpus", 2, MOST_CHIPS)
         if len(found) > 1:
             raise InputError(f"column-gpus: {len(found)} numbers; give one")
         return found[0]
-    first = next(iter(racks.values()), None)
-    return _COLUMN_GPUS if first is None else first.chips
+    name, first = next(iter(racks.items()), (None, None))
+    if first is not None:
+        return first.chips
+    if name is None or fits(name, _COLUMN_GPUS):
+        return _COLUMN_GPUS
+    return int(nearest_chips(name, _COLUMN_GPUS)[0])
 
 
 def _workloads(given: object) -> tuple[Workload, ...]:
@@ -125,7 +136,7 @@ def _workloads(given: object) -> tuple[Workload, ...]:
 
 
 def _figures(given: object) -> tuple[int, ...]:
-    return whole_list(given, "figure", FIGURES[0], FIGURES[-1])
+    return whole_list(given, "figure", FIGURES[0], FIGURES[-1], "3-8 or 4,8")
 
 
 def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
@@ -133,12 +144,11 @@ def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
     machine = machine_of(cluster)
     inner, chip = machine.inner, machine.chip
     if (rate := fields.get("bandwidth")) is not None:
-        per_cycle = _number(rate, "bandwidth", "bytes per cycle", _RATES)
         if chip.clock_hz is None:
             raise InputError(f"hardware: {chip.name} has no clock in its record")
-        inner = replace(inner, bytes_per_s=per_cycle * chip.clock_hz)
+        inner = replace(inner, bytes_per_s=_bytes_per_cycle(rate, chip.clock_hz) * chip.clock_hz)
     if (joules := fields.get("energy_per_hop")) is not None:
-        inner = replace(inner, j_per_byte=_number(joules, "energy-per-hop", "J per byte", _JOULES))
+        inner = replace(inner, j_per_byte=_j_per_byte(joules))
     if (held := fields.get("sram")) is not None:
         chip = replace(chip, sram_bytes=_sram(held))
     return replace(machine, inner=inner, chip=chip)
@@ -152,18 +162,42 @@ def _sram(given: object) -> float:
     return held
 
 
-def _number(given: object, what: str, unit: str, ends: tuple[float, float]) -> float:
-    """A number within bounds."""
+def _bytes_per_cycle(given: object, clock_hz: float) -> float:
+    """`32` is bytes per cycle, `32GB/s` a rate."""
+    text, unit = str(given).strip(), "bytes per cycle"
+    if not text.endswith("/s"):
+        return _within(_number(text, "bandwidth", unit, "32 or 32GB/s"), text, "bandwidth", unit)
+    return _within(parse_bandwidth(text) / clock_hz, text, "bandwidth", unit, "is {:g} {}")
+
+
+def _j_per_byte(given: object) -> float:
+    """`1.6e-10`, `160pJ/B` or `20pJ/bit`."""
+    text, unit = str(given).strip(), "J per byte"
+    if text[-1:].isdigit() or not text[:1].isdigit():
+        value = _number(text, "energy-per-hop", unit, "1.6e-10, 160pJ/B or 20pJ/bit")
+        return _within(value, text, "energy-per-hop", unit)
+    return _within(parse_energy_per_byte(text), text, "energy-per-hop", unit, "is {:g} {}")
+
+
+def _number(text: str, what: str, unit: str, example: str) -> float:
+    """A finite number."""
     try:
-        value = float(str(given))
+        value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{what}: {shown(given)} is not a finite number of {unit}")
-    low, high = ends
+        raise InputError(
+            f"{what}: {shown(text)} is not a finite number of {unit}; write it like {example}"
+        )
+    return value
+
+
+def _within(value: float, text: str, what: str, unit: str, words: str = "{1}") -> float:
+    """A number within its bounds."""
+    low, high = _BOUNDS[what]
     if not low <= value <= high:
         rule = f"at least {low:g}" if value < low else f"at most {high:g}"
-        raise InputError(f"{what}: {shown(given)} {unit}: must be {rule}")
+        raise InputError(f"{what}: {shown(text)} {words.format(value, unit)}: must be {rule}")
     return value
 
 
@@ -172,6 +206,11 @@ def _pes(given: object, cluster: Cluster) -> int:
     if given is None:
         return cluster.chip.pe_count
     pes, rows = parse_whole(str(given), "pes"), cluster.chip.pe_rows or 1
+    if pes > _MOST_PES:
+        nearest = _MOST_PES // rows * rows
+        raise InputError(
+            f"pes: {shown(given)}: must be at most {_MOST_PES:,}; nearest: {nearest:,}"
+        )
     if pes < 1 or pes % rows:
         nearest = max(rows, round(pes / rows) * rows)
         raise InputError(
@@ -181,19 +220,42 @@ def _pes(given: object, cluster: Cluster) -> int:
     return pes
 
 
-def _check_racks(machine: Machine, gpus: tuple[int, ...], column_gpus: int) -> None:
-    """Every topology must exist for one of the numbers of GPUs, or its lines would be empty."""
+def _check_racks(
+    machine: Machine, gpus: tuple[int, ...], column_gpus: int, figures: tuple[int, ...]
+) -> None:
+    """Every topology of the figures must have one of their racks, or a line would be empty."""
+    first, *others = machine.topologies
+    shown_first = not {3, 4, 7, 8}.isdisjoint(figures)
+    compared = ([first] if shown_first else []) + ([] if {7, 8}.isdisjoint(figures) else others)
     lines = [
         f"gpus: no {name} has one of these numbers; nearest: {_near(machine, name, gpus[0])}"
-        for name in machine.topologies
+        for name in compared
         if not any(machine.has_rack(name, count) for count in gpus)
     ]
-    first = machine.topologies[0]
-    if not machine.has_rack(first, column_gpus):
+    if over_columns(figures) and not machine.has_rack(first, column_gpus):
         near = _near(machine, first, column_gpus)
         lines.append(f"column-gpus: no {first} has {column_gpus:,} GPUs; nearest: {near}")
     if lines:
         raise InputError("\n".join(lines))
+
+
+def _check_sram(
+    machine: Machine, fields: dict[str, Any], pes: int, columns: int, figures: tuple[int, ...]
+) -> None:
+    """The SRAM asked for must hold a tile on the fewest PEs of the figures."""
+    if fields.get("sram") is None:
+        return
+    chip, fewest, where = machine.chip, pes, "--pes" if "pes" in fields else "all of the chip"
+    if over_columns(figures) and (least := columns * (chip.pe_rows or 1)) < pes:
+        fewest, where = least, f"figures 5 and 6 from {plural(columns, 'column')} on"
+    tile = LEAST_ELEMENTS * WORD_BYTES[machine.precision]
+    held = (chip.sram_bytes or 0.0) * fewest / chip.pe_count
+    if held < tile:
+        raise InputError(
+            f"sram: {shown(fields['sram'])} for the {plural(chip.pe_count, 'PE')} of {chip.name} "
+            f"leaves {held:g} B to {fewest:,} ({where}), which cannot hold one tile; must be at "
+            f"least {math.ceil(tile * chip.pe_count / fewest):,} B"
+        )
 
 
 def _near(machine: Machine, name: str, chips: int) -> str:

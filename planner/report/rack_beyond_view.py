@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.rack.beyond import CHIPS, SEQ_LEN, SEQUENCES, BeyondAnswer, Change, Costs
-from planner.report.tables import Widest, indented, section, table
+from planner.report.tables import SplitTable, indented, section
 from planner.units import plain, plural, show_bytes, show_joules, show_seconds
 
-_HEADER = (
-    "change", "plan", "time", "after", "ratio", "energy", "after ", "ratio ", "memory",
-)  # fmt: skip
-_KEPT: tuple[tuple[int, ...], ...] = (
-    (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2, 3, 4, 5, 7, 8), (0, 1, 2, 3, 4, 7, 8),
-    (0, 1, 2, 3, 4, 7),
-)  # fmt: skip
 _WORDS = ("change", "plan")
+_NAMED = 7
+_TIME = ("time\nbefore", "time\nafter", "time\nratio")
+_ENERGY = ("energy\nbefore", "energy\nafter", "energy\nratio")
+_FIGURES = (*_TIME, *_ENERGY, "memory")
 
 
 def beyond_view(answer: BeyondAnswer) -> RenderableType:
@@ -28,21 +23,25 @@ def beyond_view(answer: BeyondAnswer) -> RenderableType:
         f"{SEQUENCES} sequences of {SEQ_LEN:,} tokens"
     )
     rows = [_cells(change) for change in answer.changes]
-    tables = [_columns(rows, keep) for keep in _KEPT]
+    view = SplitTable(
+        (*_WORDS, *_FIGURES), rows, by=_WORDS, right=_FIGURES, together=(_TIME, _ENERGY)
+    )
     words = dict.fromkeys(
         f"{change.change}: {change.words} "
         f"({change.model}, before: {change.reference}"
-        + (f"; changes {plural(len(change.changed), 'field')})" if change.changed else ")")
+        + (f"; changes {_changed(change)})" if change.changed else ")")
         for change in answer.changes
     )
-    return Group(section(title, Widest(tables)), Text(), indented(list(words), by=0))
+    return Group(section(title, view), Text(), indented(list(words), by=0))
 
 
-def _columns(rows: list[tuple[str, ...]], keep: Sequence[int]) -> RenderableType:
-    header = [_HEADER[index] for index in keep]
-    cells = [[row[index] for index in keep] for row in rows]
-    right = [name for name in header if name not in _WORDS]
-    return table(header, cells, right=right, whole=_WORDS)
+def _changed(change: Change) -> str:
+    """The fields of the assumptions by name; of many, the first and where all are."""
+    names = change.changed
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    more = plural(len(names) - _NAMED, "more field")
+    return f"{', '.join(names[:_NAMED])} and {more}; all with --json"
 
 
 def _cells(change: Change) -> tuple[str, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.rack.parallelism import Figure, Point
 from planner.rack.parallelism_asking import ParallelismAnswer, setting_words
-from planner.report.tables import Widest, indented, section, table
+from planner.report.tables import SplitTable, indented, section
 from planner.units import show_bytes, show_joules, show_seconds
 
 NAMES = {"dp": "DP", "tp": "TP", "pp+tp": "PP + TP"}
@@ -80,7 +80,7 @@ def _curves(figure: Figure) -> RenderableType:
         for x in swept
     ]
     header = (_SWEPT[figure.swept], *curves)
-    return table(header, rows, right=header)
+    return SplitTable(header, rows, by=header[:1], right=header)
 
 
 def _breakdown(figure: Figure) -> RenderableType:
@@ -94,19 +94,7 @@ def _breakdown(figure: Figure) -> RenderableType:
     ]
     rows.append(["total", *(show_joules(point.total_j) for point in points)])
     rows.append(["sent", *(show_bytes(point.wire_bytes) for point in points)])
-    header = ("part", *labels)
-    wide = table(header, rows, right=labels, whole=("part",))
-    return Widest([wide, _tall(points, labels, parts)])
-
-
-def _tall(points: Sequence[Point], labels: Sequence[str], parts: Sequence[str]) -> RenderableType:
-    """The same for narrow terminals: a line per point and part."""
-    rows = [
-        [label, PART_NAMES[part], show_joules(point.energy_j[part])]
-        for label, point in zip(labels, points, strict=True)
-        for part in parts
-    ]
-    return table(("", "part", "energy"), rows, right=("energy",), whole=("", "part"))
+    return SplitTable(("part", *labels), rows, by=("part",), right=labels)
 
 
 def _label(figure: Figure, point: Point) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from planner.rack.answer import BudgetUse, RackAnswer, RackPoint
 from planner.rack.question import BUDGETS
 from planner.rack.why import mesh_words, plan_words
-from planner.report.tables import indented, section, table
+from planner.report.tables import SplitTable, indented, section, table
 from planner.units import plain, plural, show_joules, show_percent, show_seconds
 
 HEADER = (
@@ -100,10 +100,13 @@ def point_cells(answer: RackAnswer, point: RackPoint) -> tuple[str, ...]:
 
 
 def _front(answer: RackAnswer) -> RenderableType:
-    rows = [point_cells(answer, point) for point in answer.front]
+    cells = [point_cells(answer, point) for point in answer.front]
+    rows = [(f"{star}{number}", *rest) for number, (star, *rest) in enumerate(cells, start=1)]
     left = len(rows) - _MOST
     note = "" if answer.front_complete else " so far (cut off by the time limit)"
-    shown: list[RenderableType] = [table(HEADER, rows[:_MOST], right=_RIGHT, whole=("topology",))]
+    shown: list[RenderableType] = [
+        SplitTable(("#", *HEADER[1:]), rows[:_MOST], by=("#",), right=("#", *_RIGHT))
+    ]
     if left > 0:
         shown.append(Text(f"{left} more; --pareto FILE.csv writes all of them"))
     proved = ", proved" if answer.front_complete else ""

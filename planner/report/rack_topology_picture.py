@@ -13,7 +13,7 @@ from planner.errors import InputError
 from planner.files import check_writable
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray
-from planner.rack.topologies import TopologyResult, TopologyRow
+from planner.rack.topology_rows import TopologyResult, TopologyRow
 from planner.report.plotting import BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
 from planner.units import plain, show_bytes, unit_for
 

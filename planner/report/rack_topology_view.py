@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.rack.topologies import TopologyResult, TopologyRow
-from planner.report.tables import indented, section, table
+from planner.rack.topology_rows import TopologyResult, TopologyRow
+from planner.report.tables import SplitTable, indented, section
 from planner.units import plain, show_bytes, show_joules, show_seconds, show_watts
 
 _NONE = "-"
@@ -49,7 +49,7 @@ def _wiring_table(rows: Sequence[TopologyRow]) -> RenderableType:
         )
         for row in rows
     ]
-    return table(header, cells, right=header[1:], whole=("topology",))
+    return SplitTable(header, cells, by=("topology",), right=header[1:])
 
 
 def hops_words(row: TopologyRow) -> str:
@@ -85,7 +85,8 @@ def _load_table(rows: Sequence[TopologyRow]) -> RenderableType:
         if name not in asked or any(cell != _NONE for cell in cells)
     }
     right = [name for name in kept if name not in ("topology", "busiest link")]
-    return table(tuple(kept), list(zip(*kept.values(), strict=True)), right=right)
+    lines = list(zip(*kept.values(), strict=True))
+    return SplitTable(tuple(kept), lines, by=("topology",), right=right, whole=("busiest link",))
 
 
 def _shown(value: object, show: object) -> str:

@@ -85,6 +85,7 @@ def _panel(panel: Any, answer: ZeroAnswer, number: int) -> None:
 def _over_columns(panel: Any, answer: ZeroAnswer, number: int) -> None:
     """Data parallelism and ZeRO over the columns of PEs."""
     one, clock = answer.columns, answer.question.clock_hz
+    assert one is not None
     x = np.array(answer.question.pe_columns, dtype=np.float64)
     if number == 5:
         scale, name = unit_for(float(np.max(one.zero_j / one.gpus)), "J")

@@ -15,7 +15,7 @@ from planner.rack.machine import Machine
 from planner.rack.readings import Interval, basis_words, readings
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES, never_bound
-from planner.report.tables import indented, pairs, section, side_by_side, table
+from planner.report.tables import SplitTable, indented, pairs, section, side_by_side
 from planner.units import plain, plural, show_bytes, unit_for
 
 _NONE = "-"
@@ -31,7 +31,13 @@ def zero_view(answer: ZeroAnswer, cluster: Cluster) -> RenderableType:
         Text(),
         side_by_side(tables),
         Text(),
-        indented([f"{_LATE} waits for the network: fetching takes longer than computing"], by=0),
+        indented(
+            [
+                f"{_LATE} waits for the network: fetching takes longer than computing",
+                *question.notes,
+            ],
+            by=0,
+        ),
         Text(),
         section("Findings", pairs(_findings(answer))),
         Text(),
@@ -52,9 +58,10 @@ def _inputs(answer: ZeroAnswer, cluster: Cluster) -> list[tuple[str, str]]:
     question, machine = answer.question, answer.question.machine
     rate = machine.inner.bytes_per_s / question.clock_hz
     return [
-        ("hardware", f"{cluster.name}: {question.pes} PEs per GPU in "
+        ("hardware", f"{cluster.name}: {question.pes:,} PEs per GPU in "
                      f"{plural(question.rows, 'row')}, "
-                     f"{show_bytes(machine.chip.sram_bytes or 0.0)} of SRAM, {machine.precision}"),
+                     f"{show_bytes(question.sram_bytes)} of "
+                     f"{'SRAM' if machine.chip.sram_bytes else 'L2'}, {machine.precision}"),
         ("network", f"{plain(rate)} B per cycle ({question.assumptions.basis}), "
                     f"{machine.inner.j_per_byte:g} J per byte and hop" + _between(machine)),
         *(("workload", f"{work.name}: {work.title}; {work.weight_bytes:,.0f} B of weights, "
@@ -89,13 +96,14 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     lines = [[str(n), *cells] for n, *cells in zip(answer.question.gpus, *columns, strict=True)]
     header = ["GPUs", *(f"{name} (%)" for name in names)]
     shared = compared[0].topology if by_work else compared[0].workload
-    where = f"{shared}, {answer.question.pes} PEs; ZeRO as % of data parallelism"
-    return section(title, Text(where), table(header, lines, right=header))
+    where = f"{shared}, {answer.question.pes:,} PEs; ZeRO as % of data parallelism"
+    return section(title, Text(where), SplitTable(header, lines, by=header[:1], right=header))
 
 
 def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType]:
     """Figures 5 and 6: what they are of, and their lines."""
     one, clock = answer.columns, answer.question.clock_hz
+    assert one is not None
     if number == 5:
         scale, unit = unit_for(float(np.max(one.zero_j / one.gpus)), "J")
         dp = _shown(one.dp_j / one.gpus / scale, ".4g", None)
@@ -107,7 +115,8 @@ def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType
     header = ["PE columns", f"DP ({unit})", f"ZeRO ({unit})"]
     names = [f"{columns:,}" for columns in answer.question.pe_columns]
     where = f"{one.workload}, {answer.question.column_gpus} GPUs, {one.topology}"
-    return Text(where), table(header, list(zip(names, dp, zero, strict=True)), right=header)
+    lines = list(zip(names, dp, zero, strict=True))
+    return Text(where), SplitTable(header, lines, by=header[:1], right=header)
 
 
 def _percent(ratios: FloatArray, late: BoolArray | None = None) -> list[str]:
@@ -129,9 +138,10 @@ def _findings(answer: ZeroAnswer) -> list[tuple[str, str]]:
     lines = [
         (f"{name}: {first} hides its fetch", _hides(answer, name)) for name in answer.last_hidden
     ]
-    plateau = answer.plateau_s
-    words = f"{plateau * clock:,.0f} cycles" if plateau is not None else "not reached"
-    lines.append(("plateau over columns of PEs", words))
+    if answer.columns is not None:
+        plateau = answer.plateau_s
+        words = f"{plateau * clock:,.0f} cycles" if plateau is not None else "not reached"
+        lines.append(("plateau over columns of PEs", words))
     for name, found in answer.at_twelve.items():
         there = [_at_twelve(one) for one in found.values() if not math.isnan(one.dp_s[0])]
         if there:
@@ -175,7 +185,7 @@ def _readings() -> RenderableType:
         )
         for reading in readings()
     ]
-    return table(header, lines, right=header[2:], whole=header[:2])
+    return SplitTable(header, lines, by=header[:2], right=header[2:])
 
 
 def _interval(found: Interval, scale: float = 1, form: str = ".4f") -> str:

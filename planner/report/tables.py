@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -16,6 +17,7 @@ from rich.text import Text
 
 PLAIN_WIDTH = 110
 _ANY_WIDTH = 100_000
+_COLUMN_GAP = 2
 
 
 def console() -> Console:
@@ -84,6 +86,7 @@ def table(
     *,
     right: Collection[str] = (),
     whole: Collection[str] = (),
+    breaks: bool = False,
 ) -> Table:
     """A table without lines.
 
@@ -92,18 +95,94 @@ def table(
         rows: Their cells, as many per row.
         right: Columns of numbers, flush right and never broken.
         whole: Other columns that are never broken.
+        breaks: All columns may be broken, where nothing else helps.
     """
     result = Table(box=None, pad_edge=False)
     for name in header:
         result.add_column(
             Text(name),
             justify="right" if name in right else "left",
-            no_wrap=name in right or name in whole,
+            no_wrap=not breaks and (name in right or name in whole),
             overflow="fold",
         )
     for row in rows:
         result.add_row(*map(Text, row))
     return result
+
+
+class SplitTable:
+    """A table that is one where it fits, else several, each with the columns that name its rows.
+
+    Nothing is cut: names are broken only where they and one column more do not fit, and numbers
+    only where a line has no room for them alone.
+
+    Args:
+        header: Names of the columns, all different.
+        rows: Their cells, as many per row.
+        by: Columns that name a row; the first ones of every table.
+        right: Columns of numbers, flush right.
+        whole: Other columns that are not broken.
+        together: Columns that stay in one table where it has room for them.
+    """
+
+    def __init__(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        by: Sequence[str],
+        right: Collection[str] = (),
+        whole: Collection[str] = (),
+        together: Sequence[Sequence[str]] = (),
+    ) -> None:
+        columns = zip(header, *rows, strict=True)
+        self._cells = {name: tuple(cells) for name, *cells in columns}
+        self._by = tuple(by)
+        self._right = right
+        self._whole = {*whole, *by}
+        groups = {name: tuple(group) for group in together for name in group}
+        others = [name for name in header if name not in self._by]
+        self._groups = list(dict.fromkeys(groups.get(name, (name,)) for name in others))
+
+    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich asks for what is printed."""
+        for number, names in enumerate(self._parts(options.max_width)):
+            if number:
+                yield Text()
+            yield self._table(names, options.max_width)
+
+    def __rich_measure__(self, screen: Console, options: ConsoleOptions) -> Measurement:
+        """Rich asks for the columns it takes."""
+        return Measurement(1, self._width(tuple(self._cells)))
+
+    def _parts(self, room: int) -> list[tuple[str, ...]]:
+        """Columns of each table, the names of the rows first."""
+        parts = [self._by]
+        for group in self._groups:
+            fits = self._width((*self._by, *group)) <= room
+            for names in [group] if fits else [(name,) for name in group]:
+                if parts[-1] != self._by and self._width((*parts[-1], *names)) > room:
+                    parts.append(self._by)
+                parts[-1] = (*parts[-1], *names)
+        return parts
+
+    def _table(self, names: Sequence[str], room: int) -> Table:
+        rows = list(zip(*(self._cells[name] for name in names), strict=True))
+        fits = self._width(names) <= room
+        numbers = [name for name in names if name in self._right]
+        least = self._width(numbers) + (len(names) - len(numbers)) * (_COLUMN_GAP + 1)
+        return table(
+            names, rows, right=self._right, whole=self._whole if fits else (), breaks=least > room
+        )
+
+    def _width(self, names: Sequence[str]) -> int:
+        """Columns of the screen that a table of these takes where nothing is broken."""
+        lines = [
+            [line for cell in (name, *self._cells[name]) for line in cell.split("\n")]
+            for name in names
+        ]
+        widest = [max(map(cell_len, column)) for column in lines]
+        return sum(widest) + _COLUMN_GAP * (len(widest) - 1)
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> Table:

@@ -36,6 +36,15 @@ def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path
             assert again[name] == point[name]
 
 
+@pytest.mark.parametrize("area", ["4000", "4000mm2", "40cm2"])
+def test_silicon_is_given_as_in_planner_rack_solve(area: str) -> None:
+    """Four chips of 814 mm^2 fit into 4000 mm^2, or six of half the SMs."""
+    found = solve(*SMALL, "--pes", "66,132", "--max-area", area)
+    assert {point["chips"] for point in found["front"]} <= set(range(1, 7))
+    assert max(one["most_chips"] for one in found["machines"]) == 6
+    planner("rack", "solve", "--workload", "ffn", "--max-area", area)
+
+
 def test_the_answer_itself_is_a_front_with_jobs(tmp_path: Path) -> None:
     outcome = planner("solve", *JOINT, "--json")
     path = tmp_path / "answer.json"

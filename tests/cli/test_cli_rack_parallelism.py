@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from cli.command import planner
 COMMAND = ("rack", "parallelism")
 
 
+@functools.cache
 def answer(*arguments: object) -> Any:
-    """The JSON answer to a question."""
+    """The JSON answer to a question; one that several tests ask is asked once."""
     outcome = planner(*COMMAND, *arguments, "--json")
     assert outcome.code == 0, outcome.err
     assert outcome.err == ""
@@ -47,6 +49,7 @@ def test_some_figures_and_other_readings() -> None:
     slow = answer("--figure", "11,10", "--figure", 11)
     fast = answer("--figure", 11, "--ring", "chunk_path")
     assert list(slow["figures"]) == ["10", "11"]
+    assert answer("--figure", "10-11") == slow
     assert (slow["setting"]["ring"], fast["setting"]["ring"]) == ("slowest_link", "chunk_path")
     last = [d["figures"]["11"]["series"][11]["latency_s"] for d in (slow, fast)]
     assert last[0] * 1e3 == pytest.approx(18.20, abs=0.005)  # DP backward on 32 GPUs
@@ -98,13 +101,22 @@ def test_what_the_report_leaves_out() -> None:
     outcome = planner(*COMMAND, "--beyond")
     assert outcome.code == 0
     assert "sequence parallelism" in outcome.out
+    words = " ".join(outcome.out.split())
+    for change in document["beyond"]:
+        assert ", ".join(change["changed"][:7]) in words
+    assert "dp_window, p2p_exposed, interleaved_p2p)" in words
+    assert "more fields; all with --json" in words
 
 
 @pytest.mark.parametrize(
     ("flags", "lines"),
     [
-        (("--figure", 1), ["figure: 1 is not one of 2 to 13; nearest: 2"]),
-        (("--figure", "14"), ["figure: 14 is not one of 2 to 13; nearest: 13"]),
+        (("--figure", 1), ["figure: 1: must be at least 2"]),
+        (("--figure", "2-14"), ["figure: 14: must be at most 13"]),
+        (
+            ("--figure", "all"),
+            ["figure: 'all' is no number or range; write it like 2-4 or 2,5"],
+        ),
         (("--rack-chips", 0), ["rack-chips: 0 is not from 1 to 1,000,000; nearest: 1"]),
         (("--block-size", 2048), ["block-size: 2,048 is not from 1 to 1,024; nearest: 1,024"]),
         (("--micro-batches", "1.5"), ["micro-batches: '1.5' is not a whole number; nearest: 2"]),

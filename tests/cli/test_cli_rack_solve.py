@@ -125,6 +125,14 @@ def test_a_graph_of_ones_own_competes(tmp_path: Path) -> None:
     assert found["best"]["energy_j"] == pytest.approx(named["best"]["energy_j"])
     alone = answer("--strategy", "zero", "--graph", file, "--topology", "ring:8")
     assert alone["space"]["chips"] == [8]
+    other = tmp_path / "box.yaml"
+    said = [{**links[1], "energy_j_per_byte": 1e-9, "latency_s": 1e-6}, *links[2:]]
+    other.write_text(json.dumps({"links": said}))
+    both = answer(*space, "--topology", "linear", "--graph", file, "--graph", other)
+    assert both["space"]["topologies"] == ["linear", "graph:cube", "graph:box"]
+    assert both["best"]["topology"] == "graph:cube"
+    graphs = {row["name"]: row["reason"] for row in both["defaults"] if "graph" in row["name"]}
+    assert graphs == {"graph:box": "energy or latency of the links in its file: not used"}
 
 
 def test_sizes_limit_the_chips_that_they_serve() -> None:

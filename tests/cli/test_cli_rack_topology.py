@@ -1,10 +1,13 @@
 """`planner rack topology` on the command line."""
 
 import csv
+import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from cli.command import planner, refused
@@ -59,6 +62,28 @@ def test_bisection_says_whether_it_is_proved() -> None:
     assert "<= " in planner("rack", "topology", "dragonfly:a=8,h=4,p=4").out
 
 
+def _two_switches() -> nx.Graph:
+    """Four chips on two switches, which have no bound of eigenvalues."""
+    graph = nx.complete_bipartite_graph(4, 2)
+    nx.set_node_attributes(graph, {4: "switch", 5: "switch"}, "kind")
+    return graph
+
+
+def test_bisections_without_a_closed_form_take_the_time_that_is_given(tmp_path: Path) -> None:
+    """By default named topologies are not searched; five links are proved in a moment."""
+    (row,) = answer("dragonfly:a=2,h=2,p=2").values()
+    assert (row["bisection_links"], row["bisection_proved"]) == (5, False)
+    (row,) = answer("dragonfly:a=2,h=2,p=2", "--time-limit", "60s").values()
+    assert (row["bisection_links"], row["bisection_proved"]) == (5, True)
+    graph = tmp_path / "g.graphml"
+    nx.write_graphml(_two_switches(), graph)
+    for flags, proved in (((), True), (("--time-limit", 0), False)):
+        (row,) = answer("--graph", graph, *flags).values()
+        assert (row["bisection_links"], row["bisection_proved"]) == (4, proved)
+    words = "a cut that exists, not proved the fewest; --time-limit 60s seeks a proof"
+    assert words in planner("rack", "topology", "dragonfly:a=2,h=2,p=2").out
+
+
 def test_large_ones_have_closed_forms_only() -> None:
     row = answer("torus:32x32x32")["torus:32x32x32"]
     assert (row["chips"], row["links"], row["bisection_links"]) == (32768, 98304, 2048)
@@ -78,7 +103,7 @@ def test_own_graph_and_traffic(tmp_path: Path) -> None:
     traffic.write_text("0,8,2\n0,0,0\n0,4,0\n")
     loads = tmp_path / "loads.csv"
     row = answer("--graph", graph, "--traffic", traffic, "--bandwidth", 2, "--link-price", 1,
-                 "--link-loads", loads)["g.yaml"]  # fmt: skip
+                 "--link-loads", loads)["graph:g"]  # fmt: skip
     assert (row["busiest_link"], row["busiest_link_bytes"]) == (["0", "1"], 5)
     assert (row["time_s"], row["price"], row["traffic_bytes"]) == (2.5, 7, 14)
     with loads.open(encoding="utf-8") as file:
@@ -88,15 +113,118 @@ def test_own_graph_and_traffic(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.png"])
-def test_pictures(name: str, tmp_path: Path) -> None:
+GRAPH = """\
+name: two pairs
+switches: [hub]
+links:
+  - {between: [a, b], bandwidth_bytes_per_s: 50e9, energy_j_per_byte: 1e-10, latency_s: 1e-6}
+  - {between: [a, hub], price: 120}
+  - {between: [c, hub]}
+  - {between: [c, d]}
+"""
+
+
+def test_sums_are_of_all_links_or_none(tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text(GRAPH)
+    figures = ("time_s", "energy_j", "latency_s", "price")
+    outcome = planner("rack", "topology", "ring:4", "--graph", graph, "--json")
+    row = outcome.document["topologies"][1]
+    assert {row[name] for name in figures} == {None}
+    notes = "\n".join(outcome.document["notes"])
+    flags_of = {
+        "time": "--bandwidth",
+        "energy": "--energy-per-hop",
+        "latency of the slowest pair": "--latency",
+        "price": "--link-price and --port-price",
+    }
+    for what, flags in flags_of.items():
+        assert re.search(f"no {what} of graph:two pairs: .* give {flags}", notes), notes
+    given = ("--graph", graph, "--bandwidth", "25GB/s", "--energy-per-hop", 0, "--latency", 0,
+             "--link-price", 10)  # fmt: skip
+    (row,) = answer(*given).values()
+    assert [row[name] is None for name in figures] == [False, False, False, True]
+    (row,) = answer(*given, "--port-price", 1).values()
+    assert row["price"] == 120 + 3 * 10 + 2
+    table = planner("rack", "topology", *given, "ring:4").out
+    assert re.search(r"ring:4 .* 40$", table, re.MULTILINE)
+    assert re.search(r"graph:two pairs .* -$", table, re.MULTILINE)
+
+
+def test_powers_are_of_all_links_and_ports_or_none() -> None:
+    rows = answer("ring:4", "switch:4", "--link-power", "5W")
+    assert (rows["ring:4"]["static_power_w"], rows["switch:4"]["static_power_w"]) == (20, None)
+    out = planner("rack", "topology", "ring:4", "switch:4", "--link-power", "5W").out
+    assert "no power of switch:4: not every link and port" in out
+
+
+def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
+    named, plain, again = (tmp_path / name for name in ("g.yaml", "plain.yaml", "h.json"))
+    named.write_text(GRAPH)
+    plain.write_text("links: [{between: [a, b]}]")
+    path = nx.path_graph(3)
+    path.graph["name"] = "three"
+    again.write_text(json.dumps(nx.node_link_data(path, edges="edges")))
+    names = {"g.yaml": "graph:two pairs", "plain.yaml": "graph:plain", "h.json": "graph:three"}
+    rows = answer("--graph", named, "--graph", plain, "--graph", again)
+    assert list(rows) == list(names.values())
+    assert "graph:two pairs" in planner("rack", "topology", "--graph", named).out
+    twice = answer("--graph", named, "--graph", named)
+    assert list(twice) == ["graph:two pairs", f"graph:two pairs ({named})"]
+    for file, name in names.items():
+        found = planner("rack", "zero", "--figure", 8, "--graph", tmp_path / file, "--json")
+        assert name in found.document["inputs"]["topologies"]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("chips: 1\nlinks: []", "chips: 1: a graph has 2 to 2,048 chips"),
+    ("chips: 1000000000\nlinks: [{between: [0, 1]}]",
+     "chips: 1000000000: a graph has 2 to 2,048 chips"),
+    ("chips: two\nlinks: [{between: [0, 1]}]",
+     "chips: 'two': must be a number of chips or a list of their names"),
+    ("chips: [a, [b]]\nlinks: [{between: [a, b]}]",
+     "chips: ['a', ['b']]: must be a number of chips or a list of their names"),
+    ("chips: 2\nlinks: []", "links: must have at least 1 entry"),
+])  # fmt: skip
+def test_one_line_for_a_graph_that_is_none(text: str, words: str, tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text(text)
+    for command in (("topology",), ("zero", "--figure", 8)):
+        assert refused("rack", *command, "--graph", graph) == [f"{graph}: {words}"]
+
+
+@pytest.mark.parametrize(("link", "words"), [
+    ("price: 1e300", "price: 1e+300 must be at most 1e+15"),
+    ("bandwidth_bytes_per_s: 1e-300", "must be finite and greater than 0"),
+    ("links: 1000000000000000000000000", "must be at most 1e+06"),
+])  # fmt: skip
+def test_figures_of_links_are_of_a_sensible_size(link: str, words: str, tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text(f"links: [{{between: [a, b], {link}}}]")
+    (line,) = refused("rack", "topology", "--graph", graph)
+    assert words in line
+
+
+def test_a_matrix_of_a_sensible_size(tmp_path: Path) -> None:
+    traffic = tmp_path / "t.csv"
+    for text, words in (("0,1e308\n1,0\n", "1e+308 must be at most 1e+24 bytes"),
+                        ("0,1e-300\n0,0\n", "1e-300 must be at least 1e-09 bytes")):  # fmt: skip
+        traffic.write_text(text)
+        (line,) = refused("rack", "topology", "ring:2", "--traffic", traffic, "--bandwidth", 1)
+        assert line == f"traffic: {traffic}: {words}"
+
+
+DRAWN = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8", "dgx-1",
+         "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "specs"), [("a.svg", DRAWN), ("a.png", DRAWN[2:4])])
+def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
+    """Every layout, the same bytes each time, and nothing but the picture."""
     pytest.importorskip("matplotlib")
     path = tmp_path / name
-    specs = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8", "dgx-1",
-             "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
-    for _ in range(2):
-        outcome = planner("rack", "topology", *specs, "--plot", path)
-        assert (outcome.code, outcome.err) == (0, "")
+    outcome = planner("rack", "topology", *specs, "--plot", path)
+    assert (outcome.code, outcome.err) == (0, "")
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG") or b"<svg" in content[:1000]
     planner("rack", "topology", *specs, "--plot", path)
@@ -116,6 +244,15 @@ def test_pictures(name: str, tmp_path: Path) -> None:
      "routing: fat-tree has no fixed routes; use shortest"),
     (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
     (("ring:4", "--seed", "-1"), "seed: -1 must be at least 0"),
+    (("ring:4", "--bytes", "1e308"), "bytes: '1e308' must be at most 1e+24 B"),
+    (("ring:4", "--bytes", "5e-324"), "bytes: '5e-324' must be at least 1e-09 B"),
+    (("ring:4", "--bandwidth", "1e-300"), "bandwidth: '1e-300' must be at least 1e-09 B/s"),
+    (("ring:4", "--bandwidth", "1e300"), "bandwidth: '1e300' must be at most 1e+24 B/s"),
+    (("ring:4", "--energy-per-hop", "1e300"), "energy-per-hop: '1e300' must be at most 1e+06 J/B"),
+    (("ring:4", "--latency", "1e300"), "latency: '1e300' must be at most 1e+09 s"),
+    (("ring:4", "--link-price", "1e308"), "link-price: '1e308' must be at most 1e+15"),
+    (("ring:4", "--port-power", "1e308"), "port-power: '1e308' must be at most 1e+15 W"),
+    (("ring:4", "--time-limit", "-1"), "time-limit: '-1' must be at least 0 and finite"),
     (("ring:4", "--chips", 8), "topology: 'ring:4': has 4 chips, but 8 are asked for"),
 ])  # fmt: skip
 def test_bad_input(flags: tuple[object, ...], line: str) -> None:

@@ -1,11 +1,17 @@
 """`planner rack zero` on the command line: its figures, files and pictures, and what it refuses."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.command import planner, refused
+from hardware_db import load_chip
+from planner.cost.within_chip import chip_array
+from planner.errors import InputError
+from planner.rack.machine import machine_of
+from planner.records import cluster_named
 
 TINY = """\
 name: tiny
@@ -15,8 +21,9 @@ einsums:
 """
 
 
+@functools.cache
 def answer(*arguments: object) -> Any:
-    """The JSON answer."""
+    """The JSON answer; a question that several tests ask is asked once."""
     outcome = planner("rack", "zero", *arguments, "--json")
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.document
@@ -67,6 +74,104 @@ def test_every_option_changes_the_answer() -> None:
         changed = answer(*flags)
         assert changed["inputs"] != usual["inputs"], flags
         assert changed["figures"] != usual["figures"], flags
+
+
+def test_plain_numbers_and_units_mean_the_same() -> None:
+    """At 1 GHz 64 bytes per cycle are 64 GB/s; 25 pJ per bit are 2e-10 J per byte."""
+    plain = answer("--figure", 7, "--bandwidth", 64, "--energy-per-hop", 2e-10)
+    for rate, joules in (("64GB/s", "25pJ/bit"), ("6.4e10/s", "200pJ/B")):
+        other = answer("--figure", 7, "--bandwidth", rate, "--energy-per-hop", joules)
+        assert other["inputs"]["bytes_per_cycle_per_gpu"] == pytest.approx(64)
+        assert other["inputs"]["energy_per_hop_j_per_byte"] == pytest.approx(2e-10)
+        for one, two in zip(plain["figures"]["7"]["series"], other["figures"]["7"]["series"],
+                            strict=True):  # fmt: skip
+            assert two["energy_ratio"] == pytest.approx(one["energy_ratio"])
+
+
+def test_ranges_lists_and_repeated_flags_are_the_same() -> None:
+    lists = answer("--figure", "7-8", "--topology", "ring,hypercube", "--gpus", "2,4")
+    again = answer("--figure", 7, "--figure", 8, "--topology", "ring", "--topology", "hypercube",
+                   "--gpus", "2,4")  # fmt: skip
+    assert lists == again
+    assert list(lists["figures"]) == ["7", "8"]
+
+
+@pytest.mark.parametrize("name", ["report1-rack", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+def test_the_header_shows_the_memory_that_is_used(name: str) -> None:
+    """SRAM where the record has it, else L2; more PEs bring more of it."""
+    cluster = cluster_named(name)
+    chip, precision = cluster.chip, machine_of(cluster).precision
+    own, double = (
+        answer("--figure", 3, "--gpus", 2, "--hardware", name, "--pes", pes)["inputs"]["sram_bytes"]
+        for pes in (chip.pe_count, 2 * chip.pe_count)
+    )
+    assert own == (chip.sram_bytes or chip.l2_bytes) > 0
+    assert double == 2 * own == chip_array(chip, precision, pes=2 * chip.pe_count).sram_bytes
+    out = planner("rack", "zero", "--figure", 3, "--gpus", 2, "--hardware", name).out
+    assert (" of SRAM," if chip.sram_bytes else " of L2,") in out
+    assert " 0 B of" not in out
+
+
+def test_the_page_names_the_chips_that_can_be_asked_about() -> None:
+    page = Path(__file__).parents[2] / "docs" / "rack" / "zero.md"
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    sentence = text.partition("Records of chips that have these figures: ")[2].partition(".")[0]
+    named = {word.strip(" `") for word in sentence.replace(" and ", ", ").split(",")}
+    folder = Path(__file__).parents[2] / "hardware_db" / "data" / "chips"
+    able = set()
+    for path in folder.glob("*.yaml"):
+        try:
+            machine = machine_of(cluster_named(path.stem))
+            chip_array(load_chip(path.stem), machine.precision)
+        except InputError:
+            continue
+        able.add(path.stem)
+    assert named == able
+
+
+def test_only_what_the_figures_need_is_asked_of_a_topology() -> None:
+    """No fat tree has the four GPUs of figures 5 and 6, and no ring is asked for there."""
+    eight = answer("--figure", 8, "--gpus", "16,54,60", "--topology", "fat-tree,ring")
+    fat, ring = eight["figures"]["8"]["series"]
+    assert [ratio is None for ratio in fat["latency_ratio"]] == [False, False, True]
+    assert None not in ring["latency_ratio"]
+    assert eight["plateau_cycles"] is None
+    three = answer("--figure", 3, "--gpus", 7, "--topology", "ring,hypercube")
+    assert three["figures"]["3"]["series"][0]["energy_ratio"][0] > 1
+    five = answer("--figure", 5, "--gpus", 7, "--topology", "fat-tree")
+    assert five["inputs"]["column_gpus"] == five["figures"]["5"]["gpus"] == 2
+    (line,) = refused("rack", "zero", "--figure", "3,6", "--gpus", 7, "--topology", "fat-tree")
+    assert line == "gpus: no fat-tree has one of these numbers; nearest: 2 or 16"
+
+
+def test_figures_of_links_in_a_graph_are_named_as_unused(tmp_path: Path) -> None:
+    """Only the wiring counts; a graph that says no more brings no note."""
+    links = ["{between: [0, 1], energy_j_per_byte: 1.0e-9, latency_s: 1.0e-6}", "{between: [1, 2]}",
+             "{between: [2, 3]}"]  # fmt: skip
+    found = {}
+    for name, first in (("said", links[0]), ("bare", "{between: [0, 1]}")):
+        path = tmp_path / f"{name}.yaml"
+        lines = "\n".join(f"  - {link}" for link in [first, *links[1:]])
+        path.write_text(f"chips: 4\nlinks:\n{lines}\n", encoding="utf-8")
+        found[name] = path
+    flags = ("--figure", 7, "--graph", found["said"], "--graph", found["bare"])
+    document = answer(*flags)
+    (note,) = document["notes"]
+    assert note.startswith("graph:said: only its wiring counts here, not energy or latency of its")
+    said, bare = (series["energy_ratio"] for series in document["figures"]["7"]["series"][-2:])
+    assert said == bare
+    out = " ".join(planner("rack", "zero", *flags).out.split())
+    assert note in out
+
+
+def test_two_graphs_of_one_name(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.edgelist").write_text("0 1\n1 2\n", encoding="utf-8")
+    paths = [tmp_path / folder / "same.edgelist" for folder in ("a", "b")]
+    assert refused("rack", "zero", "--graph", paths[0], "--graph", paths[1]) == [
+        f"graph: {paths[1]}: two graphs are named same; rename one"
+    ]
 
 
 def test_topologies_with_holes_sizes_and_a_graph(tmp_path: Path) -> None:
@@ -120,13 +225,13 @@ def test_tables() -> None:
     assert "Figure 6" not in alone
 
 
-@pytest.mark.parametrize("name", ["six.png", "six.svg"])
-def test_pictures(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "figures"), [("one.png", "4"), ("six.svg", "3-8")])
+def test_pictures(name: str, figures: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / name
     contents = []
     for _ in range(2):
-        outcome = planner("rack", "zero", "--plot", path)
+        outcome = planner("rack", "zero", "--figure", figures, "--plot", path)
         assert (outcome.code, outcome.err) == (0, "")
         contents.append(path.read_bytes())
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
@@ -146,17 +251,29 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     (("--gpus", 1), "gpus: 1: must be at least 2"),
     (("--gpus", ""), "gpus: the list is empty or has an empty entry; write it like 2-12"),
     (("--gpus", "2,,4"), "gpus: the list is empty or has an empty entry; write it like 2-12"),
+    (("--gpus", "2-"), "gpus: '2-' is no number or range; write it like 2-12 or 4,8"),
+    (("--figure", "all"), "figure: 'all' is no number or range; write it like 3-8 or 4,8"),
     (("--gpus", "12-2"), "gpus: '12-2' is empty; write it from 2 to 12"),
     (("--gpus", "2-100000"), "gpus: more than 1,000 values; give fewer"),
     (("--gpus", "2.5"), "gpus: '2.5' is not a whole number; nearest: 2"),
     (("--pes", 18), "pes: '18' PEs do not fill 4 rows of report1-gpu; must be a multiple of 4, "
                     "nearest: 16"),
+    (("--pes", "1e20"), "pes: '1e20': must be at most 1,000,000; nearest: 1,000,000"),
+    (("--pes", "99999999999999999999"),
+     "pes: '99999999999999999999': must be at most 1,000,000; nearest: 1,000,000"),
     (("--pe-columns", 0), "pe-columns: 0: must be at least 1"),
     (("--column-gpus", "3,4"), "column-gpus: 2 numbers; give one"),
     (("--bandwidth", 0), "bandwidth: '0' bytes per cycle: must be at least 1e-06"),
-    (("--bandwidth", "nan"), "bandwidth: 'nan' is not a finite number of bytes per cycle"),
+    (("--bandwidth", "nan"), "bandwidth: 'nan' is not a finite number of bytes per cycle; write it "
+                             "like 32 or 32GB/s"),
+    (("--bandwidth", "1e15GB/s"),
+     "bandwidth: '1e15GB/s' is 1e+15 bytes per cycle: must be at most 1e+12"),
+    (("--bandwidth", "0B/s"), "bandwidth: '0B/s' must be greater than 0 and finite"),
+    (("--energy-per-hop", "20pJ/bot"),
+     "energy-per-hop: '20pJ/bot' is no energy per byte; write 1.6e-10, 160pJ/B or 20pJ/bit"),
     (("--energy-per-hop", -1), "energy-per-hop: '-1' J per byte: must be at least 0"),
-    (("--energy-per-hop", "inf"), "energy-per-hop: 'inf' is not a finite number of J per byte"),
+    (("--energy-per-hop", "inf"), "energy-per-hop: 'inf' is not a finite number of J per byte; "
+                                  "write it like 1.6e-10, 160pJ/B or 20pJ/bit"),
     (("--sram", 0), "sram: '0': must be greater than 0"),
     (("--basis", "gpu"), "basis: 'gpu' is not one of per_gpu, network, per_link; did you mean "
                          "'per_gpu'?"),
@@ -183,9 +300,20 @@ def test_an_unknown_topology_names_the_nearest() -> None:
 
 
 def test_an_sram_smaller_than_a_tile() -> None:
-    (line,) = refused("rack", "zero", "--sram", 2)
-    assert "sram" in line
-    assert "cannot hold one tile" in line
+    """What was typed, for which PEs, and the least that works, which does work."""
+    (line,) = refused("rack", "zero", "--sram", 2, "--figure", 3)
+    assert line == (
+        "sram: '2' for the 16 PEs of report1-gpu leaves 2 B to 16 (all of the chip), which cannot "
+        "hold one tile; must be at least 3 B"
+    )
+    assert answer("--sram", 3, "--figure", 3)["inputs"]["sram_bytes"] == 3
+    (line,) = refused("rack", "zero", "--sram", 10, "--figure", "3,6")
+    assert line == (
+        "sram: '10' for the 16 PEs of report1-gpu leaves 2.5 B to 4 (figures 5 and 6 from 1 column "
+        "on), which cannot hold one tile; must be at least 12 B"
+    )
+    assert answer("--sram", 12, "--figure", "3,6")["inputs"]["sram_bytes"] == 12
+    assert answer("--sram", 10, "--figure", 3)["inputs"]["sram_bytes"] == 10
 
 
 def test_a_chip_without_sram_figures() -> None:
@@ -208,6 +336,7 @@ def test_bad_graphs(text: str, words: str, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     lines = refused("rack", "zero", "--graph", path)
     assert any(words in line for line in lines), lines
+    assert all(str(path) in line for line in lines), lines
 
 
 @pytest.mark.parametrize(("change", "words"), [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardware_db import load_chip
+from hardware_db import FrozenMap, load_chip, load_cluster
 from planner.cost.within_chip import (
     ChipArray,
     OnChipCost,
@@ -22,6 +22,7 @@ from planner.cost.within_chip import (
     on_chip_cost,
 )
 from planner.errors import InputError
+from planner.scaling import with_pes
 
 DATA = Path(__file__).parent / "data"
 ENGINE = json.loads((DATA / "accelforge.json").read_text(encoding="utf-8"))
@@ -137,6 +138,37 @@ def test_convolutions_do_no_worse_than_a_random_mapper(golden: dict[str, Any]) -
         assert found.cycles[0] == golden["cycles"] == operators.macs[0] / 16
 
 
+@pytest.mark.parametrize("name", ["c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+def test_a_chip_at_full_rate_draws_less_than_its_limit(name: str) -> None:
+    """Arithmetic and memories together, as the parts are added: below the power limit."""
+    chip = load_chip(name)
+    for precision in chip.mac_j:
+        array = chip_array(chip, precision)
+        found = on_chip_cost(
+            gemm([8192, 4096, 8192], [14336, 4096, 8192], [4096, 4096, 8192]), array
+        )
+        assert np.all(found.cycles == found.compute_cycles)
+        assert np.allclose(
+            found.energy_j["mac"],
+            found.time_s
+            * array.clock_hz
+            * array.pes
+            * array.macs_per_pe_per_cycle
+            * chip.mac_j[precision],
+            rtol=0.05,
+        )
+        assert np.all(found.total_j / found.time_s < chip.tdp_w)
+        assert np.all(found.total_j / found.time_s + chip.idle_w < chip.tdp_w)
+
+
+def test_without_the_arithmetic_alone_two_flop_stand_for_it() -> None:
+    chip = load_chip("h100-sxm5-80")
+    assert chip_array(chip, "bf16").mac_j == chip.mac_j["bf16"] < 2 * chip.flop_j["bf16"]
+    assert chip_array(replace(chip, mac_j=FrozenMap({})), "bf16").mac_j == 2 * chip.flop_j["bf16"]
+    assert REPORT.mac_j == {}
+    assert chip_array(REPORT, "int8").mac_j == 2 * REPORT.flop_j["int8"] == pytest.approx(0.315e-12)
+
+
 SIZE = st.integers(1, 2000)
 
 
@@ -213,6 +245,23 @@ def test_sizes_that_no_operator_has(size: float) -> None:
         gemm(2, size, 3)
     with pytest.raises(InputError, match=r"^operator: m: \S+; a positive number is needed$"):
         gemm(size, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["report1-gpu", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+@pytest.mark.parametrize("times", [0.5, 2, 4])
+def test_both_ways_to_more_pes_give_one_chip(name: str, times: float) -> None:
+    """The array with other PEs is the array of the chip that the joint search builds with them."""
+    chip = load_chip(name)
+    cluster = replace(load_cluster("dgx-h100-ndr"), chip=chip)
+    pes = int(times * chip.pe_count)
+    precision = sorted(chip.flop_j)[0]
+    asked = chip_array(chip, precision, pes=pes)
+    built = chip_array(with_pes(cluster, pes).chip, precision)
+    for field in fields(asked):
+        assert getattr(asked, field.name) == pytest.approx(getattr(built, field.name), rel=1e-12)
+    alone = chip_array(chip, precision)
+    assert asked.sram_bytes == pytest.approx(times * alone.sram_bytes)
+    assert asked.sram_bytes_per_cycle == pytest.approx(times * alone.sram_bytes_per_cycle)
 
 
 def test_chips_and_precisions_without_figures() -> None:

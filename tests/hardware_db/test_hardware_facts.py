@@ -131,6 +131,8 @@ def test_chip_is_consistent(name: str) -> None:
                chip.host_link_bandwidth_bytes_per_s, *chip.flop_j.values()]  # fmt: skip
     assert all(0 < number < math.inf for number in numbers)
     assert set(chip.flop_j) <= set(chip.peak_flop_per_s)
+    assert set(chip.mac_j) <= set(chip.flop_j)
+    assert all(0 < joules < 2 * chip.flop_j[dtype] for dtype, joules in chip.mac_j.items())
 
 
 def looks_sparse(chip: Chip) -> bool:
@@ -154,6 +156,15 @@ def test_every_energy_per_flop_follows_the_stated_rule() -> None:
     assert load_chip("h100-sxm5-80").flop_j["fp8"] == pytest.approx(0.45e-12, rel=1e-3)
     expected = 0.9e-12 * (400 / 312e12) / (700 / 989e12)
     assert load_chip("a100-sxm4-80").flop_j["bf16"] == pytest.approx(expected, rel=5e-3)
+
+
+def test_sixteen_bits_take_four_times_the_arithmetic_of_eight() -> None:
+    """Multipliers grow with the square of their width, adders with it: between 2 and 4 times."""
+    for name in ("h100-sxm5-80", "a100-sxm4-80", "c2c-gpu"):
+        alone = load_chip(name).mac_j
+        (eight,) = {alone[kind] for kind in ("fp8", "int8") if kind in alone}
+        assert 2 < alone["bf16"] / eight < 4
+        assert alone["fp16"] == alone["bf16"]
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

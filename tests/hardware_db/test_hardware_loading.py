@@ -121,6 +121,11 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path, data: dict[str, Any])
     assert len(found) == len(expected)
 
 
+def _mac(joules: float) -> dict[str, Any]:
+    """A quantity of `energy.mac`."""
+    return {"value": joules, "unit": "J/MAC", "kind": "datasheet", "source": "sheet"}
+
+
 @pytest.mark.parametrize(("path", "value", "message"), [
     ("levels.0.links.value", 11, "levels[0].bandwidth: 3e+11 B/s, but 11 links"),
     ("levels.0.domain.value", 4.5, "levels[0].domain: value: a whole number is required"),
@@ -147,6 +152,10 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path, data: dict[str, Any])
     ("chip.dvfs.settable", "yes", "chip.dvfs.settable: true or false is required, not 'yes'"),
     ("chip.scale_up.bandwidth.value", 6e11, "chip.scale_up.bandwidth: 6e+11 B/s, but 12 links"),
     ("chip.energy.flop.bf16.value", "0.9e-12", "chip.energy.flop.bf16.value: a number is required"),
+    ("chip.energy.mac", {"bf16": _mac(9e-12)}, "chip.energy.mac.bf16: 9e-12 J/MAC is above two"),
+    ("chip.energy.mac", {"fp4": _mac(1e-13)}, "chip.energy.mac.fp4: given, but peak.fp4 is not"),
+    ("chip.energy.mac", {"bf16": {**_mac(1e-13), "unit": "J/FLOP"}},
+     "chip.energy.mac.bf16: unit: 'J/FLOP' given, 'J/MAC' required here"),
     ("chip.calibration.attention", "fast", "chip.calibration.attention: 'fast' is not one of"),
     ("sources.plan.url", None, "sources.plan: a url, doi, arxiv or document is required"),
 ])  # fmt: skip

@@ -52,6 +52,10 @@ def instance(seed: int) -> dict[str, Any]:
         asked["max_power"] = rng.choice([6e3, 12e3])
     if rng.random() < 0.5:
         asked["clocks"] = False
+    if rng.random() < 0.4:
+        asked["assumptions"] = rng.choice(["rack-energy", "rack-zero"])
+        if "max_power" in asked:  # less than chips would draw if they only waited
+            asked["max_power"] = rng.choice([1.5e3, 3e3])
     return asked
 
 
@@ -95,6 +99,26 @@ def test_the_joint_front_is_that_of_all_machines_searched_alone(seed: int) -> No
     if found.best is not None:
         assert found.objective == pytest.approx(float(wanted[:, 0].min()), rel=1e-12)
         assert found.bound == pytest.approx(found.objective, rel=1e-12)
+
+
+def test_waiting_power_limits_no_chips_where_only_components_count() -> None:
+    """Eight chips that wait draw more than 2.5 kW; under components they draw what they do."""
+    asked = {
+        "model": "gpt3-350m",
+        "hardware": "c2c-ndr400-rack",
+        "assumptions": "rack-energy",
+        "chips": 8,
+        "chips_exact": True,
+        "batch_tokens": 2**16,
+        "max_power": 2500,
+    }
+    chip = load_cluster("c2c-ndr400-rack").chip
+    assert 8 * (chip.wait_w + chip.host_w) > 2500
+    alone, joint = planner.solve(**asked), planner.solve(**asked, pes=132)
+    assert alone.best is not None
+    assert joint.best is not None
+    assert joint.best.step_time_s == alone.best.step_time_s
+    assert joint.best.energy_per_step_j / joint.best.step_time_s <= 2500
 
 
 @pytest.mark.parametrize("seed", range(4))

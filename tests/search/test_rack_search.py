@@ -16,19 +16,23 @@ from planner.rack_presets import rack_energy, rack_zero
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.oracle import mesh_problem
+from planner.wiring import rewired
 from solvers.frontier import nondominated
 from solvers.solution import Status
 
 
 @pytest.mark.parametrize("preset", [rack_energy, rack_zero])
 @pytest.mark.parametrize(
-    ("hardware", "seed"),
-    [("c2c-ndr400-rack", seed) for seed in range(4)] + [("tpu-v5p", 0), ("tpu-v5p", 4)],
+    ("hardware", "words", "seed"),
+    [("c2c-ndr400-rack", (), seed) for seed in range(4)]
+    + [("tpu-v5p", (), 0), ("tpu-v5p", (), 4)]
+    + [("c2c-ndr400-rack", ("linear",), 0), ("c2c-ndr400-rack", ("torus",), 3)]
+    + [("dgx-h100-ndr", ("mesh", "scale-out=torus"), 2), ("dgx-h100-ndr", ("hypercube",), 4)],
 )
 def test_front_equals_brute_force(
-    preset: Callable[[Chip], Assumptions], seed: int, hardware: str
+    preset: Callable[[Chip], Assumptions], seed: int, words: tuple[str, ...], hardware: str
 ) -> None:
-    cluster = load_cluster(hardware)
+    cluster = rewired(load_cluster(hardware), words)
     drawn = random_cost_model(seed)
     job = replace(drawn.job, precision="bf16")
     model = CostModel.build(job, cluster, preset(cluster.chip))

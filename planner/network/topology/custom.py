@@ -32,8 +32,9 @@ from pydantic import (
 )
 
 from planner.errors import InputError
+from planner.fields import refusal
 from planner.files import read_text, read_yaml
-from planner.messages import Origin, mistakes, shown
+from planner.messages import Origin, mistakes, printable, shown
 from planner.network.topology.graphs import MOST_NODES
 
 if TYPE_CHECKING:
@@ -49,6 +50,25 @@ Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _chips(value: Any) -> Any:
+    """A number of chips within what is measured, or names; refused in one line."""
+    if isinstance(value, list) and all(map(_is_name, value)):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise refusal(f"{shown(value)}: must be a number of chips or a list of their names")
+    if not 2 <= value <= MOST_NODES:
+        raise refusal(f"{shown(value)}: a graph has 2 to {MOST_NODES:,} chips")
+    return value
+
+
+Chips = Annotated[int | list[Name], BeforeValidator(_chips), WithJsonSchema(
+    {"anyOf": [
+        {"type": "integer", "minimum": 2, "maximum": MOST_NODES},
+        {"type": "array", "items": {"type": ["string", "integer"]}},
+    ]}
+)]  # fmt: skip
 
 
 class _Strict(BaseModel):
@@ -70,11 +90,12 @@ class GraphFile(_Strict):
     """Chips, switches and the links between them."""
 
     name: str = ""
-    chips: Annotated[int, Field(ge=2, le=MOST_NODES)] | list[Name] | None = None
+    chips: Chips | None = None
     switches: list[Name] = Field(default_factory=list)
-    links: list[LinkField] = Field(min_length=1)
+    links: list[LinkField]
 
 
+_LONGEST_LABEL = 40
 _FIELDS = (*GraphFile.model_fields, *LinkField.model_fields)
 
 
@@ -93,12 +114,19 @@ def read_graph(path: Path) -> nx.Graph:
     return _in_order(graph)
 
 
+def graph_label(graph: nx.Graph, path: Path) -> str:
+    """What a graph is called everywhere: `graph:` and its name, or that of the file without one."""
+    name = graph.graph.get("name")
+    text = printable(str(name)).strip()[:_LONGEST_LABEL] if isinstance(name, str | int) else ""
+    return f"graph:{text or path.stem}"
+
+
 def _in_order(graph: nx.Graph) -> nx.Graph:
     """Nodes in the order of their numbers where all of them, or all chips, are numbered."""
     chips = [node for node, data in graph.nodes(data=True) if data.get("kind") != "switch"]
     if not all(str(node).isdecimal() for node in chips):
         return graph
-    ordered = graph.__class__()
+    ordered = graph.__class__(**graph.graph)
     numbered = sorted(chips, key=lambda node: int(str(node)))
     others = [node for node in graph if node not in set(chips)]
     ordered.add_nodes_from((node, graph.nodes[node]) for node in (*numbered, *others))
@@ -119,11 +147,13 @@ def _yaml(path: Path) -> nx.Graph:
 def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
     import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
-    graph = nx.MultiGraph()
+    graph = nx.MultiGraph(name=file.name)
     count = isinstance(file.chips, int)
     chips = list(map(str, range(file.chips))) if isinstance(file.chips, int) else file.chips
     if both := sorted(set(chips or ()) & set(file.switches)):
         raise InputError(f"{path}: switches: {shown(both[0])} is a chip as well; keep one")
+    if not file.links:
+        raise InputError(f"{path}: links: must have at least 1 entry")
     graph.add_nodes_from(chips or (), kind="chip")
     graph.add_nodes_from(file.switches, kind="switch")
     for at, link in enumerate(file.links):
@@ -147,6 +177,8 @@ def _node_link(path: Path) -> nx.Graph:
         data = json.loads(read_text(path))
         edges = data["edges"] if "edges" in data else data["links"]
         graph = nx.MultiDiGraph() if data.get("directed") else nx.MultiGraph()
+        named = data.get("graph")
+        graph.graph["name"] = named.get("name", "") if isinstance(named, dict) else ""
         graph.add_nodes_from((node.pop("id"), node) for node in data["nodes"])
         for edge in edges:
             figures = {name: edge[name] for name in edge if name not in ("source", "target", "key")}

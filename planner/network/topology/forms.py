@@ -137,8 +137,19 @@ def _one(sizes: list[IntArray]) -> IntArray:
 def _dragonfly_links(sizes: list[IntArray]) -> IntArray:
     """Chips to routers, a (a - 1) / 2 within each of G groups, one between each two groups."""
     a, h, p = sizes
-    groups = a * h + 1
-    return np.asarray(p * a * groups + groups * _pairs(a) + _pairs(groups), dtype=np.int64)
+    routers = a * (a * h + 1)
+    return p * routers + router_links(routers, a, h)
+
+
+def router_links(routers: IntArray | int, a: IntArray | int, h: IntArray | int) -> IntArray:
+    """Links between the first so many routers of a dragonfly, at most its a (a h + 1).
+
+    Groups fill one after the other. Several groups use all global links of their routers, some of
+    them side by side where the groups are fewer than a h + 1.
+    """
+    r, a, h = (np.asarray(given, dtype=np.int64) for given in (routers, a, h))
+    local = r // a * _pairs(a) + _pairs(r % a)
+    return np.asarray(local + np.where(r > a, r * h // 2, 0), dtype=np.int64)
 
 
 def _leaf_spine_cut(sizes: list[IntArray]) -> IntArray:

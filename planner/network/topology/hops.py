@@ -60,6 +60,27 @@ def exact_average_hops(topology: Topology) -> Fraction:
     return Fraction(int(hop_sum(topology.name, topology.sizes)), chips * (chips - 1))
 
 
+def grid_average_hops(
+    lengths: Sequence[IntArray | int],
+    closed: Sequence[npt.ArrayLike],
+    spacing: Sequence[IntArray | int] | None = None,
+) -> FloatArray:
+    """Average hops of a grid of which some axes close into rings; 1 where there is one place.
+
+    Args:
+        lengths: Places along each axis, integers or arrays of a common shape.
+        closed: Whether each axis closes into a ring.
+        spacing: Links from one place of an axis to the next; default 1.
+    """
+    given = [np.asarray(length, dtype=np.int64) for length in lengths]
+    places = np.prod(np.broadcast_arrays(*given), axis=0)
+    total = np.zeros(places.shape)
+    for axis, ring, links in zip(given, closed, spacing or [1] * len(given), strict=True):
+        along = np.where(ring, _ring([axis]), _linear([axis]))
+        total = total + (places // axis) ** 2 * along * links
+    return np.where(places > 1, total / np.maximum(places * (places - 1), 1), 1.0)
+
+
 def hop_sum(name: str, sizes: Sequence[IntArray | int]) -> IntArray:
     """Hops summed over all ordered pairs of chips, a whole number.
 

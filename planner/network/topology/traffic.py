@@ -11,6 +11,7 @@ import numpy as np
 from planner.errors import InputError
 from planner.files import read_bytes, read_text, read_yaml
 from planner.messages import not_one_of, shown
+from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray
 
@@ -118,8 +119,14 @@ def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
         pair = f"from {wiring.labels[i]} to {wiring.labels[j]}"
         rule = "a chip sends nothing to itself" if i == j else "bytes are finite and at least 0"
         raise InputError(f"traffic: {path}: {matrix[i, j]:g} {pair}: {rule}")
+    if matrix.max() > MOST["bytes"]:
+        raise InputError(
+            f"traffic: {path}: {matrix.max():g} must be at most {MOST['bytes']:g} bytes"
+        )
     if not matrix.any():
         raise InputError(f"traffic: {path}: no chip sends anything")
+    if matrix.max() < LEAST:
+        raise InputError(f"traffic: {path}: {matrix.max():g} must be at least {LEAST:g} bytes")
     return matrix
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
+from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.graphs import MOST_EDGES, MOST_NODES
 from planner.plan import FloatArray, IntArray
 
@@ -140,6 +141,7 @@ def _merged(graph: nx.Graph, problems: list[str]) -> dict[tuple[Any, Any], dict[
         if not (links >= 1 and links % 1 == 0):
             problems.append(f"{name}: links: {shown(data['links'])} is not a whole number above 0")
             links = 1
+        links = min(links, MOST["links"])
         figures = {key: _figure(name, key, data.get(key), problems) for key in FIGURES}
         known = merged.get((u, v)) or merged.get((v, u))
         if known is None:
@@ -161,9 +163,11 @@ def _figure(link: str, key: str, value: Any, problems: list[str]) -> float:
         problems.append(f"{link}: {key}: {shown(value)} is not a number")
         return float("nan")
     words = _WORDS.get(key, "at least 0")
-    low = number <= 0 if words == "greater than 0" else number < 0
+    low = number < LEAST if words == "greater than 0" else number < 0
     if key != "links" and (low or not np.isfinite(number)):
         problems.append(f"{link}: {key}: {shown(value)} must be finite and {words}")
+    elif number > MOST[key]:
+        problems.append(f"{link}: {key}: {shown(value)} must be at most {MOST[key]:g}")
     return number
 
 
