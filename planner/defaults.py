@@ -94,7 +94,8 @@ def framework_of(
         defaults.append(("framework", "textbook", "10 bytes of state per parameter, any layout"))
         return framework_named("textbook")
     framework = default_framework(chip.vendor)
-    defaults.append(("framework", framework.name, f"usual on {chip.vendor} chips"))
+    usual = "of no vendor" if chip.vendor == "none" else f"usual on {chip.vendor} chips"
+    defaults.append(("framework", framework.name, usual))
     return framework
 
 
@@ -112,5 +113,5 @@ def precision_of(asked: str | None, chip: Chip, defaults: Defaults) -> str:
     if asked is not None:
         return asked
     precision = next((dtype for dtype in _FORMATS if dtype in chip.peak_flop_per_s), "bf16")
-    defaults.append(("precision", precision, f"widest matrix format of {chip.name}"))
+    defaults.append(("precision", precision, "widest matrix format of the chip"))
     return precision

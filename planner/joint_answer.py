@@ -210,10 +210,13 @@ class _Freed:
 
 
 def _enough(joint: JointSearch, names: tuple[str, ...]) -> _Freed | None:
-    """The machine and chips with a plan that use the least of budgets above them."""
-    best, least = None, math.inf
+    """The machine and chips with a plan that use the least of budgets above them.
+
+    Of machines that need as much of the first budget, the one that needs the least of the next.
+    """
+    best, least = None, (math.inf,) * len(names)
     for at, one in enumerate(joint.candidates):
-        chips = _first_with_plan(joint, at, _without(joint, one, names), least, names)
+        chips = _first_with_plan(joint, at, _without(joint, one, names), least[0], names)
         if chips is None:
             continue
         use = use_of(one.model, chips)
@@ -222,8 +225,9 @@ def _enough(joint: JointSearch, names: tuple[str, ...]) -> _Freed | None:
             use["max_power"] = math.inf if power_w is None else power_w
         given = joint.budgets.given
         needed = {name: use[name] for name in names if use[name] > given[name]}
-        if needed and use[names[0]] < least and all(map(math.isfinite, needed.values())):
-            best, least = _Freed(one=one, chips=chips, needed=needed), use[names[0]]
+        taken = tuple(use[name] for name in names)
+        if needed and taken < least and all(map(math.isfinite, needed.values())):
+            best, least = _Freed(one=one, chips=chips, needed=needed), taken
     return best
 
 
@@ -243,13 +247,13 @@ def _without(joint: JointSearch, one: Candidate, names: tuple[str, ...]) -> tupl
 def _first_with_plan(
     joint: JointSearch, at: int, counts: tuple[int, ...], cheaper: float, names: tuple[str, ...]
 ) -> int | None:
-    """The smallest count with a plan and a use below `cheaper`; None where none has one.
+    """The smallest count with a plan and a use of at most `cheaper`; None where none has one.
 
     Runs of counts, each twice as long as the one before, until one holds a plan; then its counts.
     """
     model = joint.candidates[at].model
     start, length = 0, _FIRST_RUN
-    while start < len(counts) and use_of(model, counts[start])[names[0]] < cheaper:
+    while start < len(counts) and use_of(model, counts[start])[names[0]] <= cheaper:
         run = counts[start : start + length]
         if _has_plan(joint, at, run, names):
             return next(chips for chips in run if _has_plan(joint, at, (chips,), names))

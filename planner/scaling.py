@@ -108,13 +108,18 @@ def busy_w_at(chip: Chip, pes: IntArray) -> FloatArray:
 
 def _grown(share: float | None, ratio: FloatArray) -> FloatArray:
     """What 1 grows to where `share` of it comes with the PEs."""
-    grows = 1.0 if share is None else share
+    grows = _part(share)
     return 1 - grows + grows * ratio
+
+
+def _part(share: float | None) -> float:
+    """A share of a record, all where it has none."""
+    return 1.0 if share is None else share
 
 
 def _scaled_chip(chip: Chip, pes: int, scale: Collection[str]) -> Chip:
     ratio, count = pes / chip.pe_count, np.array([pes])
-    dynamic_share, area_share = chip.pe_power_share or 0.0, chip.pe_area_share or 0.0
+    dynamic_share, area_share = _part(chip.pe_power_share), _part(chip.pe_area_share)
     grown = float(_grown(chip.pe_power_share, count / chip.pe_count)[0])
     dynamic = ratio if "memory" in scale else grown
     busy = chip.idle_w + (chip.busy_w - chip.idle_w) * dynamic

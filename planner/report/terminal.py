@@ -194,6 +194,8 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
             dropped.append(f"time limit {counts['left']:,}")
         words = ", ".join(dropped) or "nothing"
         rows.append((stage, f"{counts.get('considered', 0):,}", f"{passed:,}", words))
+    if not rows:
+        return []
     header = ("stage", "considered", "passed", "dropped by")
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     return [Text(), section("Candidates", view)]
@@ -210,9 +212,12 @@ def _head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> li
 def solve_view(result: SolveResult) -> RenderableType:
     """Everything that `planner solve` prints."""
     job = result.job
+    machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
+    if result.best is None and len(result.machines) > 1:  # the job is that of the first
+        machine = f"one of {len(result.machines):,} machines"
     head = (
-        f"{job['model']} ({show_count(job['parameters'])} parameters) on {job['chips']:,} x "
-        f"{job['chip']} ({job['hardware']}), {job['batch_tokens']:,} tokens per step"
+        f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
+        f"{job['batch_tokens']:,} tokens per step"
     )
     parts = _head(head, result.losses)
     if result.best is None:

@@ -159,6 +159,19 @@ def test_budgets_that_only_help_together_are_named_together() -> None:
     assert solve(*POOR, *enough)["status"] == "optimal"
 
 
+def test_of_machines_as_large_the_one_that_draws_least_frees_two_budgets() -> None:
+    machines = ("--topology", "switch,ring", "--max-power", "1kW")
+    _, ((_, alone),) = free(*machines)
+    _, ((_, _, _, together),) = free(*machines, "--max-area", "500")
+    assert together == alone
+
+
+def test_the_heading_of_an_answer_without_a_plan_names_no_machine() -> None:
+    said = planner("solve", *POOR, "--max-power", "1kW")
+    assert said.code == 3
+    assert "on one of 2 machines, " in " ".join(said.out.split())
+
+
 def test_ports_are_a_budget_of_wirings() -> None:
     flags = ("--chips", "8", "--chips-exact", "--topology", "ring,switch", "--max-ports", "1")
     found = solve(*SMALL, *flags)
