@@ -155,7 +155,7 @@ def record(made: tuple[tuple[str, float], ...]) -> dict[str, Any]:
         for step in path.split("."):
             node = node[int(step)] if step.isdecimal() else node[step]
         node["value"] = node["value"] * value if of_cluster else value
-    return cluster
+    return dict(cluster)
 
 
 def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult:
@@ -170,7 +170,7 @@ def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult
         path = folder / "assumptions.yaml"
         path.write_text(yaml.safe_dump(_overrides(shares)), encoding="utf-8")
         fields["assumptions"] = path
-    routing = replace(card_wiring.ROUTING, **change.routing)
+    routing = replace(card_wiring.ROUTING, **change.routing)  # type: ignore[arg-type]
     with mock.patch.object(card_wiring, "ROUTING", routing):
         return solve(**fields)
 
