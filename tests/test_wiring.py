@@ -193,9 +193,7 @@ def test_ports_of_a_record_outdo_those_of_its_leaf() -> None:
     small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
     assert rewired(small, ["scale-out=dragonfly"]).levels[-1].dragonfly == (20, 10, 10)
     unknown = replace(leaf, switch_ports=0)
-    with pytest.raises(
-        InputError, match="250 chips, no multiple of the 8 .* nearest: 248, or give"
-    ):
+    with pytest.raises(InputError, match=r"no multiple of the 8 .* nearest: 248, or"):
         rewired(replace(small, levels=(H100.levels[0], unknown, *H100.levels[2:])),
                 ["scale-out=dragonfly"])  # fmt: skip
 
