@@ -62,13 +62,14 @@ def _radix(cluster: Cluster, leaf: Level) -> tuple[int, int]:
     """
     inner = [level.domain_chips or 1 for level in cluster.levels if level.kind == "scale-up"]
     rails = max(inner, default=1)
-    down, rest = divmod(leaf.domain_chips or 0, rails)
+    chips = leaf.domain_chips or 0
+    down, rest = divmod(chips, rails)
     ports = leaf.switch_ports or round(down * (1 + 1 / leaf.oversubscription))
-    size = f"a {leaf.name} of {cluster.name} has {leaf.domain_chips or 0:,} chips"
+    size = f"a {leaf.name} of {cluster.name} has {chips:,} chips"
     if rest and not leaf.switch_ports:
         raise InputError(
             f"{size}, no multiple of the {rails} joined without cards, so the ports of its "
-            f"switches are not known; nearest: {max(down, 1) * rails:,}, or give `switch_ports`"
+            f"switches are not known; nearest: {max(round(chips / rails), 1) * rails:,}, or give `switch_ports`"
         )
     if ports < _LEAST_RADIX:
         raise InputError(

@@ -189,11 +189,11 @@ def test_a_dragonfly_has_the_switches_of_the_record(name: str) -> None:
 
 
 def test_ports_of_a_record_outdo_those_of_its_leaf() -> None:
-    leaf = replace(H100.levels[1], domain_chips=250, switch_ports=40)  # no multiple of eight
+    leaf = replace(H100.levels[1], domain_chips=254, switch_ports=40)  # no multiple of eight
     small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
     assert rewired(small, ["scale-out=dragonfly"]).levels[-1].dragonfly == (20, 10, 10)
     unknown = replace(leaf, switch_ports=0)
-    with pytest.raises(InputError, match=r"no multiple of the 8 .* nearest: 248, or"):
+    with pytest.raises(InputError, match=r"no multiple of the 8 .* nearest: 256, or"):
         rewired(replace(small, levels=(H100.levels[0], unknown, *H100.levels[2:])),
                 ["scale-out=dragonfly"])  # fmt: skip
 
