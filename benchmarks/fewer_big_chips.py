@@ -204,9 +204,22 @@ def cells(point: PlanResult) -> list[str]:
     ]
 
 
-def at_power(point: PlanResult, power: str) -> str:
-    """Seconds of a step if the plan used all of the power, as many more chips alike."""
-    return show_seconds(point.energy_per_step_j / parse_watts(power))
+def at_power(best: PlanResult, question: dict[str, Any], folder: Path) -> str:
+    """Seconds of a step if as many more chips as the power allows shared the work evenly.
+
+    Of the fastest plan, or of the fastest on a power of two of chips, which divides well, that
+    draws at least half of the power: the one with the least energy.
+    """
+    power = parse_watts(question["max_power"])
+    even = 1 << (best.chips.bit_length() - 1)
+    plans = [best]
+    for chips in {even, max(even // 2, 1)} - {best.chips}:
+        fixed = {**question, "chips": chips, "chips_exact": True}
+        found = asked(fixed, NONE, folder).best
+        if found is not None and found.power_per_chip_w * chips >= power / 2:
+            plans.append(found)
+    thrifty = min(plans, key=lambda plan: plan.energy_per_step_j)
+    return f"{show_seconds(thrifty.energy_per_step_j / power)} (from {thrifty.chips:,} chips)"
 
 
 HEADER = ["SMs per chip", "wiring", "chips", "step", "energy", "MFU", "power"]
@@ -223,11 +236,12 @@ def alone(question: dict[str, Any], folder: Path) -> str:
     rows = []
     power = question.get("max_power")
     for pes in PES:
-        best = asked({**question, "pes": pes}, NONE, folder).best
+        machine = {**question, "pes": pes}
+        best = asked(machine, NONE, folder).best
         if best is None:
             rows.append([f"{pes}", *["no plan"] * (7 if power else 6)])
         else:
-            rows.append([*cells(best), *([at_power(best, power)] if power else [])])
+            rows.append([*cells(best), *([at_power(best, machine, folder)] if power else [])])
     return markdown([*HEADER, *([f"step if it used {power}"] if power else [])], rows)
 
 

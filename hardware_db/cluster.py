@@ -69,6 +69,7 @@ class Level:
         in_network_reduction: One of `REDUCTIONS`; all-reduce only.
         in_network_gain: Measured all-reduce bus bandwidth relative to a ring (1 without).
         in_network_min_group: Smallest group for which the library uses it (0 without).
+        switch_ports: Ports of one switch; 0 if not told, and the domain of a leaf tells it then.
         switch_power_w_per_chip: Switches and optical transceivers of this level per installed
             chip, always on; not part of the chip's `host_w`.
         switch_power_in_host_w_per_chip: Switches of this level that the chip's `host_w` contains;
@@ -101,6 +102,7 @@ class Level:
     in_network_reduction: str = "none"
     in_network_gain: float = 1.0
     in_network_min_group: int = 0
+    switch_ports: int = 0
     switch_power_w_per_chip: float
     switch_power_in_host_w_per_chip: float | None = None
     nic_power_w_per_chip: float = 0.0

@@ -155,6 +155,7 @@ def _level(model: LevelModel) -> Level:
         in_network_reduction=reduction.method if reduction else "none",
         in_network_gain=(_known(reduction.gain) if reduction else None) or 1.0,
         in_network_min_group=int((_known(reduction.min_group) if reduction else None) or 0),
+        switch_ports=int(_known(model.switch_ports) or 0),
         switch_power_w_per_chip=_float(model.switch_power),
         switch_power_in_host_w_per_chip=_known(model.switch_power_in_host),
         nic_power_w_per_chip=_known(model.nic_power) or 0.0,

@@ -117,6 +117,11 @@ class LevelModel(Strict):
     in_network_reduction: ReductionModel | None = Field(
         default=None, description="All-reduce inside the switches."
     )
+    switch_ports: Count | None = Field(
+        default=None,
+        description="Ports of one switch of a leaf, where its domain does not tell: half of them "
+        "down, cards of equal position in the node sharing a switch.",
+    )
     switch_power: WattsOrZero = Field(
         description="Switches and optics per installed chip, always on."
     )

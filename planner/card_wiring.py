@@ -53,18 +53,27 @@ def optics(leaf: Level, spine: Level) -> tuple[float, float]:
 def _radix(cluster: Cluster, leaf: Level) -> tuple[int, int]:
     """Ports of a switch, and switches that a leaf consists of: cards of equal position share one.
 
-    A leaf without oversubscription has as many ports up as down.
+    Positions are those in the largest domain that chips are joined in without cards. Ports are
+    those of the record; without them they follow from the size of the leaf, which has as many
+    ports up as down if it is not oversubscribed.
 
     Raises:
         InputError: The record does not tell, or the switches are too small for a dragonfly.
     """
-    rails = next(level.domain_chips or 1 for level in cluster.levels if level.kind == "scale-up")
-    down, rest = divmod(leaf.domain_chips or 0, rails)
-    ports = round(down * (1 + 1 / leaf.oversubscription))
-    if rest or ports < _LEAST_RADIX:
+    inner = [level.domain_chips or 1 for level in cluster.levels if level.kind == "scale-up"]
+    rails = max(inner, default=1)
+    chips = leaf.domain_chips or 0
+    down, rest = divmod(chips, rails)
+    ports = leaf.switch_ports or round(down * (1 + 1 / leaf.oversubscription))
+    size = f"a {leaf.name} of {cluster.name} has {chips:,} chips"
+    if rest and not leaf.switch_ports:
         raise InputError(
-            f"a {leaf.name} of {cluster.name} has {leaf.domain_chips or 0:,} chips, so its "
-            f"switches have {ports} ports; at least {_LEAST_RADIX} are needed"
+            f"{size}, no multiple of the {rails} joined without cards, so the ports of its "
+            f"switches are not known; nearest: {max(round(chips / rails), 1) * rails:,}, or give `switch_ports`"
+        )
+    if ports < _LEAST_RADIX:
+        raise InputError(
+            f"{size} and switches of {ports} ports; at least {_LEAST_RADIX} ports are needed"
         )
     return ports, rails
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hardware_db import Cluster, load_cluster
+from hardware_db import Cluster, list_clusters, load_cluster
 from planner.card_wiring import Routing
 from planner.errors import InputError
 from planner.network.topology.forms import link_count
@@ -144,8 +144,58 @@ def test_a_dragonfly_is_as_large_as_its_switches_allow() -> None:
     assert flat.levels[-1].switch_power_w_per_chip == pytest.approx(47 / 16 * port + end)
     leaf = replace(H100.levels[1], domain_chips=16)
     small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
-    with pytest.raises(InputError, match="have 4 ports; at least 7 are needed"):
+    with pytest.raises(
+        InputError, match="16 chips and switches of 4 ports; at least 7 ports are needed"
+    ):
         rewired(small, ["scale-out=dragonfly"])
+
+
+# Ports of a switch, from the notes of the records, and cards of equal position that share one.
+SWITCHES = {
+    "dgx-a100-40-hdr": (40, 8), "dgx-a100-80-hdr": (40, 8), "dgx-b200-ndr": (64, 8),
+    "dgx-b300": (64, 8), "dgx-h100-ndr": (64, 8), "dgx-h200-ndr": (64, 8), "dgx1-v100": (36, 8),
+    "dgx2-v100": (36, 16), "gaudi2": (32, 8), "gaudi3": (32, 8), "gb200-nvl72": (64, 72),
+    "gb300-nvl72": (64, 72), "h100-500w": (64, 8), "h100-pcie-ndr200": (40, 8),
+    "h800-pod": (64, 8), "hgx-h20-ndr": (64, 8), "l40s-pcie": (40, 4), "mi300x-8way": (64, 8),
+    "mi325x-8way": (64, 8), "mi350x-8way": (64, 8), "mi355x-8way": (64, 8),
+    "v100-32gb-edr": (36, 8),
+}  # fmt: skip
+
+
+def test_each_record_that_can_be_a_dragonfly_is_expected() -> None:
+    """All with cards in a fat tree of two tiers or more and a domain without cards."""
+    found = set()
+    for name in list_clusters():
+        levels = load_cluster(name).levels
+        outer = [level for level in levels if level.kind == "scale-out"]
+        trees = [level for level in outer if level.topology == "fat-tree"]
+        if len(trees) == len(outer) >= 2 and len(levels) > len(outer):
+            found.add(name)
+    assert found == set(SWITCHES)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_dragonfly_has_the_switches_of_the_record(name: str) -> None:
+    """A dragonfly of these ports, balanced, side by side for each position in the node or rack."""
+    cluster, (ports, rails) = load_cluster(name), SWITCHES[name]
+    flat = rewired(cluster, ["scale-out=dragonfly"])
+    a, h, p = flat.levels[-1].dragonfly
+    assert (a, h) == (2 * p, p)
+    assert p + a - 1 + h <= ports < (p + 1) + 2 * (p + 1) - 1 + (p + 1)
+    assert flat.levels[-2].domain_chips == p * rails
+    assert flat.max_chips == min(cluster.max_chips, rails * p * a * (a * h + 1))
+    notes = cluster.quantities["levels.leaf.switch_power"].note
+    assert f"{ports} ports" in notes or "ports, recalled" not in notes
+
+
+def test_ports_of_a_record_outdo_those_of_its_leaf() -> None:
+    leaf = replace(H100.levels[1], domain_chips=254, switch_ports=40)  # no multiple of eight
+    small = replace(H100, levels=(H100.levels[0], leaf, *H100.levels[2:]))
+    assert rewired(small, ["scale-out=dragonfly"]).levels[-1].dragonfly == (20, 10, 10)
+    unknown = replace(leaf, switch_ports=0)
+    with pytest.raises(InputError, match=r"no multiple of the 8 .* nearest: 256, or"):
+        rewired(replace(small, levels=(H100.levels[0], unknown, *H100.levels[2:])),
+                ["scale-out=dragonfly"])  # fmt: skip
 
 
 def test_a_dragonfly_gives_half_a_card_beyond_the_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
