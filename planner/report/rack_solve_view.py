@@ -40,7 +40,7 @@ def rack_solve_view(answer: RackAnswer) -> RenderableType:
         Text(sentence(answer)),
     ]
     if answer.best is None:
-        parts.append(indented(remedy_lines(answer)))
+        parts.append(indented([*remedy_lines(answer), *answer.why]))
     else:
         parts += [indented(answer.why), Text(), _front(answer)]
     if lines := budget_lines(answer):
