@@ -176,9 +176,9 @@ def test_a_time_limit_before_what_frees_a_plan_is_said() -> None:
 
 
 @pytest.mark.parametrize(("objective", "words"), [
-    ("time", r"latency [\d.]+ ns EXACT, energy [\d.]+ uJ\."),
-    ("energy", r"energy [\d.]+ uJ EXACT, latency [\d.]+ ns\."),
-    ("edp", r"energy times latency [\d.e-]+ J s EXACT, latency [\d.]+ ns, energy [\d.]+ uJ\."),
+    ("time", r"latency [\d.]+ \ws EXACT, energy [\d.]+ \wJ\."),
+    ("energy", r"energy [\d.]+ \wJ EXACT, latency [\d.]+ \ws\."),
+    ("edp", r"energy times latency [\d.e-]+ J s EXACT, latency [\d.]+ \ws, energy [\d.]+ \wJ\."),
 ])  # fmt: skip
 def test_the_sentence_has_each_figure_once(objective: str, words: str) -> None:
     exact = r"\(the solver's integers are exact to a part in [\d,]+\)"

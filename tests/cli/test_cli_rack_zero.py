@@ -256,8 +256,8 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     (("--gpus", "12-2"), "gpus: '12-2' is empty; write it from 2 to 12"),
     (("--gpus", "2-100000"), "gpus: more than 1,000 values; give fewer"),
     (("--gpus", "2.5"), "gpus: '2.5' is not a whole number; nearest: 2"),
-    (("--pes", 18), "pes: '18' PEs do not fill 4 rows of report1-gpu; must be a multiple of 4, "
-                    "nearest: 16"),
+    (("--pes", 10), "pes: 10 do not fill the 4 rows of report1-gpu; nearest: 8 or 12"),
+    (("--pes", 2), "pes: 2 do not fill the 4 rows of report1-gpu; nearest: 4"),
     (("--pes", "1e20"), "pes: '1e20': must be at most 1,000,000; nearest: 1,000,000"),
     (("--pes", "99999999999999999999"),
      "pes: '99999999999999999999': must be at most 1,000,000; nearest: 1,000,000"),
