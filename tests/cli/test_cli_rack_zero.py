@@ -169,9 +169,14 @@ def test_two_graphs_of_one_name(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.edgelist").write_text("0 1\n1 2\n", encoding="utf-8")
     paths = [tmp_path / folder / "same.edgelist" for folder in ("a", "b")]
-    assert refused("rack", "zero", "--graph", paths[0], "--graph", paths[1]) == [
-        f"graph: {paths[1]}: two graphs are named same; rename one"
-    ]
+    flags = [word for path in (paths[0], *paths) for word in ("--graph", path)]
+    names = ["graph:same", f"graph:same ({paths[1]})"]
+    zero = planner("rack", "zero", "--figure", 8, "--json", *flags).document
+    assert zero["inputs"]["topologies"][-2:] == names
+    solve = planner("rack", "solve", "--json", *flags).document
+    assert solve["space"]["topologies"][-2:] == names
+    compared = planner("rack", "topology", "--json", *flags).document
+    assert [row["topology"] for row in compared["topologies"]] == names
 
 
 def test_topologies_with_holes_sizes_and_a_graph(tmp_path: Path) -> None:
