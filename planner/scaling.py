@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from hardware_db import Chip, Cluster, FrozenMap, Level
-from planner.cost.pes import on_chip_at
+from planner.cost.pes import on_chip_at, unfilled_rows
 from planner.errors import InputError
 from planner.plan import FloatArray, IntArray
 
@@ -53,13 +53,8 @@ def check_pes(chip: Chip, pes: int) -> None:
             f"pes: {pes:,} is more than {_MOST} times the {chip.pe_count:,} of {chip.name}; "
             f"nearest: {most:,}"
         )
-    rows = chip.pe_rows or 1
-    if pes % rows:
-        below = pes // rows * rows
-        near = " or ".join(f"{count:,}" for count in (below, below + rows) if count)
-        raise InputError(
-            f"pes: {pes:,} do not fill the {rows} rows of {chip.name}; nearest: {near}"
-        )
+    if line := unfilled_rows(chip, pes):
+        raise InputError(line)
 
 
 def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster:

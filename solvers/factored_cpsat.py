@@ -76,7 +76,9 @@ def minimize(
     kept = sum(row_count(table) for table in tables) if possible else 0
     counts = {"rows": kept, "rows_dropped": rows - kept}
     status, decision, value, bound = Status.INFEASIBLE, None, math.inf, math.inf
-    if possible:
+    if possible and time_limit_s is not None and time.perf_counter() - started >= time_limit_s:
+        status, bound = Status.TIME_LIMIT, -math.inf
+    elif possible:
         model = Model(domains)
         target = model.build(problem, objective, tables)
         known = evaluate(problem, hint) if hint and hint.keys() == problem.choices.keys() else None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Chip
-from planner.cost.pes import on_chip_at
+from planner.cost.pes import on_chip_at, unfilled_rows
 from planner.cost.tiling import LEAST_ELEMENTS, Number
 from planner.errors import InputError
 from planner.plan import FloatArray
@@ -98,7 +98,7 @@ def chip_array(chip: Chip, precision: str, *, pes: Number | None = None) -> Chip
     count = np.asarray(chip.pe_count if pes is None else pes, float)
     needed = _needed(chip)
     lines = [f"chip: {chip.name}: no {name} in its record" for name in needed if not needed[name]]
-    lines += _without(chip, precision, kind) + _unfilled(chip, count, rows)
+    lines += _without(chip, precision, kind) + _unfilled(chip, count)
     if lines:
         raise InputError("\n".join(lines))
     clock, _, registers, _, sram_j, register_j = (held or 0.0 for held in needed.values())
@@ -154,17 +154,12 @@ def _without(chip: Chip, precision: str, kind: str) -> list[str]:
     ]
 
 
-def _unfilled(chip: Chip, pes: FloatArray, rows: int) -> list[str]:
+def _unfilled(chip: Chip, pes: FloatArray) -> list[str]:
     """One line where PEs are not whole, or do not fill the rows of the array."""
-    flat = np.ravel(pes)
+    flat, rows = np.ravel(pes), chip.pe_rows or 1
     bad = flat[~((flat >= rows) & np.isfinite(flat) & (flat % rows == 0))]
-    if not bad.size:
-        return []
-    nearest = max(rows, round(float(bad[0]) / rows) * rows) if np.isfinite(bad[0]) else rows
-    return [
-        f"pes: {bad[0]:g} do not divide into the {rows} row{'s' * (rows > 1)} of {chip.name}; "
-        f"a multiple of {rows} is needed, the nearest is {nearest}"
-    ]
+    line = unfilled_rows(chip, float(bad[0])) if bad.size else None
+    return [] if line is None else [line]
 
 
 def _words(name: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.plan import IntArray
 from planner.rack.answer import RackPoint
 from planner.rack.joint import JointProblem, cost_of
 from planner.rack.question import weight_bytes_per_chip
@@ -17,6 +18,7 @@ from planner.scaling import area_m2_at, busy_w_at
 from solvers.factored import ARRAY_OPS, Decision, FactoredProblem, brute_force_front
 from solvers.factored_cpsat import evaluate, minimize
 from solvers.factored_cpsat import front as exact_front
+from solvers.frontier import nondominated
 from solvers.solution import Solution, Status
 
 _LISTED = 2**16
@@ -27,11 +29,18 @@ _ROUNDING = 4  # quanta that a plan's terms may be off by, all together
 class Search:
     """Solves variants of one joint problem and counts what that took."""
 
-    def __init__(self, joint: JointProblem, time_limit_s: float | None = None) -> None:
+    def __init__(
+        self,
+        joint: JointProblem,
+        time_limit_s: float | None = None,
+        started_s: float | None = None,
+    ) -> None:
+        """A search whose limit counts from `started_s` of `time.perf_counter`, default now."""
         self.joint = joint
         rows = sum(len(table.rows) for table in joint.problem.tables)
         self.counts: Counter[str] = Counter(plans=joint.plans, rows=rows)
-        self._end = math.inf if time_limit_s is None else time.perf_counter() + time_limit_s
+        started = time.perf_counter() if started_s is None else started_s
+        self._end = math.inf if time_limit_s is None else started + time_limit_s
 
     @property
     def left_s(self) -> float | None:
@@ -108,13 +117,27 @@ class Search:
         return min(self.front(problem), key=lambda point: point.edp_js, default=None)
 
     def listed(self) -> list[RackPoint]:
-        """The front of a list of plans: all of a small question, else some; nothing is proved."""
-        problem = self.joint.problem
-        if self.joint.plans > _LISTED:
-            thin = {name: _spread(problem.choices[name]) for name in ("chips", "pes", "topology")}
-            problem = replace(problem, choices={**problem.choices, **thin})
-        found = brute_force_front(problem, ("time", "energy"))
-        return [self.point(decision) for *_, decision in found]
+        """The front of a list of plans, nothing of which is proved.
+
+        Of a small question the list is whole. Of a large one it has the chips that split well
+        with some of the PEs and topologies; then, for half of the time that is left, those chips
+        one after the other with all of both.
+        """
+        joint, choices = self.joint, self.joint.problem.choices
+        if joint.plans <= _LISTED:
+            return [self.point(decision) for *_, decision in _front_of(joint.problem, {})]
+        chips = sorted(choices["chips"], key=lambda count: (_odd_part(count), count))
+        few = {name: _spread(choices[name]) for name in ("pes", "topology")}
+        each = _plans_of(joint.problem, chips, few["topology"]) * len(few["pes"])
+        fitting = max(1, int(np.searchsorted(np.cumsum(each), _LISTED, side="right")))
+        found = _front_of(joint.problem, {"chips": tuple(sorted(chips[:fitting])), **few})
+        half_s = math.inf if self.left_s is None else self.left_s / 2
+        for count in chips:
+            if self.left_s is not None and self.left_s <= half_s:
+                break
+            found += _front_of(joint.problem, {"chips": (count,)})
+        values = np.array([row[:2] for row in found], dtype=np.float64).reshape(-1, 2)
+        return [self.point(found[i][2]) for i in nondominated(values).tolist()]
 
     def floor(self, objective: str) -> float:
         """A bound in SI units from the least value of each term, without a proof."""
@@ -170,6 +193,27 @@ def _spread(values: tuple[int, ...]) -> tuple[int, ...]:
     """A few values, the least and the largest among them."""
     at = np.linspace(0, len(values) - 1, min(_SPREAD, len(values))).round().astype(int)
     return tuple(values[i] for i in at)
+
+
+def _odd_part(count: int) -> int:
+    """1 of a power of two, 3 of 3 x 2^k, ...: the smaller, the more ways there are to split."""
+    return count // (count & -count)
+
+
+def _plans_of(problem: FactoredProblem, chips: list[int], kinds: tuple[int, ...]) -> IntArray:
+    """(c,) splits of each number of chips over some of the topologies."""
+    transfer = next(table for table in problem.tables if table.name == "transfer")
+    columns = {name: transfer.rows[:, at] for at, name in enumerate(transfer.keys)}
+    counts = (columns["dp"] * columns["tp"] * columns["pp"])[np.isin(columns["topology"], kinds)]
+    return np.bincount(counts, minlength=max(chips) + 1)[chips]
+
+
+def _front_of(
+    problem: FactoredProblem, choices: Mapping[str, tuple[int, ...]]
+) -> list[tuple[int, int, Decision]]:
+    """The front of time and energy with some of the choices only."""
+    part = replace(problem, choices={**problem.choices, **choices})
+    return list(brute_force_front(part, ("time", "energy")))
 
 
 def _check_agreement(

@@ -44,7 +44,8 @@ def solve_rack(
     Args:
         question: What may be chosen.
         objective: `time`, `energy` or `edp`.
-        time_limit_s: Wall time of all searches.
+        time_limit_s: Wall time, from here on. Building the problem and a first list of plans are
+            not cut off.
         defaults: What was assumed, for the answer.
         on_progress: Called with what is done, how much of it, and of how much.
 
@@ -54,7 +55,7 @@ def solve_rack(
     started = time.perf_counter()
     joint = joint_problem(question)
     built = time.perf_counter()
-    search = Search(joint, time_limit_s)
+    search = Search(joint, time_limit_s, started)
     tell = on_progress or (lambda *_: None)
     tell("the best plan", 0, 3)
     listed = [] if time_limit_s is None else search.listed()
@@ -98,7 +99,8 @@ def _explained(
             rivals = rivals_of(search, objective, best)
             found["why"] = why_it_wins(search.joint.question, objective, best, rivals)
     except TimeoutError:
-        found["why"] = ("The time limit ended the search for what binds.",)
+        sought = "frees a plan" if status is Status.INFEASIBLE else "binds"
+        found["why"] = (f"The time limit ended the search for what {sought}.",)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Cluster
+from planner.cost.pes import unfilled_rows
 from planner.errors import InputError
 from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
@@ -214,11 +215,8 @@ class _Reader(Attempts):
                         f"{machine.chip.pe_count:,} of {machine.chip.name}; nearest: {most:,}"
                     ]
                 )
-            elif count % rows:
-                low = count // rows * rows
-                near = " or ".join(str(n) for n in (low, low + rows) if n)
-                self.add([f"pes: {count} do not fill the {rows} rows of {machine.chip.name}; "
-                          f"nearest: {near}"])  # fmt: skip
+            elif line := unfilled_rows(machine.chip, count):
+                self.add([line])
         return given
 
     def budgets(self, machine: Machine | None) -> dict[str, float]:

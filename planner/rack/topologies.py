@@ -7,8 +7,8 @@ from pathlib import Path
 
 from planner.errors import InputError
 from planner.messages import not_one_of
-from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.fit import check_chips, fits
+from planner.network.topology.graph_files import named_wirings
 from planner.network.topology.graphs import dgx1_graph, graph_of, has_graph
 from planner.network.topology.kinds import NAMES, Topology
 from planner.network.topology.routing import ROUTINGS
@@ -102,18 +102,5 @@ def _named(
             yield topology.spec, topology, wiring
         except InputError as error:
             problems += str(error).split("\n")
-    labels: set[str] = set()
-    for path in graphs:
-        try:
-            graph = read_graph(path)
-            label = graph_label(graph, path)
-            yield f"{label} ({path})" if label in labels else label, None, wiring_of(graph)
-            labels.add(label)
-        except InputError as error:
-            problems += [_with_file(line, path) for line in str(error).split("\n")]
-
-
-def _with_file(line: str, path: Path) -> str:
-    """A mistake with the file that it is in, once."""
-    rest = line.removeprefix("graph: ")
-    return line if str(path) in line else f"graph: {path}: {rest}"
+    for name, wiring in named_wirings(graphs, problems):
+        yield name, None, wiring

@@ -53,16 +53,19 @@ def _lacking_sums(rows: Sequence[TopologyRow], figures: LinkFigures) -> Iterator
     )  # fmt: skip
     for what, values, own, link, port in sums:
         asked = link is not None or port is not None
-        found = [
-            row
-            for row, value, some in zip(rows, values, own, strict=True)
-            if value is None and (asked or some)
-        ]
-        if found:
-            yield (
-                f"no {what} of {_names(found)}: not every link and port of a switch has one; "
-                f"give --link-{what} and --port-{what}, 0 where there is none"
-            )
+        bare = [(row, some) for row, value, some in zip(rows, values, own, strict=True)
+                if value is None]  # fmt: skip
+        causes = {
+            "its file gives some links one, but": [row for row, some in bare if some],
+            "": [row for row, some in bare if asked and not some],
+        }
+        for cause, found in causes.items():
+            if found:
+                words = f"{cause} not every link and port of a switch has one".strip()
+                yield (
+                    f"no {what} of {_names(found)}: {words}; give --link-{what} and "
+                    f"--port-{what}, 0 where there is none"
+                )
 
 
 def _known_links(row: TopologyRow, name: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

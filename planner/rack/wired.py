@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.errors import InputError
-from planner.network.topology.custom import graph_label, read_graph
+from planner.network.topology.graph_files import named_wirings
 from planner.network.topology.graphs import dgx1_graph
 from planner.network.topology.kinds import NAMES
 from planner.network.topology.measures import measured_hops
@@ -28,7 +28,7 @@ def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
     Args:
         specs: `ring`, `torus:4x4x4`, `dgx-1`, `dragonfly:a=4,h=2,p=2`, ... with commas between.
         graphs: Files of links, one or several, as `planner.network.topology.custom` reads them;
-            they come last.
+            they come last, named by `named_wirings`.
 
     Raises:
         InputError: One line per mistake.
@@ -46,25 +46,11 @@ def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
                 found[topology.spec] = fixed(topology)
         except InputError as error:
             problems += str(error).split("\n")
-    for path in [graphs] if isinstance(graphs, Path) else graphs or ():
-        try:
-            wiring = read_graph(path)
-            one = _measured(wiring_of(wiring))
-        except InputError as error:
-            problems += [_naming(path, line) for line in str(error).split("\n")]
-            continue
-        if (name := graph_label(wiring, path)) in found:
-            label = name.removeprefix("graph:")
-            problems.append(f"graph: {path}: two graphs are named {label}; rename one")
-        found[name] = one
+    paths = [graphs] if isinstance(graphs, Path) else graphs or ()
+    found |= {name: _measured(wiring) for name, wiring in named_wirings(paths, problems)}
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return found
-
-
-def _naming(path: Path, line: str) -> str:
-    """A mistake with the file that it is in."""
-    return line if str(path) in line else f"graph: {path}: {line.removeprefix('graph: ')}"
 
 
 def _measured(wiring: Wiring) -> FixedTopology:

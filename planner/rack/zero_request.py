@@ -6,8 +6,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hardware_db import Cluster
 from planner.cost.chip_array import WORD_BYTES
+from planner.cost.pes import on_chip_at, unfilled_rows
 from planner.cost.tiling import LEAST_ELEMENTS
 from planner.errors import InputError
 from planner.messages import Attempts, Origin, not_one_of, shown
@@ -211,12 +214,8 @@ def _pes(given: object, cluster: Cluster) -> int:
         raise InputError(
             f"pes: {shown(given)}: must be at most {_MOST_PES:,}; nearest: {nearest:,}"
         )
-    if pes < 1 or pes % rows:
-        nearest = max(rows, round(pes / rows) * rows)
-        raise InputError(
-            f"pes: {shown(given)} PEs do not fill {rows} rows of {cluster.chip.name}; must be a "
-            f"multiple of {rows}, nearest: {nearest}"
-        )
+    if line := unfilled_rows(cluster.chip, pes):
+        raise InputError(line)
     return pes
 
 
@@ -249,12 +248,13 @@ def _check_sram(
     if over_columns(figures) and (least := columns * (chip.pe_rows or 1)) < pes:
         fewest, where = least, f"figures 5 and 6 from {plural(columns, 'column')} on"
     tile = LEAST_ELEMENTS * WORD_BYTES[machine.precision]
-    held = (chip.sram_bytes or 0.0) * fewest / chip.pe_count
+    share = float(np.asarray(on_chip_at(replace(chip, sram_bytes=1.0), fewest)["sram_bytes"]))
+    held = (chip.sram_bytes or 0.0) * share
     if held < tile:
         raise InputError(
             f"sram: {shown(fields['sram'])} for the {plural(chip.pe_count, 'PE')} of {chip.name} "
             f"leaves {held:g} B to {fewest:,} ({where}), which cannot hold one tile; must be at "
-            f"least {math.ceil(tile * chip.pe_count / fewest):,} B"
+            f"least {math.ceil(tile / share):,} B"
         )
 
 

@@ -40,7 +40,7 @@ def rack_solve_view(answer: RackAnswer) -> RenderableType:
         Text(sentence(answer)),
     ]
     if answer.best is None:
-        parts.append(indented(remedy_lines(answer)))
+        parts.append(indented([*remedy_lines(answer), *answer.why]))
     else:
         parts += [indented(answer.why), Text(), _front(answer)]
     if lines := budget_lines(answer):
@@ -55,24 +55,23 @@ def sentence(answer: RackAnswer) -> str:
         return "Nothing found: the time limit ended the search before any plan was found."
     if answer.best is None:
         return f"Infeasible, proved: none of {answer.counts['plans']:,} plans keeps the budgets."
-    best, value, resolution = answer.best, answer.value, answer.resolution
-    assert value is not None
+    best, resolution = answer.best, answer.resolution
     assert resolution is not None
     show = {"time": show_seconds, "energy": show_joules}.get(answer.objective, _edp)
-    name = {"time": "latency", "energy": "energy", "edp": "energy times latency"}
-    solved = {
-        "time": best.solver_latency_s,
-        "energy": best.solver_energy_j,
-        "edp": best.solver_latency_s * best.solver_energy_j,
-    }[answer.objective]
+    words = {
+        "time": f"latency {show_seconds(best.latency_s)}",
+        "energy": f"energy {show_joules(best.energy_j)}",
+        "edp": f"energy times latency {_edp(best.edp_js)}",
+    }
+    first = words.pop(answer.objective)
+    others = ", ".join(words[name] for name in ("time", "energy") if name in words)
     sure = "Best, proved"
     if answer.status != "optimal":
         bound = f"no plan is below {show(answer.bound)}" if answer.bound else "nothing is proved"
         sure = f"Best so far, when time ran out ({bound})"
     return (
-        f"{sure}: {plan_words(best)}: {name[answer.objective]} {show(value)} "
-        f"(by the solver's integers {show(solved)}, exact to a part in {plain(1 / resolution)}), "
-        f"{show_seconds(best.latency_s)}, {show_joules(best.energy_j)}."
+        f"{sure}: {plan_words(best)}: {first} (the solver's integers are exact to a part in "
+        f"{plain(1 / resolution)}), {others}."
     )
 
 

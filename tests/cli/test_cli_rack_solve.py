@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,26 @@ def test_a_time_limit_without_a_plan_is_an_answer_too(monkeypatch: pytest.Monkey
     said = planner("rack", "solve", *flags)
     assert said.code == 4
     assert "Nothing found: the time limit ended the search" in said.out
+
+
+def test_a_time_limit_before_what_frees_a_plan_is_said() -> None:
+    flags = ("--workload", "attention", "--max-links", 0, "--time-limit", "0.001ms")
+    found = answer(*flags, code=3)
+    said = "The time limit ended the search for what frees a plan."
+    assert (found["status"], found["remedies"], found["why"]) == ("infeasible", [], [said])
+    assert said in planner("rack", "solve", *flags).out
+
+
+@pytest.mark.parametrize(("objective", "words"), [
+    ("time", r"latency [\d.]+ \ws EXACT, energy [\d.]+ \wJ\."),
+    ("energy", r"energy [\d.]+ \wJ EXACT, latency [\d.]+ \ws\."),
+    ("edp", r"energy times latency [\d.e-]+ J s EXACT, latency [\d.]+ \ws, energy [\d.]+ \wJ\."),
+])  # fmt: skip
+def test_the_sentence_has_each_figure_once(objective: str, words: str) -> None:
+    exact = r"\(the solver's integers are exact to a part in [\d,]+\)"
+    out = planner("rack", "solve", *SMALL, "--objective", objective).out
+    sentence = "Best, proved: [^:]+: " + words.replace("EXACT", exact)
+    assert re.search(sentence, " ".join(out.split()))
 
 
 def test_what_takes_most_of_the_time_binds() -> None:

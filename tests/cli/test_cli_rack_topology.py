@@ -158,6 +158,21 @@ def test_powers_are_of_all_links_and_ports_or_none() -> None:
     assert "no power of switch:4: not every link and port" in out
 
 
+def test_the_cause_of_a_price_that_was_not_asked_for(tmp_path: Path) -> None:
+    """Links with a price in the file of a graph are why its missing price is told at all."""
+    graph = tmp_path / "one.yaml"
+    graph.write_text("links:\n  - {between: [a, b], price: 3}\n  - {between: [b, c]}\n")
+    flags = ("switch:4", "--graph", graph, "--link-power", "5W")
+    notes = planner("rack", "topology", *flags, "--json").document["notes"]
+    rest = "not every link and port of a switch has one; give"
+    assert any(
+        note.startswith(f"no price of graph:one: its file gives some links one, but {rest} "
+                        "--link-price and --port-price") for note in notes
+    )  # fmt: skip
+    assert any(note.startswith(f"no power of switch:4: {rest} --link-power") for note in notes)
+    assert not any("price of switch:4" in note for note in notes)
+
+
 def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
     named, plain, again = (tmp_path / name for name in ("g.yaml", "plain.yaml", "h.json"))
     named.write_text(GRAPH)
@@ -169,8 +184,11 @@ def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
     rows = answer("--graph", named, "--graph", plain, "--graph", again)
     assert list(rows) == list(names.values())
     assert "graph:two pairs" in planner("rack", "topology", "--graph", named).out
-    twice = answer("--graph", named, "--graph", named)
-    assert list(twice) == ["graph:two pairs", f"graph:two pairs ({named})"]
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(GRAPH)
+    once = tmp_path / ".." / tmp_path.name / "g.yaml"
+    twice = answer("--graph", named, "--graph", once, "--graph", copy)
+    assert list(twice) == ["graph:two pairs", f"graph:two pairs ({copy})"]
     for file, name in names.items():
         found = planner("rack", "zero", "--figure", 8, "--graph", tmp_path / file, "--json")
         assert name in found.document["inputs"]["topologies"]

@@ -169,9 +169,14 @@ def test_two_graphs_of_one_name(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.edgelist").write_text("0 1\n1 2\n", encoding="utf-8")
     paths = [tmp_path / folder / "same.edgelist" for folder in ("a", "b")]
-    assert refused("rack", "zero", "--graph", paths[0], "--graph", paths[1]) == [
-        f"graph: {paths[1]}: two graphs are named same; rename one"
-    ]
+    flags = [word for path in (paths[0], *paths) for word in ("--graph", path)]
+    names = ["graph:same", f"graph:same ({paths[1]})"]
+    zero = planner("rack", "zero", "--figure", 8, "--json", *flags).document
+    assert zero["inputs"]["topologies"][-2:] == names
+    solve = planner("rack", "solve", "--json", *flags).document
+    assert solve["space"]["topologies"][-2:] == names
+    compared = planner("rack", "topology", "--json", *flags).document
+    assert [row["topology"] for row in compared["topologies"]] == names
 
 
 def test_topologies_with_holes_sizes_and_a_graph(tmp_path: Path) -> None:
@@ -256,8 +261,8 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     (("--gpus", "12-2"), "gpus: '12-2' is empty; write it from 2 to 12"),
     (("--gpus", "2-100000"), "gpus: more than 1,000 values; give fewer"),
     (("--gpus", "2.5"), "gpus: '2.5' is not a whole number; nearest: 2"),
-    (("--pes", 18), "pes: '18' PEs do not fill 4 rows of report1-gpu; must be a multiple of 4, "
-                    "nearest: 16"),
+    (("--pes", 10), "pes: 10 do not fill the 4 rows of report1-gpu; nearest: 8 or 12"),
+    (("--pes", 2), "pes: 2 do not fill the 4 rows of report1-gpu; nearest: 4"),
     (("--pes", "1e20"), "pes: '1e20': must be at most 1,000,000; nearest: 1,000,000"),
     (("--pes", "99999999999999999999"),
      "pes: '99999999999999999999': must be at most 1,000,000; nearest: 1,000,000"),

@@ -213,13 +213,14 @@ def test_windows_of_a_convolution_share_their_input() -> None:
     assert found.dram_read_bytes[0] == near.input_elements[0] + near.n[0] * near.k[0]
 
 
-@pytest.mark.parametrize(("pes", "nearest"), [(18, 16), (2, 4), (0, 4), (math.nan, 4), (15.5, 16)])
-def test_pes_that_do_not_fill_the_rows(pes: float, nearest: int) -> None:
+@pytest.mark.parametrize(("pes", "nearest"),
+    [(18, "16 or 20"), (2, "4"), (0, "4"), (math.nan, "4"), (15.5, "12 or 16"), (-5, "4")],
+)
+def test_pes_that_do_not_fill_the_rows(pes: float, nearest: str) -> None:
     with pytest.raises(InputError) as raised:
         chip_array(REPORT, "int8", pes=pes)
     (line,) = str(raised.value).splitlines()
-    assert line.startswith(f"pes: {pes:g} do not divide into the 4 rows of report1-gpu")
-    assert line.endswith(f"the nearest is {nearest}")
+    assert line == f"pes: {pes:g} do not fill the 4 rows of report1-gpu; nearest: {nearest}"
 
 
 @pytest.mark.parametrize(

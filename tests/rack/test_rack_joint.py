@@ -1,5 +1,6 @@
 """The joint search against an evaluation of every plan."""
 
+import time
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -191,16 +192,55 @@ def test_a_time_limit_at_any_moment_keeps_a_plan_and_a_bound(seed: int) -> None:
 
 
 def test_some_plans_of_a_large_question_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few chips and PEs of many: the least and the largest among them, plans that exist."""
+    """Few PEs of many, on chips that split well: plans that exist. Without a limit all of them."""
     request = rack_request(workload="fc", gpus="1-40", pes="4,8,12,16,20,24,28,32,64,128")
-    search = Search(joint_problem(request.question))
-    whole = {(point.latency_s, point.energy_j) for point in search.listed()}
-    monkeypatch.setattr("planner.rack.joint_search._LISTED", search.joint.plans - 1)
-    some = search.listed()
+    joint = joint_problem(request.question)
+    whole = {(point.latency_s, point.energy_j) for point in Search(joint).listed()}
+    monkeypatch.setattr("planner.rack.joint_search._LISTED", 700)
+    some = Search(joint, 0.0).listed()
     assert {point.pes for point in some} <= {4, 8, 12, 16, 24, 28, 32, 64, 128}
-    assert {point.chips for point in some} <= {1, 7, 12, 18, 23, 29, 34, 40}
+    assert {point.chips for point in some} <= {2**k for k in range(6)} | {3, 6, 12, 24}
     for point in some:
         assert any(t <= point.latency_s and e <= point.energy_j for t, e in whole)
+    assert whole == {(point.latency_s, point.energy_j) for point in Search(joint).listed()}
+
+
+SIZES = {"gpus": "2-64", "pes": ",".join(map(str, range(9, 577, 9)))}
+KINDS = "linear,ring,fully-connected,mesh,torus,hypercube,star,switch"
+
+
+@pytest.mark.parametrize("asked", [
+    {"workload": "ffn", "max_power": "20kW", "topology": KINDS, **SIZES},
+    {"workload": "ffn", "max_power": "30kW", "max_ports": "4", "topology": KINDS, **SIZES},
+    {"workload": "attention", "total_pes": "7000", "topology": KINDS, **SIZES},
+])  # fmt: skip
+def test_a_large_question_without_time_has_a_good_plan(asked: dict[str, str]) -> None:
+    """Within a tenth of the least latency of all plans."""
+    question = rack_request(**asked).question
+    joint = joint_problem(question)
+    assert joint.plans > 2**16
+    least = brute_force_minimum(joint.problem, "time").objective * joint.time_quantum_s
+    found = solve_rack(question, time_limit_s=1e-9)
+    assert found.value is not None
+    assert found.value <= 1.1 * least
+
+
+def test_the_time_limit_counts_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What building takes is gone, and then no model of a proof is built any more."""
+    question = rack_request(workload="fc").question
+
+    def late(asked: Any) -> JointProblem:
+        time.sleep(0.2)
+        return joint_problem(asked)
+
+    def unwanted(*_: Any) -> Any:
+        raise AssertionError("a proof is begun after the limit")
+
+    monkeypatch.setattr("planner.rack.joint_solve.joint_problem", late)
+    monkeypatch.setattr("solvers.factored_cpsat.Model", unwanted)
+    found = solve_rack(question, time_limit_s=0.15)
+    assert found.status == "feasible"
+    assert found.best is not None
 
 
 @pytest.mark.parametrize("objective", ["time", "energy"])
