@@ -67,9 +67,10 @@ def _radix(cluster: Cluster, leaf: Level) -> tuple[int, int]:
     ports = leaf.switch_ports or round(down * (1 + 1 / leaf.oversubscription))
     size = f"a {leaf.name} of {cluster.name} has {chips:,} chips"
     if rest and not leaf.switch_ports:
+        near = max(round(chips / rails), 1) * rails
         raise InputError(
             f"{size}, no multiple of the {rails} joined without cards, so the ports of its "
-            f"switches are not known; nearest: {max(round(chips / rails), 1) * rails:,}, or give `switch_ports`"
+            f"switches are not known; nearest: {near:,}, or give `switch_ports`"
         )
     if ports < _LEAST_RADIX:
         raise InputError(
