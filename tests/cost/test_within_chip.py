@@ -213,7 +213,8 @@ def test_windows_of_a_convolution_share_their_input() -> None:
     assert found.dram_read_bytes[0] == near.input_elements[0] + near.n[0] * near.k[0]
 
 
-@pytest.mark.parametrize(("pes", "nearest"),
+@pytest.mark.parametrize(
+    ("pes", "nearest"),
     [(18, "16 or 20"), (2, "4"), (0, "4"), (math.nan, "4"), (15.5, "12 or 16"), (-5, "4")],
 )
 def test_pes_that_do_not_fill_the_rows(pes: float, nearest: str) -> None:
