@@ -17,9 +17,9 @@ from planner.cost.energy import standing_w
 from planner.errors import InputError
 from planner.ports import links_of, ports_per_chip
 from planner.scaling import with_pes
+from planner.units import M2_PER_MM2
 from planner.wiring import SCALE_OUT, SCALE_UP, rewired, wiring_of
 
-M2_PER_MM2 = 1e-6
 BUDGETS = ("chips", "total_pes", "max_area", "max_links", "max_ports", "max_power")
 """Fields of a request that limit the chips of a machine."""
 

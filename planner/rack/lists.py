@@ -10,7 +10,13 @@ _MOST_VALUES = 1000
 
 
 def whole_list(
-    text: object, what: str, least: int, most: int, example: str = "2-12 or 4,8"
+    text: object,
+    what: str,
+    least: int,
+    most: int,
+    example: str = "2-12 or 4,8",
+    *,
+    values: int = _MOST_VALUES,
 ) -> tuple[int, ...]:
     """Whole numbers such as `2-12` or `2,4,8`, ascending, each once.
 
@@ -19,6 +25,7 @@ def whole_list(
         what: The field, for messages.
         least, most: What is allowed.
         example: How to write it, for messages.
+        values: The most values.
 
     Raises:
         InputError: One is no whole number or out of bounds, or there are none or too many.
@@ -26,9 +33,9 @@ def whole_list(
     found: set[int] = set()
     for piece in texts_of(text):
         low, high = _ends(piece, what, (least, most), example)
-        if high - low >= _MOST_VALUES or len(found) > _MOST_VALUES:
-            raise InputError(f"{what}: more than {_MOST_VALUES:,} values; give fewer")
-        found |= set(range(low, high + 1))
+        found |= set(range(low, min(high, low + values) + 1))
+        if len(found) > values:
+            raise InputError(f"{what}: more than {values:,} values; give fewer")
     return tuple(sorted(found))
 
 

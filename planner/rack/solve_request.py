@@ -9,18 +9,26 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Cluster
-from planner.cost.pes import unfilled_rows
 from planner.errors import InputError
 from planner.messages import Attempts, Origin, not_one_of, shown
 from planner.rack.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
+from planner.rack.lists import whole_list
 from planner.rack.machine import Machine, machine_of
 from planner.rack.question import BUDGETS, OBJECTIVES, STRATEGIES, RackQuestion
 from planner.rack.wired import Wired, wired
 from planner.rack.workload_file import workload_from
 from planner.rack.workloads import Workload
 from planner.records import cluster_named
-from planner.scaling import area_m2_at
-from planner.units import parse_bytes, parse_mm2, parse_seconds, parse_watts, parse_whole, texts_of
+from planner.scaling import area_m2_at, check_pes
+from planner.units import (
+    M2_PER_MM2,
+    parse_bytes,
+    parse_mm2,
+    parse_seconds,
+    parse_watts,
+    parse_whole,
+    texts_of,
+)
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""
@@ -35,13 +43,11 @@ _MOST_CHIPS = 4096
 _MOST_ITEMS = 10**9
 _GPUS = "2-12"
 _GPUS_WHY = "the report's, which starts at two; 1-12 lets one chip compete too"
-_MOST_VALUES = 64
 _MOST_PES = 2**30
-_MOST_TIMES = 64  # the PEs of a record; beyond, nothing of it says anything
+_MOST_VALUES = 64
 _TOPOLOGIES = "linear,ring,fully-connected"
 _WHY = "of the report that the workload is from"
 _MICRO_WHY = "of each data rank, where it has so many items; only pipelines use them"
-_M2_PER_MM2 = 1e-6
 
 Default = tuple[str, str, str]
 
@@ -195,7 +201,7 @@ class _Reader(Attempts):
         """PEs per chip; a quarter to four times the record's, whole rows of its array."""
         given = None
         if "pes" in self.asked:
-            given = self.attempt(_whole_list, self.asked["pes"], "pes", _MOST_PES)
+            given = self.attempt(_pes, self.asked["pes"])
             if given is None:
                 return None
         if machine is None:
@@ -206,17 +212,8 @@ class _Reader(Attempts):
             wanted = (max(1, round(machine.chip.pe_count * r / rows)) * rows for r in shares)
             given = tuple(sorted(set(wanted)))
             self.note("pes", ",".join(map(str, given)), "a quarter to four times the record's")
-        most = _MOST_TIMES * machine.chip.pe_count
         for count in given:
-            if count > most:
-                self.add(
-                    [
-                        f"pes: {count:,} is more than {_MOST_TIMES} times the "
-                        f"{machine.chip.pe_count:,} of {machine.chip.name}; nearest: {most:,}"
-                    ]
-                )
-            elif line := unfilled_rows(machine.chip, count):
-                self.add([line])
+            self.attempt(check_pes, machine.chip, count)
         return given
 
     def budgets(self, machine: Machine | None) -> dict[str, float]:
@@ -231,22 +228,6 @@ class _Reader(Attempts):
         return found
 
 
-def _whole_list(given: object, what: str, most: int) -> tuple[int, ...]:
-    """`2-12`, `2,4,8` or both, ascending, each once."""
-    found: set[int] = set()
-    for text in texts_of(given):
-        low, dash, high = text.partition("-")
-        ends = [_count(end, what, most) for end in ((low, high) if dash and low else (text,))]
-        if ends[0] > ends[-1]:
-            raise InputError(f"{what}: {shown(text)} is empty; write it {ends[-1]}-{ends[0]}")
-        if ends[-1] - ends[0] >= _MOST_VALUES or len(found) > _MOST_VALUES:
-            raise InputError(f"{what}: more than {_MOST_VALUES} values; give fewer")
-        found |= set(range(ends[0], ends[-1] + 1))
-    if len(found) > _MOST_VALUES:
-        raise InputError(f"{what}: {len(found)} values; at most {_MOST_VALUES} are searched")
-    return tuple(sorted(found))
-
-
 def _count(text: object, what: str, most: int) -> int:
     number = parse_whole(str(text), what)
     if number < 1:
@@ -258,7 +239,11 @@ def _count(text: object, what: str, most: int) -> int:
 
 
 def _gpus(text: object) -> tuple[int, ...]:
-    return _whole_list(text, "gpus", _MOST_CHIPS)
+    return whole_list(text, "gpus", 1, _MOST_CHIPS, values=_MOST_VALUES)
+
+
+def _pes(text: object) -> tuple[int, ...]:
+    return whole_list(text, "pes", 1, _MOST_PES, values=_MOST_VALUES)
 
 
 def _micro_batches(text: object) -> int:
@@ -305,7 +290,7 @@ def _budget(name: str, text: str) -> float:
     elif name == "max-power":
         value = parse_watts(text, name)
     elif name == "max-area":
-        value = parse_mm2(text, name) * _M2_PER_MM2
+        value = parse_mm2(text, name) * M2_PER_MM2
     else:
         value = float(parse_whole(text, name))
     if value < 0 or (value == 0 and name not in ("max-links", "max-ports")):
