@@ -24,8 +24,10 @@ from unittest import mock
 
 import yaml
 
+from hardware_db import load_cluster
 from planner import card_wiring
 from planner.api import solve
+from planner.assumptions import calibrated
 from planner.files import write_atomically
 from planner.report.svg import front_svg
 from planner.results import PlanResult, SolveResult
@@ -177,9 +179,6 @@ def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult
 
 def _overrides(factors: dict[str, float]) -> dict[str, Any]:
     """A file of assumptions with some of the fitted ones multiplied."""
-    from hardware_db import load_cluster  # noqa: PLC0415
-    from planner.assumptions import calibrated  # noqa: PLC0415
-
     base = calibrated(load_cluster(CHIP).chip, "megatron-core", "bf16")
     changed = {name: getattr(base, name) * factor for name, factor in factors.items()}
     return {"preset": "calibrated", **changed}

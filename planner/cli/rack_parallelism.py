@@ -9,6 +9,7 @@ import typer
 
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
+from planner.errors import InputError
 
 _RACK = "Rack"
 _READINGS = "Readings of the report"
@@ -112,7 +113,8 @@ def _figures(
 ) -> None:
     """Asks, writes the picture, then prints."""
     from planner.rack.parallelism_asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.rack_parallelism_picture import check_plot, draw  # noqa: PLC0415
+    from planner.report.plotting import check_plot  # noqa: PLC0415
+    from planner.report.rack_parallelism_picture import draw  # noqa: PLC0415
 
     check_plot(plot)
     answer = figures_asked(figure, settings)
@@ -131,7 +133,6 @@ def _beyond(
     figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks for what the report leaves out, then prints."""
-    from planner.errors import InputError  # noqa: PLC0415
     from planner.rack.beyond import beyond  # noqa: PLC0415  (numpy; not for --help)
     from planner.rack.parallelism_asking import HARDWARE  # noqa: PLC0415
 

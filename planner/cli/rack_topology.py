@@ -143,7 +143,8 @@ def _run(
     """Asks, writes the picture and the loads, then prints."""
     from planner.files import check_writable, same_path  # noqa: PLC0415
     from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
-    from planner.report.rack_topology_picture import check_plot, draw_topologies  # noqa: PLC0415
+    from planner.report.plotting import check_plot  # noqa: PLC0415
+    from planner.report.rack_topology_picture import draw_topologies  # noqa: PLC0415
 
     chips, proof_s, traffic, figures = _read(given, *sent)
     plot, loads = files

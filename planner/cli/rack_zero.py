@@ -125,7 +125,8 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
     from planner.rack.zero import zero_study  # noqa: PLC0415  (numpy; not for --help)
     from planner.rack.zero_request import zero_question  # noqa: PLC0415
-    from planner.report.rack_zero_picture import check_plot, draw  # noqa: PLC0415
+    from planner.report.plotting import check_plot  # noqa: PLC0415
+    from planner.report.rack_zero_picture import draw  # noqa: PLC0415
 
     question, cluster = zero_question(**asked)
     check_plot(plot)

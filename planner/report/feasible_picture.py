@@ -13,14 +13,13 @@ import numpy as np
 from planner.errors import InputError
 from planner.feasibility.curves import Machine
 from planner.feasibility.pictured import Pictured
-from planner.files import check_writable
 from planner.messages import not_one_of
 from planner.plan import FloatArray
+from planner.report import plotting
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
 from planner.units import plain, show_count, show_seconds
 
 PANELS = ("ratio", "time", "split")
-_ENDINGS = (".svg", ".png")
 _PAPER = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
 _APART = 0.055
 """Least distance of two labels, as a share of the height of a panel."""
@@ -51,10 +50,7 @@ def check_plot(plot: Path | None, picture: str | None) -> tuple[str, ...]:
         return ()
     if wrong := [name for name in names if name not in PANELS]:
         raise InputError(f"picture: {not_one_of(wrong[0], PANELS)}")
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    load_pyplot()
-    check_writable(plot)
+    plotting.check_plot(plot)
     return tuple(dict.fromkeys(names))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
-from planner.files import write_bytes
+from planner.files import check_writable, write_bytes
 
 BLUE, ORANGE, GREEN, PURPLE, BLACK = "#3b6ea5", "#c2571a", "#3a7d44", "#7a4b94", "#222222"
 _SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
@@ -22,6 +22,21 @@ _SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
     "axes.axisbelow": True,
 }
 _SWEEPS = 100
+_ENDINGS = (".svg", ".png")
+
+
+def check_plot(plot: Path | None) -> None:
+    """Finds out before anything is computed that a picture could not be written.
+
+    Raises:
+        InputError: The ending is unknown, the file cannot be written, or matplotlib is missing.
+    """
+    if plot is None:
+        return
+    if plot.suffix.lower() not in _ENDINGS:
+        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
+    load_pyplot()
+    check_writable(plot)
 
 
 def load_pyplot() -> Any:

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.errors import InputError
-from planner.files import check_writable
 from planner.rack.parallelism import Figure
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, load_pyplot, save
 from planner.report.rack_parallelism_view import NAMES, PART_NAMES, curve_names, curve_of
 from planner.units import show_joules, show_seconds
 
-_ENDINGS = (".svg", ".png")
 _COLOURS = {"dp": BLUE, "tp": ORANGE, "pp+tp": GREEN}
 _PART_COLOURS = {
     "main_memory_read": "#8c6bb1",
@@ -31,20 +28,6 @@ _PART_COLOURS = {
     "static": BLACK,
 }
 _PER_ROW = 3
-
-
-def check_plot(plot: Path | None) -> None:
-    """Finds out before anything is computed that a picture could not be written.
-
-    Raises:
-        InputError: The ending is unknown, the file cannot be written, or matplotlib is missing.
-    """
-    if plot is None:
-        return
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    load_pyplot()
-    check_writable(plot)
 
 
 def draw(figures: Sequence[Figure], path: Path) -> None:

@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from planner.errors import InputError
-from planner.files import check_writable
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray
 from planner.rack.topology_rows import TopologyResult, TopologyRow
 from planner.report.plotting import BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
 from planner.units import plain, show_bytes, unit_for
 
-_ENDINGS = (".svg", ".png")
 _DRAWN_NODES = 200
 """Larger graphs get bars only."""
 _COLUMNS = 4
@@ -33,20 +30,6 @@ _LEAST_RISE = 0.5
 _MARGIN = 0.13
 _BULGE = 0.3
 """How far a line of a torus or HyperX is bent, so that its other links are seen."""
-
-
-def check_plot(plot: Path | None) -> None:
-    """Finds out before anything is computed that a picture could not be written.
-
-    Raises:
-        InputError: Its ending is unknown, it cannot be written, or matplotlib is missing.
-    """
-    if plot is None:
-        return
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    load_pyplot()
-    check_writable(plot)
 
 
 def draw_topologies(result: TopologyResult, path: Path) -> None:

@@ -8,35 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from planner.errors import InputError
-from planner.files import check_writable
 from planner.plan import FloatArray
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
 from planner.units import unit_for
 
-_ENDINGS = (".svg", ".png")
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
 _STYLES = ("-", "--", ":")
 _PER_ROW = 2
 _APART = 0.06
 _MARKED = 40
 """Points of a line up to which each has a dot."""
-
-
-def check_plot(plot: Path | None) -> None:
-    """Finds out before anything is computed whether the picture can be written.
-
-    Raises:
-        InputError: The ending is unknown, the file cannot be written, or matplotlib is missing.
-    """
-    if plot is None:
-        return
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    load_pyplot()
-    check_writable(plot)
 
 
 def draw(answer: ZeroAnswer, path: Path) -> None:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from planner.errors import InputError
-from planner.files import check_writable
 from planner.plan import FloatArray
+from planner.report import plotting
 from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
 from planner.units import plain, show_seconds
 from planner.validation.answer import Runs
 
-_ENDINGS = (".svg", ".png")
 _RED, _TEAL, _BROWN, _GREY = "#b03060", "#2a9d9d", "#8a6d3b", "#8c8c8c"
 _MOST = 4.0  # errors beyond this ratio are drawn at the edge
 _BANDS = ((0.2, 0.10), (0.1, 0.16))
@@ -76,10 +75,7 @@ def check_plot(plot: Path | None, what: str) -> None:
         return
     if what not in ("runs", "all"):
         raise InputError(f"plot: draws training runs, not {what}; leave out --what")
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
-    load_pyplot()
-    check_writable(plot)
+    plotting.check_plot(plot)
 
 
 def drawn_of(runs: Runs) -> Drawn:
