@@ -19,7 +19,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
-from planner.explain import neighbors, sentences
+from planner.explanation.neighbors import neighbors, sentences
 from planner.front_notes import better_on_fewer, front_note
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (

@@ -10,7 +10,7 @@ from support.jobs import random_chips, random_cost_model
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.explain import neighbors
+from planner.explanation.neighbors import neighbors
 from planner.plan import RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
 from planner.request import request_from
 from planner.resolved import resolve

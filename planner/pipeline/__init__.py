@@ -1,0 +1,1 @@
+"""The real schedule of a pipeline: what each stage does when, simulated, and its trace."""
