@@ -20,7 +20,7 @@ from planner.report.ridgeline_roofline import (
     rate_words,
     roofline,
 )
-from planner.report.ridgeline_view import point_names, step_title
+from planner.report.ridgeline_view import drawn_names, point_names, step_title
 from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
 from planner.ridgeline.plane import REGIONS, Ridge
 from planner.units import plain, show_bytes, show_seconds
@@ -34,7 +34,8 @@ def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> P
 
     Args:
         result: The answer.
-        figures: Some of `planner.report.ridgeline_figures.FIGURES`; empty: all that it has.
+        figures: Some of `planner.report.ridgeline_figures.FIGURES`; empty: all that it has. Where
+            nothing crosses a network, a roofline stands for the plane.
     """
     wanted = figures or ("ridgeline", "roofline", "intensity", "times", "projected", "energy")
     charts: list[Chart] = []
@@ -47,6 +48,7 @@ def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> P
             charts += [energy(result)]
         else:
             charts += path_charts(result, name)
+    charts = charts or [roofline(result)]
     return Picture(title=_title(result), charts=tuple(charts), columns=2 if len(charts) > 1 else 1)
 
 
@@ -127,6 +129,7 @@ def _dots(
 ) -> tuple[Dot, ...]:
     """The points on the plane of a level; those near its ridge are ringed."""
     placed, names = result.placed.of_level(index), point_names(result)
+    shown = drawn_names(result) if len(rows) <= MOST_NAMED else [""] * len(names)
     regions = [REGIONS[region] for region in placed.region]
     return tuple(
         Dot(
@@ -134,7 +137,7 @@ def _dots(
             y=float(at[1][row]),
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
-            words=names[row] if len(rows) <= MOST_NAMED else "",
+            words=shown[row],
             detail=_detail(result, row, names[row]),
             strong=bool(placed.near_ridge[row]),
         )

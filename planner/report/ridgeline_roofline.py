@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.plan import BoolArray, FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
-from planner.report.ridgeline_view import energy_words, point_names, step_title
+from planner.report.ridgeline_view import drawn_names, energy_words, point_names, step_title
 from planner.ridgeline.answer import RidgelineResult
 from planner.units import plain, show_count
 
@@ -98,7 +98,7 @@ def _under_roof(
         y=top,
         tone=TONES[region],
         shape=SHAPES[region],
-        words=names[row] if len(names) <= MOST_NAMED else "",
+        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
         detail=f"{names[row]}: at most {rate_words(top)}",
     )
 
@@ -161,7 +161,7 @@ def energy(result: RidgelineResult) -> Chart:
         ),
         marks=(
             *_arch(roof.balance, floor, tuple(zip(at.tolist(), arch.tolist(), strict=True))),
-            *(_drawn_energy(names, row, x, picojoules) for row in rows),
+            *(_drawn_energy(result, row, x, picojoules) for row in rows),
         ),
         legend=(
             Key(words="chip and memory", tone="red", kind="line"),
@@ -185,14 +185,14 @@ def _arch(balance: float, floor: float, line: tuple[tuple[float, float], ...]) -
     yield Line(points=upright, tone="grey", dashed=True, detail="both draw the same")
 
 
-def _drawn_energy(names: list[str], row: int, x: FloatArray, picojoules: FloatArray) -> Dot:
+def _drawn_energy(result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray) -> Dot:
     """A point with what crosses its slowest level."""
-    drawn = float(picojoules[row])
+    drawn, names = float(picojoules[row]), point_names(result)
     return Dot(
         x=float(x[row]),
         y=drawn,
         tone="blue",
         shape="diamond",
-        words=names[row] if len(names) <= MOST_NAMED else "",
+        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
         detail=f"{names[row]}: {plain(drawn)} pJ per FLOP, network included",
     )

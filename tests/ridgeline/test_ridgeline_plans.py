@@ -89,6 +89,7 @@ def test_one_chip_is_a_roofline(model: CostModel) -> None:
     assert found.is_degenerate
     titles = [chart.title for chart in ridgeline_picture(found).charts]
     assert titles == ["Roofline", "Roofline of energy"]
+    assert [chart.title for chart in ridgeline_picture(found, ["ridgeline"]).charts] == ["Roofline"]
 
 
 def test_a_plan_that_cannot_run(model: CostModel) -> None:
