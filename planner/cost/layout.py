@@ -33,6 +33,8 @@ from planner.plan import (
     FRONT_COUNTED,
     SPLITS,
     FloatArray,
+    IntArray,
+    Plan,
     PlanTable,
 )
 
@@ -122,19 +124,66 @@ def _uniform_classes(
     kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
 ) -> tuple[tuple[float, ...], ...]:
     """Rows (dense, moe, count, first, last, position) of the classes of a chunk list."""
-    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    device_moe = moe.reshape(-1, pp).sum(axis=0)
-    device_all = np.array(sizes).reshape(-1, pp).sum(axis=0)
     classes: dict[tuple[int, int, bool, bool], list[int]] = {}
-    for stage in range(pp):
-        expert = int(device_moe[stage])
-        key = (int(device_all[stage]) - expert, expert, stage == 0, stage == pp - 1)
+    for stage, key in enumerate(_stage_keys(kinds, sizes, pp)):
         classes.setdefault(key, []).append(stage)
     return tuple(
         (float(key[0]), float(key[1]), float(len(at)), float(key[2]), float(key[3]), float(at[0]))
         for key, at in classes.items()
+    )
+
+
+def _stage_keys(
+    kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
+) -> list[tuple[int, int, bool, bool]]:
+    """Dense and expert layers, embedding and head of every stage: what makes stages equal."""
+    device = chunk_kinds(kinds, sizes).reshape(-1, pp, 2).sum(axis=0)
+    return [
+        (int(dense), int(moe), stage == 0, stage == pp - 1)
+        for stage, (dense, moe) in enumerate(device)
+    ]
+
+
+def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
+    """(chunks, 2) dense and expert layers of every chunk, in order.
+
+    Args:
+        kinds: Of every layer: dense or moe.
+        sizes: Layers per chunk.
+    """
+    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
+    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
+
+
+def class_of_stages(plan: Plan, model: Model) -> IntArray:
+    """(pp,) index of the class of every stage of a plan, as `stage_classes` orders them."""
+    if plan.stages is not None:
+        return np.arange(plan.pp)
+    keys = _stage_keys(model.layer_kinds, plan_chunks(plan, model), plan.pp)
+    classes = list(dict.fromkeys(keys))
+    return np.array([classes.index(key) for key in keys], dtype=np.int64)
+
+
+def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
+    """Layers per chunk of a plan; chunk c is on stage c mod pp.
+
+    Raises:
+        InputError: Its rule does not divide the layers.
+    """
+    if plan.stages is not None:
+        return tuple(stage.layers for stage in plan.stages)
+    sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))
+    if sizes is None:
+        raise InputError(_undivided(model, plan.pp, plan.interleave, SPLITS.index(plan.split)))
+    return sizes
+
+
+def _undivided(model: Model, pp: int, interleave: int, split: int) -> str:
+    return (
+        f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
+        f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
     )
 
 
@@ -168,10 +217,7 @@ def _rule_classes(
 ) -> tuple[tuple[float, ...], ...]:
     sizes = stage_layers(model, pp, interleave, split)
     if sizes is None:
-        raise InputError(
-            f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
-            f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
-        )
+        raise InputError(_undivided(model, pp, interleave, split))
     return _uniform_classes(kinds, sizes, pp)
 
 
