@@ -51,7 +51,7 @@ class Orders:
 
     @property
     def stages(self) -> int:
-        """pp."""
+        """How many there are: pp."""
         return len(self.kind)
 
     @property

@@ -3,8 +3,8 @@
 The schedule is simulated operation by operation with durations of the cost model. Then each stage
 reduces its gradients, as far as that is not hidden; when all have (clipping needs the norm of all
 gradients), each runs its optimizer; the overhead of the step ends it. The cost model's own step
-time is a closed form (`planner.cost.step`); `Timeline.modelled_s` has it, and docs/model/pipeline.md
-how far the two are apart.
+time is a closed form (`planner.cost.step`); `Timeline.modelled_s` has it, and
+docs/model/pipeline.md says how far the two are apart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planner.pipeline.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders, orde
 from planner.pipeline.simulate import Run, simulate
 from planner.plan import SCHEDULES, BoolArray, FloatArray, IntArray, Plan, PlanTable
 
-MOST_OPERATIONS = 2_000_000
+MOST_OPERATIONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
         **columns,  # type: ignore[arg-type]
         send_s=durations.send_s,
         splits_backward=orders.splits_backward,
-        busy_s=np.bincount(columns["stage"], weights=seconds, minlength=plan.pp),
+        busy_s=_summed(columns["stage"], seconds, plan.pp),
         pipeline_s=float(run.end_s.max()),
         makespan_s=makespan_s,
         modelled_s=float(x.step.time[0, 0]),
@@ -158,6 +158,12 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
         if isinstance(value := getattr(found, name), np.ndarray):
             value.flags.writeable = False
     return found
+
+
+def _summed(stage: IntArray, seconds: FloatArray, stages: int) -> FloatArray:
+    total = np.zeros(stages)
+    np.add.at(total, stage, seconds)
+    return total
 
 
 def _once(durations: Durations, run: Run) -> tuple[FloatArray, float]:
