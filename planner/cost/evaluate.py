@@ -135,9 +135,14 @@ def _state_once(model: CostModel, x: Columns) -> StateTerms:
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
 
-def evaluated(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Evaluated:
-    """What the parts of `evaluate_table` are made from: layers, stages, step, memory."""
-    x = columns_of(model, plans, batches)
+def evaluated(
+    model: CostModel,
+    plans: PlanTable,
+    batches: IntArray | None = None,
+    classes: StageClasses | None = None,
+) -> Evaluated:
+    """What a breakdown is made from; the arguments are those of `columns_of`."""
+    x = columns_of(model, plans, batches, classes)
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
     stages = _stage_costs(model, x, costs, _state(model, x))

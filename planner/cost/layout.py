@@ -125,7 +125,7 @@ def _uniform_classes(
 ) -> tuple[tuple[float, ...], ...]:
     """Rows (dense, moe, count, first, last, position) of the classes of a chunk list."""
     classes: dict[tuple[int, int, bool, bool], list[int]] = {}
-    for stage, key in enumerate(_stage_keys(kinds, sizes, pp)):
+    for stage, key in enumerate(_stages(kinds, sizes, pp)):
         classes.setdefault(key, []).append(stage)
     return tuple(
         (float(key[0]), float(key[1]), float(len(at)), float(key[2]), float(key[3]), float(at[0]))
@@ -133,58 +133,39 @@ def _uniform_classes(
     )
 
 
-def _stage_keys(
+def _stages(
     kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
 ) -> list[tuple[int, int, bool, bool]]:
-    """Dense and expert layers, embedding and head of every stage: what makes stages equal."""
-    device = chunk_kinds(kinds, sizes).reshape(-1, pp, 2).sum(axis=0)
+    """Dense and expert layers of each stage of a chunk list, and whether it is first or last."""
+    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
+    device_moe = moe.reshape(-1, pp).sum(axis=0)
+    device_all = np.array(sizes).reshape(-1, pp).sum(axis=0)
     return [
-        (int(dense), int(moe), stage == 0, stage == pp - 1)
-        for stage, (dense, moe) in enumerate(device)
+        (int(device_all[s] - device_moe[s]), int(device_moe[s]), s == 0, s == pp - 1)
+        for s in range(pp)
     ]
 
 
-def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
-    """(chunks, 2) dense and expert layers of every chunk, in order.
-
-    Args:
-        kinds: Of every layer: dense or moe.
-        sizes: Layers per chunk.
-    """
-    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
-
-
-def class_of_stages(plan: Plan, model: Model) -> IntArray:
-    """(pp,) index of the class of every stage of a plan, as `stage_classes` orders them."""
-    if plan.stages is not None:
-        return np.arange(plan.pp)
-    keys = _stage_keys(model.layer_kinds, plan_chunks(plan, model), plan.pp)
-    classes = list(dict.fromkeys(keys))
-    return np.array([classes.index(key) for key in keys], dtype=np.int64)
-
-
-def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
-    """Layers per chunk of a plan; chunk c is on stage c mod pp.
+def every_stage(plans: PlanTable, model: Model) -> StageClasses:
+    """The stages of one plan in order, each a class of its own at its own position, (1, pp).
 
     Raises:
-        InputError: Its rule does not divide the layers.
+        InputError: See `stage_classes`.
     """
-    if plan.stages is not None:
-        return tuple(stage.layers for stage in plan.stages)
-    sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))
-    if sizes is None:
-        raise InputError(_undivided(model, plan.pp, plan.interleave, SPLITS.index(plan.split)))
-    return sizes
-
-
-def _undivided(model: Model, pp: int, interleave: int, split: int) -> str:
-    return (
-        f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
-        f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
+    assert len(plans) == 1
+    classes = stage_classes(plans, model)
+    if plans.stages is not None and plans.stages.layers[0, 0] >= 0:
+        return classes
+    pp, interleave, split = (int(x[0]) for x in (plans.pp, plans.interleave, plans.split))
+    sizes = stage_layers(model, pp, interleave, split)
+    assert sizes is not None
+    rows = tuple(
+        (float(dense), float(moe), 1.0, float(first), float(last), float(at))
+        for at, (dense, moe, first, last) in enumerate(_stages(model.layer_kinds, sizes, pp))
     )
+    return _packed([rows])
 
 
 def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
