@@ -19,7 +19,7 @@ import numpy as np
 from planner.assumptions import Assumptions
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
-from planner.cost.layout import chunk_kinds, class_of_stages, plan_chunks
+from planner.cost.layout import chunk_kinds, plan_chunks
 from planner.cost.step import (
     EndCost,
     LayerCost,
@@ -77,13 +77,12 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
     Args:
         model: Its cost model.
         plan: The plan.
-        x: The same plan evaluated alone: `planner.cost.evaluate.evaluated`.
+        x: The same plan evaluated alone, by `planner.cost.layout.every_stage`.
     """
-    a, v = model.assumptions, plan.interleave
-    stages = [x.stages[index] for index in class_of_stages(plan, model.job.model)]
+    a, v, stages = model.assumptions, plan.interleave, x.stages
     split = plan.schedule == "zero-bubble"
     passes = np.array([
-        [_chunk(a, x, plan, stage, layers, split=split) for layers in row]
+        [_chunk(a, stage, layers, split=split) for layers in row]
         for stage, row in zip(stages, _layers(model, plan), strict=True)
     ])  # fmt: skip
     passes[0, 0] += _both(_embedding(x.inputs.ends), split=split)
@@ -111,9 +110,7 @@ def _layers(model: CostModel, plan: Plan) -> IntArray:
     return np.swapaxes(kinds.reshape(plan.interleave, plan.pp, 2), 0, 1)
 
 
-def _chunk(
-    a: Assumptions, x: Evaluated, plan: Plan, stage: StageCost, layers: IntArray, *, split: bool
-) -> FloatArray:
+def _chunk(a: Assumptions, stage: StageCost, layers: IntArray, *, split: bool) -> FloatArray:
     """(3,) seconds of a chunk's layers in its passes."""
     total = np.zeros(3)
     for count, cost in zip(layers, (stage.dense, stage.moe), strict=True):

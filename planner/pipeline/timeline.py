@@ -10,13 +10,14 @@ docs/model/pipeline.md says how far the two are apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
-from planner.cost.layout import class_of_stages, plan_chunks
+from planner.cost.layout import every_stage, plan_chunks
 from planner.cost.memory import in_flight
 from planner.errors import InputError
 from planner.pipeline.durations import Durations, durations_of
@@ -127,12 +128,12 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
     if problem := why_not_simulated(model, plan):
         raise InputError(f"timeline: {problem}")
     table = PlanTable.from_plans([plan])
-    x = evaluated(model, table)
+    x = evaluated(model, table, classes=every_stage(table, model.job.model))
     m = round(float(x.inputs.m[0, 0]))
     orders = orders_of(SCHEDULES.index(plan.schedule), plan.pp, m, plan.interleave)
     durations = durations_of(model, plan, x)
     run = simulate(orders, durations)
-    fixed, activations = _bytes(model, plan, table, x)
+    fixed, activations = _bytes(model, table, x)
     layers = np.array(plan_chunks(plan, model.job.model)).reshape(plan.interleave, plan.pp)
     once, makespan_s = _once(durations, run)
     columns = _with_once(orders, run, once)
@@ -143,7 +144,7 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
         interleave=plan.interleave,
         micro_batches=m,
         layers=layers.T,
-        **columns,  # type: ignore[arg-type]
+        **columns,
         send_s=durations.send_s,
         splits_backward=orders.splits_backward,
         busy_s=_summed(columns["stage"], seconds, plan.pp),
@@ -179,7 +180,7 @@ def _once(durations: Durations, run: Run) -> tuple[FloatArray, float]:
     return once, float(ends.max())
 
 
-def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, IntArray | FloatArray]:
+def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, Any]:
     """The columns of a timeline: operations of micro-batches, and what lasts of those per step."""
     pp, k = orders.kind.shape
     none = np.full((pp, 3), -1)
@@ -205,23 +206,14 @@ def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, IntArray
     }
 
 
-def _bytes(
-    model: CostModel, plan: Plan, table: PlanTable, x: Evaluated
-) -> tuple[FloatArray, FloatArray]:
+def _bytes(model: CostModel, table: PlanTable, x: Evaluated) -> tuple[FloatArray, FloatArray]:
     """(pp,) bytes per chip beside saved activations, and of those of one micro-batch.
 
     The memory model's activations grow with the micro-batches in flight; without any they are
     what one layer needs while it is worked on.
     """
-    where = class_of_stages(plan, model.job.model)
-    work = memory_table(model, table, m=np.zeros(1)).parts["activations"]
+    stages = x.columns.stages
+    work = memory_table(model, table, stages, np.zeros(1)).parts["activations"]
     saved = x.memory.parts["activations"] - work
-    held = in_flight(
-        table.schedule[:, None],
-        table.pp[:, None],
-        table.interleave[:, None],
-        x.inputs.m,
-        x.columns.stages.position,
-    )
-    each = saved / np.maximum(held, 1.0)
-    return (x.memory.total - saved)[0, where], each[0, where]
+    held = in_flight(table.schedule, table.pp, table.interleave, x.inputs.m, stages.position)
+    return (x.memory.total - saved)[0], (saved / np.maximum(held, 1.0))[0]
