@@ -37,6 +37,8 @@ _LOOK: dict[int, tuple[str, str]] = {
 _BREAK = 0.035
 """Width of a break over that of what is shown."""
 _HALF = 0.4
+_SLIVER = 1e-3
+"""Share of a window below which a wait is not drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,20 +169,37 @@ def _marks(timeline: Timeline, windows: tuple[Window, ...], rows: tuple[int, ...
     marks: list[Mark] = []
     for at, stage in enumerate(rows):
         for window in windows:
-            marks.append(
-                Bar(
-                    left=window.at, right=window.place(window.end_s), bottom=at + _HALF,
-                    top=at - _HALF, tone="grey", faint=True, detail=_idle_words(timeline, stage),
-                )
-            )  # fmt: skip
+            marks += _waits(timeline, window, at, stage)
             marks += _row(timeline, window, at, stage)
     for before, after in pairwise(windows):
         middle = (before.place(before.end_s) + after.at) / 2
         ends = ((middle, -0.6), (middle, len(rows) - 0.4))
         marks.append(
-            Line(points=ends, tone="grey", dashed=True, detail="part of the step left out")
+            Line(points=ends, tone="grey", dashed=True, detail="part of the step is left out")
         )
     return marks
+
+
+def _waits(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
+    """The gaps between the operations of a stage in a window."""
+    here = timeline.of_stage(stage)
+    begins = np.append(timeline.start_s[here], timeline.makespan_s)
+    ends = np.append(0.0, timeline.end_s[here])
+    from_s, to_s = np.maximum(ends, window.begin_s), np.minimum(begins, window.end_s)
+    unit, name = _unit(timeline.makespan_s)
+    least = _SLIVER * (window.end_s - window.begin_s)
+    return [
+        Bar(
+            left=window.place(float(from_s[gap])),
+            right=window.place(float(to_s[gap])),
+            bottom=at + _HALF,
+            top=at - _HALF,
+            tone="grey",
+            faint=True,
+            detail=f"stage {stage} waits {float(begins[gap] - ends[gap]) * unit:.4g} {name}",
+        )
+        for gap in np.flatnonzero(to_s - from_s > least).tolist()
+    ]
 
 
 def _row(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
@@ -199,8 +218,9 @@ def _row(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
                 top=at - _HALF,
                 tone=tone,
                 hatch=hatch,
-                words=f"{number + 1}" if number >= 0 else "",
+                words=f"{number}" if number >= 0 else "",
                 detail=_operation_words(timeline, index),
+                faint=max(int(timeline.chunk[index]), 0) % 2 == 1,
             )
         )
     return marks
@@ -226,16 +246,11 @@ def _operation_words(timeline: Timeline, index: int) -> str:
     stage, number = int(timeline.stage[index]), int(timeline.micro_batch[index])
     what = _verb(timeline, int(timeline.kind[index]))
     if number >= 0:
-        what += f" of micro-batch {number + 1}"
+        what += f" of micro-batch {number}"
         if timeline.interleave > 1:
-            what += f", chunk {int(timeline.chunk[index]) + 1} of {timeline.interleave}"
+            what += f", chunk {int(timeline.chunk[index])}"
     begin, end = (float(times[index]) * unit for times in (timeline.start_s, timeline.end_s))
     return f"stage {stage}: {what}, {begin:.4g} to {end:.4g} {name}"
-
-
-def _idle_words(timeline: Timeline, stage: int) -> str:
-    share = timeline.idle_s[stage] / timeline.makespan_s
-    return f"stage {stage} waits {share:.1%} of the step"
 
 
 def _legend(timeline: Timeline) -> tuple[Key, ...]:
@@ -244,7 +259,7 @@ def _legend(timeline: Timeline) -> tuple[Key, ...]:
         Key(words=_verb(timeline, kind), tone=_LOOK[kind][0], kind="bar", hatch=_LOOK[kind][1])
         for kind in kinds
     ]
-    return (*keys, Key(words="waiting", tone="grey", kind="bar"))
+    return (*keys, Key(words="waiting", tone="grey", kind="bar", faint=True))
 
 
 def _subtitle(timeline: Timeline) -> str:
@@ -271,10 +286,9 @@ def _notes(
     timeline: Timeline, windows: tuple[Window, ...], rows: tuple[int, ...]
 ) -> tuple[str, ...]:
     notes = [difference_words(timeline)]
-    if timeline.interleave == 1:
-        notes.append("Numbers are micro-batches.")
-    else:
-        notes.append("Numbers are micro-batches; each visits every stage once per chunk.")
+    notes.append("Numbers are micro-batches, from 0.")
+    if timeline.interleave > 1:
+        notes[-1] += " Each visits every stage once per chunk; every second chunk is lighter."
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)
         notes.append(
