@@ -10,7 +10,9 @@ import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
+from planner.cli.tracing import check_trace, trace_content
 from planner.errors import InputError
+from planner.files import write_all
 from planner.messages import shown, too_long
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -68,6 +70,14 @@ def evaluate(
     carbon_intensity: Annotated[
         str | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
+            "ui.perfetto.dev: .json or .json.gz.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """What one plan costs: time, memory and energy with their parts, and whether it fits.
@@ -80,6 +90,8 @@ def evaluate(
       planner evaluate front.json --row 2
 
       planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
+
+      planner evaluate plan.yaml --trace trace.json
     """
     from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
@@ -103,7 +115,12 @@ def evaluate(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=_row(row))
-    result = evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file})
+    resolved = resolve(request, origin, plan.chips)
+    result = evaluate_plan(resolved, plan, assumed)
+    if trace is not None:
+        write_all({trace: trace_content(trace, resolved, result.result.plan)})
     if as_json:
         print_json(result.to_dict())
         return
