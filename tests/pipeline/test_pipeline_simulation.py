@@ -42,7 +42,9 @@ def pipelines(draw: st.DrawFn) -> tuple[Orders, Durations]:
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     tables = rng.integers(0, 6, size=(3, pp, v)) / 4
     split = schedule == ZERO_BUBBLE
-    return orders_of(schedule, pp, m, v), lasting(tables[0], tables[1], tables[2] if split else None)
+    return orders_of(schedule, pp, m, v), lasting(
+        tables[0], tables[1], tables[2] if split else None
+    )
 
 
 def seconds_of(orders: Orders, durations: Durations) -> FloatArray:
@@ -95,9 +97,7 @@ def check_dependencies(orders: Orders, run: Run, lag: float) -> None:
 @given(pipe=pipelines(), lag=st.sampled_from([0.0, 0.25, 3.0]))
 def test_bounds_that_hold_for_any_durations(pipe: tuple[Orders, Durations], lag: float) -> None:
     orders, durations = pipe
-    durations = lasting(
-        durations.forward_s, durations.backward_s, durations.weight_grad_s, lag=lag
-    )
+    durations = lasting(durations.forward_s, durations.backward_s, durations.weight_grad_s, lag=lag)
     run = simulate(orders, durations)
     check_dependencies(orders, run, lag)
     seconds, makespan = seconds_of(orders, durations), run.end_s.max()

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from cost.cases import Case, case_of, runnable
+
 from planner.cost.evaluate import evaluate_table, evaluated
 from planner.cost.layout import every_stage
 from planner.errors import InputError
@@ -70,12 +70,11 @@ def test_equal_stages_take_as_long_as_the_cost_model_says(
 def test_with_head_and_embedding_gpipe_and_1f1b_too(
     schedule: str, model: str, sharding: str
 ) -> None:
-    """Up to the exposed reduction, which the draining pipeline hides on the last stage."""
+    """But for the final norm's share of a reduction: the last stage's is not the last to end."""
     plan = Plan(pp=4, dp=2, tp=2, schedule=schedule, sharding=sharding)
     timeline = timeline_of(case(model, batch=32).model, plan)
     check(timeline)
-    assert 0 <= timeline.difference + 1e-9
-    assert timeline.difference <= 0.005
+    assert -1e-9 <= timeline.difference <= 1e-6
 
 
 def test_one_stage_is_exact() -> None:
@@ -99,7 +98,7 @@ def test_hidden_messages_of_interleaved_schedules_are_near() -> None:
         found.append(timeline.difference)
         if share == 1.0:
             assert abs(timeline.difference) < 1e-6
-    assert -0.03 <= min(found)
+    assert -0.01 <= min(found) < -0.005
     assert max(found) <= 1e-6
 
 
@@ -112,16 +111,16 @@ def uneven(schedule: str, *layers: int, **choices: Any) -> Plan:
 @pytest.mark.parametrize("layers", [(4, 4, 4), (2, 5, 5), (6, 3, 3), (1, 1, 10), (0, 6, 6)])
 @pytest.mark.parametrize("batch", [2, 6, 24])
 def test_uneven_stages_stand_as_the_cost_model_says(layers: tuple[int, ...], batch: int) -> None:
-    """GPipe exact; 1F1B never below the simulation; zero-bubble from 5 % below to 30 % above."""
+    """GPipe exact; 1F1B never below the simulation; zero-bubble here up to 8 % above."""
     job = case(batch=batch)
     gaps = {}
     for schedule in ("gpipe", "1f1b", "zero-bubble"):
         timeline = timeline_of(job.model, uneven(schedule, *layers))
         check(timeline)
         gaps[schedule] = timeline.difference
-    assert -1e-9 <= gaps["gpipe"] <= 2e-3
-    assert -1e-9 <= gaps["1f1b"]
-    assert -0.05 <= gaps["zero-bubble"] <= 0.30
+    assert abs(gaps["gpipe"]) <= 1e-9
+    assert -1e-9 <= gaps["1f1b"] <= 0.1
+    assert -1e-9 <= gaps["zero-bubble"] <= 0.08
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
@@ -172,7 +171,7 @@ def test_what_cannot_be_simulated_says_so() -> None:
     job = case(batch=6)
     broken = Plan(dp=4, sharding="zero1")
     assert why_not_simulated(job.model, broken).startswith("1.5 micro-batches per step")
-    with pytest.raises(InputError, match="timeline: 1.5 micro-batches"):
+    with pytest.raises(InputError, match=r"timeline: 1\.5 micro-batches"):
         timeline_of(job.model, broken)
     many = case(batch=600_000)
     assert "1200000 operations are too many" in why_not_simulated(many.model, Plan())
