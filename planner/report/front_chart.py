@@ -31,8 +31,9 @@ from planner.units import plural, show_bytes, show_joules, show_percent, show_se
 _MOST_LABELS = 20
 _MARGIN = 0.06
 """Share of the range of values that stays free on each side."""
-_NEAR = 1.3
-"""Neighbours are drawn where they are at most this factor outside of the front."""
+_NEAR, _NEAR_ONE = 0.6, 0.06
+"""Neighbours are drawn where they are outside of the front by at most this share of its range, or
+of its largest value."""
 _BEST, _POINT, _NEAR_TONE, _REFUSED = "red", "blue", "grey", "brown"
 _MEMORY_LOOKS = (("teal", "triangle"), ("blue", "circle"), ("purple", "square"))
 """From the least to the most memory, where that is an objective."""
@@ -55,8 +56,8 @@ def front_picture(result: SolveResult) -> Picture:
     Args:
         result: An answer with a front of at least one plan.
     """
-    return Picture(title=f"{front_title(result)}: {front_job_words(result)}",
-                   charts=(front_chart(result),))  # fmt: skip
+    title = f"{front_title(result)}: {front_job_words(result)}"
+    return Picture(title=title, charts=(replace(front_chart(result), title=title),))
 
 
 def front_chart(result: SolveResult) -> Chart:
@@ -73,8 +74,7 @@ def front_chart(result: SolveResult) -> Chart:
     marks: list[Mark] = [_staircase(result, x, y), *dots]
     labelled = sum(bool(dot.words) for dot in dots if dot.key)
     return Chart(
-        title=front_job_words(result),
-        subtitle=front_title(result),
+        title=front_title(result),
         x=x.axis,
         y=y.axis,
         marks=tuple(marks),
@@ -214,7 +214,12 @@ def _is_near(plan: PlanResult, points: Sequence[PlanResult]) -> bool:
         (plan.step_time_s, [point.step_time_s for point in points]),
         (plan.energy_per_step_j, [point.energy_per_step_j for point in points]),
     )
-    return all(min(others) / _NEAR <= own <= max(others) * _NEAR for own, others in pairs)
+    for own, others in pairs:
+        low, high = min(others), max(others)
+        margin = max(_NEAR * (high - low), _NEAR_ONE * high)
+        if not max(low - margin, 0.5 * low) <= own <= high + margin:
+            return False
+    return True
 
 
 def is_refused(neighbor: Neighbor) -> bool:

@@ -48,7 +48,7 @@ def memory_chart(facts: PlanFacts, reserve_bytes: float = 0.0) -> Chart:
                          hatch="slant", detail=words, faint=True))  # fmt: skip
     marks += [bar for stage in stages for bar in _stack(stage, names, unit)]
     if len(stages) <= _MOST_TOTALS:
-        marks += [_total(stage, unit, 0.03 * highest) for stage in stages]
+        marks += [_total(stage, unit, 0.045 * highest) for stage in stages]
     lines = (
         ("a chip has", capacity, "brown", False),
         ("may be filled", limit, "red", True),
