@@ -117,7 +117,9 @@ def evaluate_plan(
         losses=allocation.losses,
         defaults=resolved.defaults + assumed,
         job={**job_fields(resolved), "chips": plan.chips},
+        plan_job=job_of(resolved),
         versions=versions(),
+        sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         spread=spread_of(model),
     )
