@@ -287,6 +287,14 @@ def _forward_s(
     return ahead
 
 
+def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArray, FloatArray]:
+    """(n, k) seconds of the forward and of the backward pass of a micro-batch on a stage."""
+    rows = np.arange(len(x.p2p))
+    costs = [cost for cost in (stage.dense, stage.moe) if cost is not None]
+    forward = _forward_s(stage, x, rows, {id(cost): forward_pass_s(a, cost) for cost in costs})
+    return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
+
+
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
     """Some rows of an (n, k) column; of one that repeats a single row, that row."""
     if rows is None or len(column) == 1:
