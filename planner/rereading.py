@@ -40,6 +40,10 @@ def differences(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Iterator[
 
 
 def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return next(differences(one, other), None) is None
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
     if numbers and not isinstance(one, bool) and not isinstance(other, bool):
         return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)

@@ -16,17 +16,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from planner.answers import Diagnosis, MachineSearch, Spread, TrainingRun
-from planner.api import evaluate_plan
+from planner.api import evaluate_plan, limits_of
 from planner.errors import InputError
 from planner.files import read_bytes
 from planner.jsonfile import json_object
 from planner.kinds import with_command
 from planner.messages import mistakes, shown
-from planner.planfile import PlanRead
 from planner.provenance import job_fields, versions
 from planner.rereading import Rereading, differences
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, Neighbor, PlanResult, RankedPlan, SolveResult
+from planner.stage_facts import PlanFacts, plan_facts
 
 Kind = Literal["solve", "front", "evaluate"]
 _STDIN = Path("-")
@@ -245,13 +245,14 @@ def _front(data: Mapping[str, Any], file: _Front, reading: Rereading) -> ResultF
     points, reads = reading.costed([(point, f"front.{n}") for n, point in _numbered(file.front)],
                                    file.plan_job)  # fmt: skip
     resolved = reading.resolve(reads[0])
-    _check_job(file.job, resolved, reads[0], reading)
+    _check_job(file.job, resolved, reading)
     answer = SolveResult(
         status="front", objective_name="", objective=None, bound=None, gap=None, best=None,
         front=tuple(points), front_objectives=file.objectives, front_complete=file.complete,
         front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
         defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
         plan_job=file.plan_job, sources=reading.sources(resolved), spread=reading.spread(resolved),
+        facts=_facts(resolved, points[0]),
     )  # fmt: skip
     return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
 
@@ -272,13 +273,21 @@ def _solved(file: _Solved, reading: Rereading) -> ResultFile:
     costed, reads = reading.costed(asked, file.plan_job)
     best, rest = (costed[0], costed[1:]) if found else (None, costed)
     resolved = reading.resolve(reads[0]) if reads else None
-    if resolved is not None and best is not None:
-        _check_job(file.job, resolved, reads[0], reading)
-        _check_proof(file, best, reading.name)
     front, ranked = rest[: len(file.front)], rest[len(file.front) :]
-    return ResultFile(
-        kind="solve", answer=_answer(file, best, front, ranked), plan=best, resolved=resolved
-    )
+    answer = _answer(file, best, front, ranked)
+    if resolved is not None and best is not None:
+        _check_job(file.job, resolved, reading)
+        _check_proof(file, best, reading.name)
+        facts = _facts(resolved, best)
+        reading.compare(file.best or {}, facts.to_dict(), "best.")
+        answer = replace(answer, facts=facts)
+    return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
+
+
+def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
+    """The stages and levels of a plan."""
+    limit = limits_of(resolved.request).chip_bytes(resolved.cost)
+    return plan_facts(resolved.cost, plan.plan, limit)
 
 
 def _answer(
@@ -309,9 +318,7 @@ def _answer(
     )
 
 
-def _check_job(
-    job: Mapping[str, Any], resolved: Resolved, read: PlanRead, reading: Rereading
-) -> None:
+def _check_job(job: Mapping[str, Any], resolved: Resolved, reading: Rereading) -> None:
     """Refuses a job that is not the one that its plans are evaluated for."""
     reading.compare(job, {**job_fields(resolved), "chips": job.get("chips")}, "job.")
 
