@@ -181,19 +181,25 @@ def _memory(
     )
 
 
-def memory_table(model: CostModel, plans: PlanTable, stages: StageClasses | None = None) -> Memory:
+def memory_table(
+    model: CostModel,
+    plans: PlanTable,
+    stages: StageClasses | None = None,
+    m: FloatArray | None = None,
+) -> Memory:
     """Bytes per chip of every stage class of every plan; needs no network.
 
     Args:
         model: Job and framework.
         plans: n plans.
         stages: Other stage classes than the plans' own.
+        m: (n,) other micro-batches per step than the plans' own; 0: before the first of them.
     """
     stages = stages or stage_classes(plans, model.job.model)
     local = parameters_on_chip(model, plans)
     parameters = stage_parameters(plans, stages, local)
-    m = micro_batches(model, plans)[:, None]
-    return _memory(model, plans, stages, local, parameters, m)
+    m = micro_batches(model, plans) if m is None else m
+    return _memory(model, plans, stages, local, parameters, m[:, None])
 
 
 def _layer_terms(model: CostModel, x: Columns) -> LayerTerms:

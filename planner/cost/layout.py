@@ -33,6 +33,8 @@ from planner.plan import (
     FRONT_COUNTED,
     SPLITS,
     FloatArray,
+    IntArray,
+    Plan,
     PlanTable,
 )
 
@@ -135,15 +137,30 @@ def _stages(
     kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
 ) -> list[tuple[int, int, bool, bool]]:
     """Dense and expert layers of each stage of a chunk list, and whether it is first or last."""
+    stages = chunk_kinds(kinds, sizes).reshape(-1, pp, 2).sum(axis=0)
+    return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
+
+
+def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
+    """(chunks, 2) dense and expert layers of every chunk, in order.
+
+    Args:
+        kinds: Of every layer: dense or moe.
+        sizes: Layers per chunk.
+    """
     moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    device_moe = moe.reshape(-1, pp).sum(axis=0)
-    device_all = np.array(sizes).reshape(-1, pp).sum(axis=0)
-    return [
-        (int(device_all[s] - device_moe[s]), int(device_moe[s]), s == 0, s == pp - 1)
-        for s in range(pp)
-    ]
+    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
+
+
+def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
+    """Layers per chunk of a plan whose layers divide; chunk c is on stage c mod pp."""
+    if plan.stages is not None:
+        return tuple(stage.layers for stage in plan.stages)
+    sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))
+    assert sizes is not None
+    return sizes
 
 
 def every_stage(plans: PlanTable, model: Model) -> StageClasses:
