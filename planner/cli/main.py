@@ -22,6 +22,7 @@ from planner.cli import (
     evaluate,
     feasible,
     rack,
+    report,
     ridgeline,
     solve,
     validate,
@@ -57,6 +58,7 @@ app.command("evaluate", cls=Once)(evaluate.evaluate)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
+app.command("report", cls=Once)(report.report)
 app.command("validate", cls=Once)(validate.validate)
 app.command("calibrate", cls=Once)(calibrate.calibrate)
 app.add_typer(databases.models, name="models")

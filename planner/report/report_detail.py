@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.report.breakdown_chart import breakdown_picture
 from planner.report.chart import Picture
+from planner.report.memory_chart import memory_picture
 from planner.resolved import Resolved
+from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.stage_facts import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +73,37 @@ def _value(value: object) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(_value, value))
     return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
+
+
+def detail_of(
+    answer: SolveResult | EvaluateResult, plan: PlanResult, resolved: Resolved
+) -> PlanDetail:
+    """Everything that a report shows of a plan beside its costs.
+
+    Args:
+        answer: Where it is from.
+        plan: The plan.
+        resolved: Its job.
+    """
+    pictures = [_breakdown(plan)]
+    if answer.facts is not None:
+        pictures.append(_memory(answer.facts, plan))
+    return PlanDetail(pictures=tuple(pictures), assumed=assumed_numbers(resolved))
+
+
+def _breakdown(plan: PlanResult) -> DetailPicture:
+    return DetailPicture(
+        ident="breakdown",
+        title="Where time, energy and memory go",
+        lead="The parts of a step on the slowest stage, of its energy, and of the fullest chip.",
+        picture=breakdown_picture([("plan", plan)]),
+    )
+
+
+def _memory(facts: PlanFacts, plan: PlanResult) -> DetailPicture:
+    return DetailPicture(
+        ident="memory",
+        title="Memory per stage",
+        lead="What a chip of each pipeline stage holds, against what it may hold.",
+        picture=memory_picture(facts, plan.reserve_bytes),
+    )

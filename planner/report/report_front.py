@@ -130,6 +130,6 @@ def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
 
 def front_figure(answer: SolveResult) -> Figure:
     """The picture of the front; its points are named by `key_of`."""
-    from planner.report.front_chart import front_chart  # noqa: PLC0415
+    from planner.report.front_chart import front_picture  # noqa: PLC0415
 
-    return Figure(ident="front-figure", picture=front_chart(answer))
+    return Figure(ident="front-figure", picture=front_picture(answer))
