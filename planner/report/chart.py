@@ -129,13 +129,14 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed or bar."""
+    """One entry of a legend; `kind` is dot, line, dashed or bar, which may be `faint`."""
 
     words: str
     tone: str
     kind: str = "dot"
     shape: str = "circle"
     hatch: str = ""
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
