@@ -148,10 +148,18 @@ def ridgeline(
 
 def _run(asked: dict[str, Any], plot: Path | None, figure: str | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.ridgeline.asking import ridgeline as ask  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.ridgeline_chart import ridgeline_picture  # noqa: PLC0415
+    from planner.report.ridgeline_figures import check_drawn, check_figures  # noqa: PLC0415
+    from planner.ridgeline.asking import ridgeline as ask  # noqa: PLC0415
     from planner.ridgeline.question import question_of  # noqa: PLC0415
 
+    figures = check_figures(plot, figure)
     result = ask(question_of(asked))
+    if plot is not None:
+        is_path = len(set(result.steps)) > 1
+        check_drawn(figures, is_path=is_path, is_degenerate=result.is_degenerate)
+        write_picture(ridgeline_picture(result, figures), plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -46,6 +46,7 @@ class Table:
         right: Columns of numbers, from 0.
         strong: Rows that stand out.
         sortable: Whether a page may sort it by a column.
+        folded: Whether a page shows only the caption at first.
     """
 
     caption: str
@@ -54,6 +55,7 @@ class Table:
     right: tuple[int, ...] = ()
     strong: tuple[int, ...] = ()
     sortable: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ def words_table(
     *,
     right: Sequence[int] = (),
     strong: Sequence[int] = (),
+    folded: bool = False,
 ) -> Table:
     """A table of words alone."""
     return Table(
@@ -127,4 +130,5 @@ def words_table(
         rows=tuple(tuple(Cell(words=words) for words in row) for row in rows),
         right=tuple(right),
         strong=tuple(strong),
+        folded=folded,
     )

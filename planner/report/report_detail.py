@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from planner.pipeline.timeline import timeline_of, why_not_simulated
 from planner.report.breakdown_chart import breakdown_picture
 from planner.report.chart import Picture
 from planner.report.memory_chart import memory_picture
+from planner.report.mesh_chart import mesh_picture
+from planner.report.ridgeline_chart import ridgeline_picture
+from planner.report.timeline_chart import timeline_picture
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.ridgeline.asking import plan_ridgeline
 from planner.stage_facts import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailPicture:
-    """One picture with its place in a report; `lead` says what is seen."""
+    """One picture with its place in a report; `lead` says what is seen, or why there is none."""
 
     ident: str
     title: str
     lead: str
-    picture: Picture
+    picture: Picture | None
     caption: str = ""
 
 
@@ -88,6 +93,9 @@ def detail_of(
     pictures = [_breakdown(plan)]
     if answer.facts is not None:
         pictures.append(_memory(answer.facts, plan))
+    pictures += [_timeline(resolved, plan), _ridgeline(resolved, plan)]
+    if answer.facts is not None and answer.facts.levels:
+        pictures.append(_mesh(answer.facts, plan))
     return PlanDetail(pictures=tuple(pictures), assumed=assumed_numbers(resolved))
 
 
@@ -96,7 +104,7 @@ def _breakdown(plan: PlanResult) -> DetailPicture:
         ident="breakdown",
         title="Where time, energy and memory go",
         lead="The parts of a step on the slowest stage, of its energy, and of the fullest chip.",
-        picture=breakdown_picture([("plan", plan)]),
+        picture=replace(breakdown_picture([("plan", plan)]), columns=3),
     )
 
 
@@ -106,4 +114,35 @@ def _memory(facts: PlanFacts, plan: PlanResult) -> DetailPicture:
         title="Memory per stage",
         lead="What a chip of each pipeline stage holds, against what it may hold.",
         picture=memory_picture(facts, plan.reserve_bytes),
+    )
+
+
+def _timeline(resolved: Resolved, plan: PlanResult) -> DetailPicture:
+    """The schedule, simulated operation by operation."""
+    reason = why_not_simulated(resolved.cost, plan.plan)
+    picture = None
+    lead = f"No timeline: {reason}."
+    if not reason:
+        picture = timeline_picture(timeline_of(resolved.cost, plan.plan), "One step of the plan")
+        lead = "Every pass of every micro-batch of one step, simulated in the order of the schedule."
+    return DetailPicture(ident="timeline", title="Pipeline timeline", lead=lead, picture=picture)
+
+
+def _ridgeline(resolved: Resolved, plan: PlanResult) -> DetailPicture:
+    """Where a step lies between arithmetic, memory and network, per level."""
+    picture = ridgeline_picture(plan_ridgeline(resolved.cost, plan.plan))
+    return DetailPicture(
+        ident="ridgeline",
+        title="Ridgeline",
+        lead="Whether a whole step asks most of arithmetic, memory or network, per network level.",
+        picture=replace(picture, columns=min(2, len(picture.charts))),
+    )
+
+
+def _mesh(facts: PlanFacts, plan: PlanResult) -> DetailPicture:
+    return DetailPicture(
+        ident="mesh",
+        title="The mesh on the levels of the network",
+        lead="Which axis of the mesh crosses which level, and what each level carries in a step.",
+        picture=mesh_picture(plan, facts),
     )

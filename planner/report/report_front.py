@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from planner.report.front_chart import front_picture
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.report_blocks import Block, Cell, Figure, Prose, Records, Section, Table
 from planner.report.report_blocks import words_table as of_words
@@ -129,7 +131,7 @@ def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
 
 
 def front_figure(answer: SolveResult) -> Figure:
-    """The picture of the front; its points are named by `key_of`."""
-    from planner.report.front_chart import front_picture  # noqa: PLC0415
-
-    return Figure(ident="front-figure", picture=front_picture(answer))
+    """The picture of the front; its points are named by `key_of`, its figures are the table's."""
+    picture = front_picture(answer)
+    charts = tuple(replace(chart, header=(), rows=(), notes=()) for chart in picture.charts)
+    return Figure(ident="front-figure", picture=replace(picture, charts=charts))

@@ -13,8 +13,8 @@ from planner.report.report_detail import PlanDetail
 from planner.report.report_view import report_of
 from planner.results import EvaluateResult, SolveResult
 
-_NARROW = 560.0
-_MOST_COLUMNS = 2
+_WIDTHS = (WIDTH, 560.0, 440.0)
+"""Of the coordinates of one chart on a line, of each of two, and of three."""
 
 
 def report_page(answer: SolveResult | EvaluateResult, detail: PlanDetail | None = None) -> str:
@@ -44,8 +44,8 @@ def _drawn(block: Block) -> tuple[str, Any, list[tuple[Any, Any]]]:
     if not isinstance(block, Figure):
         return kind, block, []
     charts = block.picture.charts
-    columns = max(1, min(block.picture.columns, len(charts), _MOST_COLUMNS))
-    width = WIDTH if columns == 1 else _NARROW
+    columns = max(1, min(block.picture.columns, len(charts), len(_WIDTHS)))
+    width = _WIDTHS[columns - 1]
     drawn = [
         (chart, trusted(chart_svg(chart, width=width, ident=f"{block.ident}-{at}")))
         for at, chart in enumerate(charts)

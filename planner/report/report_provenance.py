@@ -27,10 +27,12 @@ def provenance_section(
             for one in detail.assumed
         ]
         caption = "Numbers of the databases that are assumed, not published or measured"
-        blocks.append(words_table(caption, ("record", "number", "value", "why"), rows))
+        blocks.append(words_table(caption, ("record", "number", "value", "why"), rows,
+                                  folded=True))  # fmt: skip
     if answer.sources:
         sources = list(answer.sources.items())
-        blocks.append(words_table("Documents behind the numbers", ("record", "document"), sources))
+        caption = "Documents behind the numbers"
+        blocks.append(words_table(caption, ("record", "document"), sources, folded=True))
     blocks.append(words_table("Versions", (), list(answer.versions.items())))
     return Section(ident="provenance", title="Where the numbers come from", blocks=tuple(blocks))
 

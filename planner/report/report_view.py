@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from planner.report.likely import interval_words, spread_words
+from planner.report.likely import interval_words
 from planner.report.report_blocks import (
     Block,
     Fact,
@@ -254,6 +254,9 @@ def _details(answer: Answer, detail: PlanDetail | None) -> Iterator[Section]:
         return
     what = _PART_OF_PLAN[kind_of(answer)]
     for one in detail.pictures:
+        if one.picture is None:
+            yield Section(ident=one.ident, title=one.title, blocks=(Prose(lines=(one.lead,)),))
+            continue
         figure = Figure(ident=f"{one.ident}-figure", picture=one.picture, caption=one.caption)
         lead = f"{one.lead} This is {what}."
         yield Section(ident=one.ident, title=one.title, blocks=(figure,), lead=lead)
@@ -283,8 +286,3 @@ def _machines(answer: SolveResult) -> Table:
     ]
     header = ("machine", "most chips", "limited by", "plans costed", "on the front")
     return words_table("Machines", header, rows, right=(1, 3, 4))
-
-
-def spread_note(answer: Answer) -> str:
-    """What the intervals rest on."""
-    return spread_words(answer.spread)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,7 +9,7 @@ from rich.text import Text
 from planner.report.tables import SplitTable, indented, section, table
 from planner.ridgeline.answer import RidgelineResult
 from planner.ridgeline.plane import REGIONS, ratio
-from planner.units import plain, show_bytes, show_count, show_percent, show_seconds
+from planner.units import plain, show_count, show_percent, show_seconds
 
 _NONE = "-"
 _STEPS = {"batch-tokens": "tokens per step"}
@@ -63,6 +61,10 @@ def point_names(result: RidgelineResult) -> list[str]:
     if not result.steps:
         return list(result.counts.names)
     steps = [step_words(step) for step in result.steps]
+    if result.kind == "plan":
+        words = "" if result.step_name == "batch-tokens" else f"{result.step_name} "
+        given = {result.given: " (the plan)"} if len(steps) > 1 else {}
+        return [f"{words}{step}{given.get(row, '')}" for row, step in enumerate(steps)]
     if len(set(result.series)) == 1:
         return steps
     return [f"{name}, {step}" for name, step in zip(result.series, steps, strict=True)]
@@ -143,9 +145,10 @@ def _far(result: RidgelineResult) -> RenderableType:
 def _levels(result: RidgelineResult) -> RenderableType:
     """Seconds over every level; the longest of a row binds, if any does."""
     name = step_title(result)
-    header = (name, *(ridge.level for ridge in result.ridges))
+    used = [at for at in range(len(result.ridges)) if result.placed.network_s[:, at].any()]
+    header = (name, *(result.ridges[at].level for at in used))
     rows = [
-        (label, *(show_seconds(float(time)) for time in result.placed.network_s[row]))
+        (label, *(show_seconds(float(result.placed.network_s[row, at])) for at in used))
         for row, label in enumerate(point_names(result))
     ]
     return SplitTable(header, rows, by=(name,), right=header[1:])
@@ -160,8 +163,7 @@ def energy_words(result: RidgelineResult) -> list[str]:
         f"{_pico(energy.memory_j_per_byte)} pJ per byte of memory, {plain(energy.static_w)} W at "
         f"rest: both draw the same at {_number(energy.balance)} FLOP per byte, both take as long "
         f"at {_number(ridge.knee_y)}.",
-        f"With memory idle {_pico(at_peak)} pJ per FLOP, "
-        f"{show_count(1 / at_peak)} FLOP per joule at most.",
+        f"At best {_pico(at_peak)} pJ per FLOP, {show_count(1 / at_peak)} FLOP per joule at most.",
     ]
     if energy.assumed:
         names = {"flop_j": "J per FLOP", "memory_j_per_byte": "J per byte", "static_w": "W at rest"}
@@ -175,13 +177,3 @@ def _pico(joules: float) -> str:
 
 def _number(value: float | None) -> str:
     return _NONE if value is None else plain(value)
-
-
-def size_words(value: float) -> str:
-    """Bytes, for details of a point."""
-    return show_bytes(value)
-
-
-def labels_of(result: RidgelineResult) -> Sequence[str]:
-    """Regions in words, point by point."""
-    return [_region(result, row) for row in range(len(result.counts))]

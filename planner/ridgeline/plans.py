@@ -133,19 +133,24 @@ def _times(value: int, doubling: int) -> int | None:
 def _more_tp(plan: Plan, doubling: int) -> Plan | None:
     """More tensor parallelism, taken from the shards or the replicas."""
     tp = _times(plan.tp, doubling)
-    for axis in ("dp", "fsdp"):
-        ranks = _times(getattr(plan, axis), -doubling)
-        if tp and ranks:
-            sp = plan.sequence_parallel if plan.tp > 1 else tp > 1
-            return replace(plan, tp=tp, sequence_parallel=sp and tp > 1, **{axis: ranks})
-    return None
+    fewer = _more_ranks(plan, -doubling, ("dp", "fsdp"))
+    if tp is None or fewer is None:
+        return None
+    split = plan.sequence_parallel if plan.tp > 1 else True
+    return replace(fewer, tp=tp, sequence_parallel=split and tp > 1)
 
 
 def _more_chips(plan: Plan, doubling: int) -> Plan | None:
     """More or fewer data ranks."""
-    for axis in ("fsdp", "dp") if plan.sharding == "zero3" else ("dp",):
-        if ranks := _times(getattr(plan, axis), doubling):
-            return replace(plan, **{axis: ranks})
+    return _more_ranks(plan, doubling, ("fsdp", "dp") if plan.sharding == "zero3" else ("dp",))
+
+
+def _more_ranks(plan: Plan, doubling: int, axes: tuple[str, ...]) -> Plan | None:
+    """More or fewer ranks of the first of some axes that has a whole number of them then."""
+    for axis in axes:
+        ranks = _times(getattr(plan, axis), doubling)
+        if ranks:
+            return replace(plan, dp=ranks) if axis == "dp" else replace(plan, fsdp=ranks)
     return None
 
 

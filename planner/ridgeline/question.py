@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
     """
     given = {name: value for name, value in asked.items() if value not in (None, False, [])}
     problems = _contradictions(given)
-    readers = {
+    readers: dict[str, Callable[[Any], Any]] = {
         "gemm": _gemms,
         "batches": _batches,
         "counting": lambda value: _one_of("counting", value, COUNTINGS),
@@ -84,7 +84,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
     fields: dict[str, Any] = {}
     for name, value in given.items():
         try:
-            fields["gemms" if name == "gemm" else name] = readers.get(name, lambda v: v)(value)
+            fields["gemms" if name == "gemm" else name] = readers.get(name, _as_it_is)(value)
         except InputError as error:
             problems += str(error).split("\n")
     if problems:
@@ -104,6 +104,10 @@ def _contradictions(given: Mapping[str, Any]) -> list[str]:
             flags = " or ".join(f"--{other}" for other in others)
             lines.append(f"{name.replace('_', '-')}: has no effect without {flags}")
     return lines
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
