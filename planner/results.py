@@ -363,7 +363,8 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, versions, losses, spread, facts: As in `SolveResult`.
+        run, defaults, job, plan_job, versions, sources, losses, spread, facts: As in
+            `SolveResult`.
     """
 
     result: PlanResult
@@ -375,12 +376,14 @@ class EvaluateResult(Shown):
     defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
     job: Mapping[str, Any]
     versions: Mapping[str, str] = field(repr=False)
+    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
     spread: Spread | None = field(default=None, repr=False)
     facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "job", "versions")
+        freeze(self, "job", "plan_job", "versions", "sources")
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
@@ -396,5 +399,8 @@ class EvaluateResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            **{name: thawed(getattr(self, name)) for name in ("job", "versions")},
+            **{
+                name: thawed(getattr(self, name))
+                for name in ("job", "plan_job", "versions", "sources")
+            },
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,6 +192,10 @@ def solve(
         list[Path] | None,
         option("Write the front: .csv, .json, .svg or .html (repeatable).", OUTPUT),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
+    ] = None,
     trace: Trace = None,
     as_json: AsJson = False,
 ) -> None:
@@ -205,6 +210,8 @@ def solve(
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
 
       planner solve job.yaml --chips 2048 --json
+
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot llama3.html
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132
         --pes 64,132,264 --topology ring,torus,switch --pareto front.html
@@ -253,7 +260,7 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), trace=trace)
+    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
     _run(job_file, asked, outputs, as_json=as_json)
 
 
@@ -316,6 +323,8 @@ def _run(
 
         print_view(solve_view(result))
     if result.best is None:
+        if outputs.plot is not None:
+            print("plot: nothing to draw, there is no plan", file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
 
 

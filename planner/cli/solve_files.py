@@ -24,11 +24,13 @@ class Outputs:
     Attributes:
         plan: The best plan.
         pareto: The front.
+        plot: Pictures of the front and of the best plan; as .html the whole report.
         trace: The simulated pipeline of the best plan.
     """
 
     plan: Path | None
     pareto: tuple[Path, ...]
+    plot: Path | None
     trace: Path | None
 
     def check(self, job_file: Path | None, request: Request) -> None:
@@ -39,9 +41,11 @@ class Outputs:
         """
         from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
         from planner.report.front_file import writer_for  # noqa: PLC0415
+        from planner.report.picture_file import check_picture  # noqa: PLC0415
 
         for path in self.pareto:
             writer_for(path)
+        check_picture(self.plot)
         if self.trace is not None:
             check_trace_ending(self.trace)
         wanted = self._wanted()
@@ -54,7 +58,7 @@ class Outputs:
     def _wanted(self) -> list[tuple[str, Path]]:
         """Flags and files."""
         wanted = [("output", self.plan), *(("pareto", path) for path in self.pareto)]
-        wanted.append(("trace", self.trace))
+        wanted += [("plot", self.plot), ("trace", self.trace)]
         return [(flag, path) for flag, path in wanted if path is not None]
 
     def write(self, request: Request, result: SolveResult) -> None:
@@ -71,6 +75,8 @@ class Outputs:
         if result.best is not None and self.trace is not None:
             job = _resolved(request, result.best)
             texts[self.trace] = trace_content(self.trace, job, result.best.plan)
+        if result.best is not None and self.plot is not None:
+            texts[self.plot] = _drawn(request, result, result.best, self.plot)
         if result.front:
             texts |= {path: writer_for(path)(result) for path in self.pareto}
         write_all(texts)
@@ -93,6 +99,18 @@ def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) 
         for what, given in inputs.items():
             if same_path(path, given):
                 raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
+
+
+def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:
+    """The pictures of an answer, or as a page its whole report."""
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.plan_picture import solve_picture  # noqa: PLC0415
+    from planner.report.report_detail import detail_of  # noqa: PLC0415
+    from planner.report.report_page import report_page  # noqa: PLC0415
+
+    if path.suffix.lower() != ".html":
+        return picture_bytes(solve_picture(result), path)
+    return report_page(result, detail_of(result, best, _resolved(request, best)))
 
 
 def _resolved(request: Request, best: PlanResult) -> Resolved:

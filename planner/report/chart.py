@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 TONES = ("blue", "orange", "green", "purple", "red", "teal", "brown", "grey")
 """Colours of marks; `chart_svg` and `chart_figure` say what they look like."""
-SHAPES = ("circle", "square", "diamond", "triangle", "cross")
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
 HATCHES = ("", "slant", "backslant", "dots", "cross")
 
 Point = tuple[float, float]
