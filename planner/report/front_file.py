@@ -49,13 +49,19 @@ def front_svg(result: SolveResult) -> str:
     return picture_svg(front_picture(result))
 
 
+def front_page(result: SolveResult) -> str:
+    """The front as a page: every plan of it in full, the best one, and the provenance."""
+    from planner.report.report_page import report_page  # noqa: PLC0415  (only for pages)
+
+    return report_page(result)
+
+
 def writer_for(path: Path) -> Callable[[SolveResult], str]:
     """The writer that belongs to a file's ending.
 
     Raises:
         InputError: The ending is not one of .csv, .json, .svg, .html.
     """
-    from planner.report.html import front_page  # noqa: PLC0415  (only for pictures)
     writers: dict[str, Callable[[SolveResult], str]] = {
         ".csv": front_csv,
         ".json": front_json,
