@@ -164,7 +164,7 @@
       });
     }
     const follow = () => {
-      const key = decodeURIComponent(location.hash.slice(1));
+      const key = location.hash.slice(1);
       if (records.has(key) && key !== pinned) {
         pin(key);
         (document.getElementById("front-figure") || panel).scrollIntoView({ block: "start" });
