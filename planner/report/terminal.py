@@ -188,7 +188,7 @@ def count_rows(
     stages: Mapping[str, Mapping[str, int]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: what each stage of a search was given, passed on and dropped."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for stage, counts in stages.items():
         passed = sum(counts.get(name, 0) for name in PASSED)
         dropped = [

@@ -5,6 +5,7 @@ page does, listens to its console and its requests, prints, and imitates dark sc
 without JavaScript, all of which Selenium leaves to its user. The browser is the system's own.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         _missing(f"no browser: none of {', '.join(NAMES)} is on the path")
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415  (an extra)
     except ImportError:
         _missing("Playwright is not installed: pip install 'planner[browser]'")
     with sync_playwright() as started:
@@ -58,8 +59,6 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages by name, each written by the command."""
-    import json
-
     folder = tmp_path_factory.mktemp("reports")
     pages = {}
     for name, job in ASKED.items():

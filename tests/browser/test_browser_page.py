@@ -1,5 +1,6 @@
 """Reports on screens of all kinds, on paper, to screen readers and without JavaScript."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ def test_screen_readers_are_told_what_everything_is(opened: Open, name: str) -> 
     )]  # fmt: skip
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
 
 
 def test_the_front_is_a_group_of_buttons_with_words(opened: Open) -> None:
