@@ -26,10 +26,11 @@ from planner.cli.options import (
     Pue,
     SeqLen,
     TorusAxes,
+    Trace,
     option,
 )
 from planner.cli.output import number, print_json, progress_bar
-from planner.cli.solve_files import Files, check_outputs, inputs_of, write_outputs
+from planner.cli.solve_files import Outputs
 from planner.errors import InputError
 from planner.messages import Origin, shortened, shown
 
@@ -195,6 +196,7 @@ def solve(
         Path | None,
         option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
     ] = None,
+    trace: Trace = None,
     as_json: AsJson = False,
 ) -> None:
     """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
@@ -205,11 +207,11 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
-        --max-memory 70GB --pareto front.json -o gpt3.yaml
+        --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
 
       planner solve job.yaml --chips 2048 --json
 
-      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot report.html
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot llama3.html
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132
         --pes 64,132,264 --topology ring,torus,switch --pareto front.html
@@ -258,7 +260,8 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _run(job_file, asked, Files(output, tuple(pareto or ()), plot), as_json=as_json)
+    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
+    _run(job_file, asked, outputs, as_json=as_json)
 
 
 def _machine(
@@ -297,15 +300,21 @@ def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
     return fixes
 
 
-def _run(job_file: Path | None, asked: dict[str, Any], files: Files, *, as_json: bool) -> None:
+def _run(
+    job_file: Path | None,
+    asked: dict[str, Any],
+    outputs: Outputs,
+    *,
+    as_json: bool,
+) -> None:
     """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
     from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = _question(job_file, asked)
-    check_outputs(files, inputs_of(job_file, request))
+    outputs.check(job_file, request)
     with progress_bar(wanted=not as_json) as on_progress:
         result = solve_request(request, on_progress, origin)
-    write_outputs(request, result, files)
+    outputs.write(request, result)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -314,7 +323,7 @@ def _run(job_file: Path | None, asked: dict[str, Any], files: Files, *, as_json:
 
         print_view(solve_view(result))
     if result.best is None:
-        if files.plot is not None:
+        if outputs.plot is not None:
             print("plot: nothing to draw, there is no plan", file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
 
