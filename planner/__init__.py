@@ -20,6 +20,7 @@ from planner.version import __version__ as __version__
 if TYPE_CHECKING:
     from planner.api import evaluate as evaluate
     from planner.api import solve as solve
+    from planner.explaining import explain as explain
     from planner.feasibility.asking import feasible as feasible
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
@@ -33,6 +34,7 @@ __all__ = [
     "TimeLimitError",
     "__version__",
     "evaluate",
+    "explain",
     "feasible",
     "solve",
 ]
@@ -40,6 +42,7 @@ __all__ = [
 _HOME = {
     "solve": "api",
     "evaluate": "api",
+    "explain": "explaining",
     "feasible": "feasibility.asking",
     "Plan": "plan",
     "Stage": "plan",

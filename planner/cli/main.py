@@ -15,7 +15,17 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.cli import calibrate, databases, doctor, evaluate, feasible, rack, solve, validate
+from planner.cli import (
+    calibrate,
+    databases,
+    doctor,
+    evaluate,
+    explain,
+    feasible,
+    rack,
+    solve,
+    validate,
+)
 from planner.cli.once import Once
 from planner.errors import InputError, PlannerError
 from planner.messages import printable, shortened
@@ -44,6 +54,7 @@ app = typer.Typer(
 )
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("explain", cls=Once)(explain.explain)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.command("validate", cls=Once)(validate.validate)
