@@ -19,8 +19,8 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
-from planner.explanation.causes import sentences
-from planner.explanation.neighbors import neighbors
+from planner.explanation.causes import binding_of, sentences
+from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.front_notes import better_on_fewer, front_note
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (
@@ -176,7 +176,8 @@ def _with_plan(
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
-    near = neighbors(model, result, search.limits, search.options, request.objective)
+    near = judged_steps(model, result.plan, search.limits, search.options)
+    binding = binding_of(model, result, search.limits, near)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -188,8 +189,8 @@ def _with_plan(
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
         front_note=" ".join([note, *better_on_fewer(result, front)]),
-        why=sentences(model, result, search.limits),
-        neighbors=near,
+        why=sentences(model, result, search.limits, binding),
+        neighbors=ranked_neighbors(model, result, near, request.objective),
         run=training_run(request, result),
         diagnosis=None,
         losses=losses,

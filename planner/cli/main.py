@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from planner.cli import (
     calibrate,
+    compare,
     databases,
     doctor,
     evaluate,
@@ -55,6 +56,7 @@ app = typer.Typer(
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
 app.command("explain", cls=Once)(explain.explain)
+app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.command("validate", cls=Once)(validate.validate)

@@ -74,7 +74,7 @@ class Explained:
     Attributes:
         objective: What plans are compared by.
         binding: What binds it.
-        why: Further sentences with figures.
+        why: What binds it and what comes next, in sentences.
         steps: One step in every direction: what may be had first, the best first.
         refused: How many steps of the plan each limit and rule forbids.
         elasticities: What the answer leans on, largest first.

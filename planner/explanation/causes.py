@@ -150,9 +150,11 @@ def _kept_out(result: PlanResult, near: Sequence[Judged]) -> Judged | None:
     return fastest if fastest is not None and _time(fastest) < result.step_time_s else None
 
 
-def sentences(model: CostModel, best: PlanResult, limits: Limits) -> tuple[str, ...]:
-    """What takes the time of a plan, in a few sentences with figures."""
-    lines = [_parts_sentence(best), *_hidden_sentence(best)]
+def sentences(
+    model: CostModel, best: PlanResult, limits: Limits, binding: Binding
+) -> tuple[str, ...]:
+    """What binds a plan and what comes next, in a few sentences with figures."""
+    lines = [binding.sentence, _next_sentence(best), *_hidden_sentence(best)]
     limit = limits.chip_bytes(model)
     share = best.memory_per_chip_bytes / limit
     lines.append(
@@ -176,14 +178,12 @@ def _hidden_sentence(best: PlanResult) -> list[str]:
     return [f"Of {show_seconds(sent)} of communication {share} hides behind other work."]
 
 
-def _parts_sentence(best: PlanResult) -> str:
-    """What takes the most of the step, and what comes next."""
-    parts = sorted(best.time_s.items(), key=lambda item: -item[1])
-    shares = [(CAUSES[name], show_percent(part / best.step_time_s)) for name, part in parts[:3]]
-    first = f"{shares[0][0].capitalize()} takes {shares[0][1]} of the step"
+def _next_sentence(best: PlanResult) -> str:
+    """What takes time beside the largest part of a step."""
+    parts = sorted(best.time_s.items(), key=lambda item: -item[1])[1:3]
     rest = [
-        f"{what} ({share})" for (what, share), (_, part) in zip(shares, parts, strict=False) if part
-    ][1:]
+        f"{CAUSES[name]} ({show_percent(part / best.step_time_s)})" for name, part in parts if part
+    ]
     if not rest:
-        return f"{first}; nothing else takes time, or what does is hidden behind it."
-    return f"{first}; next {'are' if len(rest) > 1 else 'is'} {' and '.join(rest)}."
+        return "Nothing else takes time, or what does is hidden behind it."
+    return f"Next {'are' if len(rest) > 1 else 'is'} {' and '.join(rest)}."

@@ -69,10 +69,11 @@ def explained(
         *(_step(resolved, result, one, "machine", objective) for one in machines),
         *(_step(resolved, result, one, "scale", objective) for one in scales),
     ]
+    binding = binding_of(model, result, limits, near)
     return Explained(
         objective=objective,
-        binding=binding_of(model, result, limits, near),
-        why=sentences(model, result, limits),
+        binding=binding,
+        why=sentences(model, result, limits, binding),
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),

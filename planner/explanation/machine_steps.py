@@ -118,7 +118,7 @@ def scale_steps(
     """
     found = []
     data = "fsdp" if plan.fsdp > 1 else "dp"
-    wider = replace(plan, **{data: getattr(plan, data) * 2})  # type: ignore[arg-type]
+    wider = replace(plan, **{data: getattr(plan, data) * 2})
     if plan.layout is None:
         found.append(_wider(model, wider, limits, f"twice the chips ({data} doubled)", all_orders))
     if not model.assumptions.token_granularity:

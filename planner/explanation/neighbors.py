@@ -102,7 +102,15 @@ def neighbors(
         objective: What it was chosen for; one of `planner.search.objective.OBJECTIVES`.
         most: How many to return.
     """
-    found = judged_steps(model, best.plan, limits, options)
+    return ranked_neighbors(
+        model, best, judged_steps(model, best.plan, limits, options), objective, most=most
+    )
+
+
+def ranked_neighbors(
+    model: CostModel, best: PlanResult, found: Sequence[Judged], objective: str, *, most: int = 8
+) -> tuple[Neighbor, ...]:
+    """`neighbors` of plans that were judged before."""
     broken = [named(model, best, one, objective) for one in found if one.result is None]
     priced = [
         ((one.refusal is not None, value_of(one.result, objective)), one)

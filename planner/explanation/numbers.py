@@ -7,8 +7,8 @@ are fields of `Assumptions` that neither decides: values of the preset or of a u
 
 Whole numbers and switches (sizes of tiles, domains, ports) have no small change and are left out;
 so are zeros, which have no relative one, and what software or a format sets (`SETTINGS`) unless a
-user's file gives it: that is a choice and not a fact that may be wrong. The rate of a level is that of all its
-links together.
+user's file gives it: that is a choice and not a fact that may be wrong. The rate of a level is
+that of all its links together.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def faster_level(level: Level, factor: float) -> Level:
         level,
         bandwidth_bytes_per_s=level.bandwidth_bytes_per_s * factor,
         bandwidth_by_group=tuple((n, rate * factor) for n, rate in level.bandwidth_by_group),
-        **{name: getattr(level, name) * factor for name in _RATES},  # type: ignore[arg-type]
+        **{name: getattr(level, name) * factor for name in _RATES},
     )
 
 
@@ -167,7 +167,7 @@ def _of_levels(made: Rebuilding, chips: int) -> Iterator[Lever]:
     def changed(level: Level, field: str, factor: float) -> Level:
         if field == "bandwidth_bytes_per_s":
             return faster_level(level, factor)
-        return replace(level, **{field: getattr(level, field) * factor})  # type: ignore[arg-type]
+        return replace(level, **{field: getattr(level, field) * factor})
 
     for index, level in enumerate(cluster.levels):
         for field, path in _LEVEL.items():

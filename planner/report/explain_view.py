@@ -29,11 +29,10 @@ def explain_view(result: ExplainResult) -> RenderableType:
     evaluated, why = result.evaluated, result.explained
     return Group(
         *head(job_words(evaluated), evaluated.losses, evaluated.warnings),
-        Text(why.binding.sentence, style="bold"),
         plan_view("Plan", result.result),
         Text(spread_words(evaluated.spread)),
         Text(),
-        section("Why", indented(why.why[:-1] if len(why.why) > 1 else why.why)),
+        section("Why", indented(why.why)),
         Text(),
         *steps_view(why),
         *refused_view(why),
