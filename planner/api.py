@@ -18,7 +18,10 @@ from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
-from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
+from planner.evaluation import evaluate_plan as evaluate_plan
+from planner.evaluation import limits_of as limits_of
+from planner.evaluation import options_of as options_of
+from planner.evaluation import training_run
 from planner.explanation.causes import binding_of, sentences
 from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.front_notes import better_on_fewer, front_note
@@ -47,6 +50,7 @@ from planner.results import (
 from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
+from planner.stage_facts import plan_facts
 from solvers.solution import Status
 
 
@@ -206,6 +210,7 @@ def _with_plan(
         top=top,
         top_complete=top_complete,
         spread=spread_of(model),
+        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
     )
 
 

@@ -10,13 +10,15 @@ from planner.errors import InputError
 from planner.likely import spread_of
 from planner.machines import under_limit
 from planner.plan import Plan, PlanTable
-from planner.provenance import job_fields, versions
+from planner.planfile import job_of
+from planner.provenance import job_fields, sources_of, versions
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
+from planner.stage_facts import plan_facts
 
 _DAY_S = 86400.0
 
@@ -50,9 +52,12 @@ def evaluate_plan(
         losses=allocation.losses,
         defaults=resolved.defaults + assumed,
         job={**job_fields(resolved), "chips": plan.chips},
+        plan_job=job_of(resolved),
         versions=versions(),
+        sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         spread=spread_of(model),
+        facts=plan_facts(model, plan, limits.chip_bytes(model)),
     )
 
 

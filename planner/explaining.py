@@ -114,7 +114,7 @@ def compare_files(
     asked: list[Asked] = []
     seen: dict[tuple[Path, int | None], str] = {}
     for source in sources:
-        path, row = _place(source)
+        path, row = file_and_row(source)
         key = (path.resolve(), row)
         if key in seen:
             lines.append(f"plans: {source} is the same as {seen[key]}; give different plans")
@@ -129,7 +129,7 @@ def compare_files(
     return compared(asked)
 
 
-def _place(source: str) -> tuple[Path, int | None]:
+def file_and_row(source: str) -> tuple[Path, int | None]:
     """`front.json:2` as file and row; anything else is a file."""
     name, colon, row = source.rpartition(":")
     if colon and name and row.isascii() and row.isdigit() and not is_file(Path(source)):

@@ -16,6 +16,7 @@ from planner.cli.plan_options import (
     OtherHardware,
     Price,
     TrainTokens,
+    check_plot,
 )
 
 
@@ -51,8 +52,10 @@ def compare(
       planner compare front.json:1 front.json:2 plan.yaml --json
 
       planner compare plan.yaml front.json:2 --train-tokens 2e12
+
+      planner compare plan.yaml front.json:2 --plot compare.svg
     """
-    from planner.explaining import compare_files  # noqa: PLC0415  (numpy; not for --help)
+    from planner.explaining import compare_files, file_and_row  # noqa: PLC0415  (numpy; not for --help)
 
     flags = {
         "hardware": hardware,
@@ -63,7 +66,13 @@ def compare(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
+    check_plot(plot, [file_and_row(name)[0] for name in plans])
     result = compare_files(plans, asked, flags=True)
+    if plot is not None:
+        from planner.report.compare_chart import compare_picture  # noqa: PLC0415
+        from planner.report.picture_file import write_picture  # noqa: PLC0415
+
+        write_picture(compare_picture(result), plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -20,6 +20,7 @@ from planner.cli.plan_options import (
     OtherPrecision,
     PlanFile,
     Row,
+    check_plot,
     row_of,
 )
 
@@ -59,6 +60,8 @@ def explain(
       planner explain front.json --row 2 --objective energy
 
       planner explain plan.yaml --hardware h200-sxm5-141 --json
+
+      planner explain plan.yaml --plot explain.svg
     """
     from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
@@ -78,10 +81,16 @@ def explain(
         "memory_margin": number(memory_margin),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
+    check_plot(plot, [plan_file])
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress:
         result = explain_plan(resolved, plan, objective, assumed, on_progress)
+    if plot is not None:
+        from planner.report.explain_chart import explain_picture  # noqa: PLC0415
+        from planner.report.picture_file import write_picture  # noqa: PLC0415
+
+        write_picture(explain_picture(result), plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -24,6 +24,8 @@ from planner.cli import (
     explain,
     feasible,
     rack,
+    report,
+    ridgeline,
     solve,
     validate,
 )
@@ -59,6 +61,8 @@ app.command("explain", cls=Once)(explain.explain)
 app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
+app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
+app.command("report", cls=Once)(report.report)
 app.command("validate", cls=Once)(validate.validate)
 app.command("calibrate", cls=Once)(calibrate.calibrate)
 app.add_typer(databases.models, name="models")

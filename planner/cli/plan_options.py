@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from planner.errors import InputError
+from planner.files import same_path
 from planner.messages import shown, too_long
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -63,3 +64,19 @@ def row_of(text: str | None) -> int | None:
     if refused := too_long(text):
         raise InputError(f"row: {refused}")
     return int(text)
+
+
+def check_plot(plot: Path | None, inputs: list[Path]) -> None:
+    """Finds out before anything is computed that a picture cannot be written, or would cost a plan.
+
+    Raises:
+        InputError: It is one of the files that are read, or see `picture_file.check_picture`.
+    """
+    if plot is None:
+        return
+    from planner.report.picture_file import check_picture  # noqa: PLC0415
+
+    check_picture(plot)
+    for path in inputs:
+        if same_path(plot, path):
+            raise InputError(f"plot: {plot} is the plan file that is read; name another")
