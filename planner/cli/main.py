@@ -17,9 +17,11 @@ from typer.main import get_command
 
 from planner.cli import (
     calibrate,
+    compare,
     databases,
     doctor,
     evaluate,
+    explain,
     feasible,
     rack,
     report,
@@ -55,6 +57,8 @@ app = typer.Typer(
 )
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("explain", cls=Once)(explain.explain)
+app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
