@@ -169,6 +169,7 @@ def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
+                    ("ridgeline",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),
