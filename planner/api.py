@@ -50,6 +50,7 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions, fixed_values
 from planner.search.ties import SAME, Ties
+from planner.stage_facts import plan_facts
 from solvers.solution import Status
 
 _DAY_S = 86400.0
@@ -117,9 +118,12 @@ def evaluate_plan(
         losses=allocation.losses,
         defaults=resolved.defaults + assumed,
         job={**job_fields(resolved), "chips": plan.chips},
+        plan_job=job_of(resolved),
         versions=versions(),
+        sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         spread=spread_of(model),
+        facts=plan_facts(model, plan, limits.chip_bytes(model)),
     )
 
 
@@ -271,6 +275,7 @@ def _with_plan(
         top=top,
         top_complete=top_complete,
         spread=spread_of(model),
+        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
     )
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
+from planner.cli.tracing import check_trace, trace_content
 from planner.errors import InputError
+from planner.files import same_path, write_all
 from planner.messages import shown, too_long
+
+if TYPE_CHECKING:
+    from planner.resolved import Resolved
+    from planner.results import EvaluateResult
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
@@ -68,6 +74,18 @@ def evaluate(
     carbon_intensity: Annotated[
         str | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw breakdown, memory per stage and mesh: .svg, .png or .html."),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
+            "ui.perfetto.dev: .json or .json.gz.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """What one plan costs: time, memory and energy with their parts, and whether it fits.
@@ -80,6 +98,8 @@ def evaluate(
       planner evaluate front.json --row 2
 
       planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
+
+      planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
     from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
@@ -102,8 +122,18 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
+    _check_plot(plot, plan_file)
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file})
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=_row(row))
-    result = evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
+    resolved = resolve(request, origin, plan.chips)
+    result = evaluate_plan(resolved, plan, assumed)
+    texts: dict[Path, str | bytes] = {}
+    if plot is not None:
+        texts[plot] = _drawn(result, resolved, plot)
+    if trace is not None:
+        texts[trace] = trace_content(trace, resolved, result.result.plan)
+    write_all(texts)
     if as_json:
         print_json(result.to_dict())
         return
@@ -111,6 +141,27 @@ def evaluate(
     from planner.report.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
+
+
+def _check_plot(plot: Path | None, plan_file: Path) -> None:
+    """Finds out before the plan is read that its picture could not be written, or would cost it."""
+    from planner.report.picture_file import check_picture  # noqa: PLC0415
+
+    check_picture(plot)
+    if plot is not None and same_path(plot, plan_file):
+        raise InputError(f"plot: {plot} is the plan file that is read; name another")
+
+
+def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:
+    """The pictures of a plan, or as a page its whole report."""
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.plan_picture import evaluate_picture  # noqa: PLC0415
+    from planner.report.report_detail import detail_of  # noqa: PLC0415
+    from planner.report.report_page import report_page  # noqa: PLC0415
+
+    if path.suffix.lower() != ".html":
+        return picture_bytes(evaluate_picture(result), path)
+    return report_page(result, detail_of(result, result.result, resolved))
 
 
 def _row(text: str | None) -> int | None:

@@ -16,7 +16,18 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.cli import calibrate, databases, doctor, evaluate, feasible, rack, solve, validate
+from planner.cli import (
+    calibrate,
+    databases,
+    doctor,
+    evaluate,
+    feasible,
+    rack,
+    report,
+    ridgeline,
+    solve,
+    validate,
+)
 from planner.cli.once import Once
 from planner.errors import InputError, PlannerError
 from planner.messages import printable, shortened
@@ -47,6 +58,8 @@ app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
+app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
+app.command("report", cls=Once)(report.report)
 app.command("validate", cls=Once)(validate.validate)
 app.command("calibrate", cls=Once)(calibrate.calibrate)
 app.add_typer(databases.models, name="models")

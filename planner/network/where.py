@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from itertools import pairwise
 
 from planner.network.fabric import Fabric, Torus
 from planner.network.groups import membership
@@ -14,23 +13,36 @@ from planner.plan import AXES
 from planner.ranks import Layout
 
 _NAMES = "xyzuvw"
+_AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")
 
 
 def crossed_levels(fabric: Fabric, mesh: Mesh) -> dict[str, tuple[str, ...]]:
     """For each axis above 1 of a mesh of one row, the levels that its groups cross."""
+    by_level = members_by_level(fabric, mesh)
+    return {
+        axis: tuple(name for name, members in by_level.items() if axis in members)
+        for axis in _AXES
+        if int(getattr(mesh, axis)[0]) > 1
+    }
+
+
+def members_by_level(fabric: Fabric, mesh: Mesh) -> dict[str, dict[str, tuple[int, int, int]]]:
+    """The axes of a mesh of one row that cross each level, innermost level first.
+
+    Returns:
+        By level and axis: ranks of a group in one domain of the level inside, in one domain of
+        this level (of the worst-placed group), and in all.
+    """
     groups = {**axis_segments(mesh), "ep": segments(mesh)["ep"]}
-    crossed = {}
-    for axis in ("tp", "cp", "ep", "fsdp", "dp", "pp"):
+    found: dict[str, dict[str, tuple[int, int, int]]] = {name: {} for name in fabric.names}
+    for axis in _AXES:
         if int(getattr(mesh, axis)[0]) == 1:
             continue
-        inside = membership(fabric.levels, groups[axis]).inside[:, 0]
-        lower = np.concatenate([[1], inside[:-1]])
-        crossed[axis] = tuple(
-            level.name
-            for level, now, before in zip(fabric.levels, inside, lower, strict=True)
-            if now > before
-        )
-    return crossed
+        inside = [1, *membership(fabric.levels, groups[axis]).inside[:, 0].tolist()]
+        for level, (below, now) in zip(fabric.levels, pairwise(inside), strict=True):
+            if now > below:
+                found[level.name][axis] = (below, now, inside[-1])
+    return found
 
 
 def torus_words(fabric: Fabric, ranks: Layout) -> str:

@@ -39,8 +39,11 @@ def check_plot(plot: Path | None) -> None:
     check_writable(plot)
 
 
-def load_pyplot() -> Any:
+def load_pyplot(flag: str = "plot") -> Any:
     """Pyplot with our settings, without a display.
+
+    Args:
+        flag: Name of the option that needs it, for messages.
 
     Raises:
         InputError: matplotlib is not installed.
@@ -49,7 +52,7 @@ def load_pyplot() -> Any:
         import matplotlib as mpl  # noqa: PLC0415  (an extra, and only for pictures)
     except ImportError as error:
         raise InputError(
-            "plot: matplotlib is not installed; install it with: pip install 'planner[viz]'"
+            f"{flag}: matplotlib is not installed; install it with: pip install 'planner[viz]'"
         ) from error
     mpl.use("agg")
     mpl.rcParams.update(_SETTINGS)

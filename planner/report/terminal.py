@@ -93,8 +93,8 @@ def _energy(result: PlanResult) -> str:
     return with_interval(result.energy_per_step_j, *ends, show_joules)
 
 
-def boundary_view(result: PlanResult) -> RenderableType:
-    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
+def boundary_rows(result: PlanResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: energy and power by boundary, with intervals of predictions."""
     rows = [
         (
             WORDS[b.name],
@@ -107,9 +107,13 @@ def boundary_view(result: PlanResult) -> RenderableType:
     ]
     header = ("boundary", "energy per step", "power per chip", "power in all", "per chip, 80 %")
     shown = len(header) - (result.step_time_low_s is None)  # bounds have no interval
-    cells = [row[:shown] for row in rows]
-    view = Fitted(header[:shown], cells, right=header[1:shown])
-    return section("Energy and power by boundary", view)
+    return header[:shown], [row[:shown] for row in rows]
+
+
+def boundary_view(result: PlanResult) -> RenderableType:
+    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
+    header, rows = boundary_rows(result)
+    return section("Energy and power by boundary", Fitted(header, rows, right=header[1:]))
 
 
 def _breakdowns(result: PlanResult) -> RenderableType:
@@ -165,7 +169,7 @@ def _defaults(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
     return [Text(), section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
 
 
-def _proof_line(result: SolveResult) -> str:
+def proof_words(result: SolveResult) -> str:
     """How good the answer is proved to be."""
     candidates = result.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
@@ -180,10 +184,12 @@ def _proof_line(result: SolveResult) -> str:
     return f"Not proved optimal: the time limit ended the search{gap}."
 
 
-def _counts_table(result: SolveResult) -> list[RenderableType]:
-    """What each stage of the search was given, passed on and dropped."""
+def count_rows(
+    stages: Mapping[str, Mapping[str, int]],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: what each stage of a search was given, passed on and dropped."""
     rows = []
-    for stage, counts in result.counts.items():
+    for stage, counts in stages.items():
         passed = sum(counts.get(name, 0) for name in PASSED)
         dropped = [
             f"{name.replace('_', ' ')} {n:,}"
@@ -194,9 +200,14 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
             dropped.append(f"time limit {counts['left']:,}")
         words = ", ".join(dropped) or "nothing"
         rows.append((stage, f"{counts.get('considered', 0):,}", f"{passed:,}", words))
+    return ("stage", "considered", "passed", "dropped by"), rows
+
+
+def _counts_table(result: SolveResult) -> list[RenderableType]:
+    """What each stage of the search was given, passed on and dropped."""
+    header, rows = count_rows(result.counts)
     if not rows:
         return []
-    header = ("stage", "considered", "passed", "dropped by")
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     return [Text(), section("Candidates", view)]
 
@@ -224,7 +235,7 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += _no_plan(result)
     else:
         parts += [plan_view("Best plan", result.best), Text(spread_words(result.spread)), Text()]
-        parts += [Text(_proof_line(result)), Text(), *ranked_view(result)]
+        parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
         parts += _run_view(result.run)
@@ -267,9 +278,10 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
     )
 
 
-def _fits(result: EvaluateResult) -> Text:
+def fits_words(result: EvaluateResult) -> str:
+    """Whether a plan fits, with the figures."""
     if not result.fits:
-        return Text("The plan does not fit in memory.", style="bold red")
+        return "The plan does not fit in memory."
     costs = result.result
     words = (
         f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
@@ -279,4 +291,8 @@ def _fits(result: EvaluateResult) -> Text:
         words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
     if costs.host_memory_bytes > 0:
         words += f", and {show_bytes(costs.host_memory_bytes)} of its host"
-    return Text(f"{words}.", style="green")
+    return f"{words}."
+
+
+def _fits(result: EvaluateResult) -> Text:
+    return Text(fits_words(result), style="green" if result.fits else "bold red")

@@ -1,0 +1,67 @@
+"""What commands with `--trace` share: the file's name, and what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.errors import InputError
+from planner.files import check_writable, same_path
+from planner.messages import one_line
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.resolved import Resolved
+
+ENDINGS = (".json", ".json.gz")
+
+
+def check_trace(path: Path, inputs: Mapping[str, Path]) -> None:
+    """Finds out before anything is computed that a trace could not be written.
+
+    Args:
+        path: As asked for.
+        inputs: Files that are read, by what they are.
+
+    Raises:
+        InputError: The ending is unknown, the file is one of the inputs or cannot be written.
+    """
+    check_trace_ending(path)
+    for what, given in inputs.items():
+        if same_path(path, given):
+            raise InputError(f"trace: {path} is the {what} file that is read; name another")
+    check_writable(path)
+
+
+def check_trace_ending(path: Path) -> None:
+    """Refuses a file that is no trace by its name.
+
+    Raises:
+        InputError: The ending is unknown.
+    """
+    if not path.name.lower().endswith(ENDINGS):
+        raise InputError(f"trace: {one_line(str(path))}: a trace is written as .json or .json.gz")
+
+
+def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
+    """What the file holds: the simulated step of a plan; for `planner.files.write_all`.
+
+    Args:
+        path: A name that `check_trace_ending` lets pass.
+        resolved: The job on its machine.
+        plan: The plan, within the machine's limit of the clock.
+
+    Raises:
+        InputError: The plan cannot be simulated.
+    """
+    from planner.pipeline import timeline_of, why_not_simulated  # noqa: PLC0415  (numpy)
+    from planner.pipeline.trace import trace_gzip, trace_text  # noqa: PLC0415
+    from planner.planfile import plan_fields  # noqa: PLC0415
+    from planner.provenance import job_fields, versions  # noqa: PLC0415
+
+    if problem := why_not_simulated(resolved.cost, plan):
+        raise InputError(f"trace: {problem}")
+    about = {"job": job_fields(resolved), "plan": plan_fields(plan), "versions": versions()}
+    text = trace_text(timeline_of(resolved.cost, plan), about)
+    return trace_gzip(text) if path.name.lower().endswith(".gz") else text

@@ -1,0 +1,127 @@
+"""Charts as SVG without a library: for pages, and as files of their own."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from planner.report.chart import Area, Bar, Chart, Dot, Line, Picture, Words
+from planner.report.chart_axes import axes, grid, heading, legend, notes, number, text
+from planner.report.chart_frame import PAD, TITLE, Frame, frame_of
+from planner.report.chart_marks import (
+    HatchIds,
+    area_svg,
+    bar_svg,
+    dot_svg,
+    hatch_ids,
+    is_many,
+    labels_svg,
+    line_svg,
+    patterns,
+    shown_dots,
+    words_svg,
+)
+from planner.report.lettering import clean
+from planner.report.palette import chart_css, theme_css
+
+WIDTH = 860.0
+_SIDE_BY_SIDE = 560.0
+"""Width of each of several charts on a line."""
+_GAP = 18.0
+_TITLE_HEIGHT = 34.0
+
+
+def chart_svg(chart: Chart, *, width: float = WIDTH, ident: str = "") -> str:
+    """One `<svg>` element for a page that has `palette.theme_css` and `palette.chart_css`.
+
+    The element scales with its page. Where dots have keys it is a group of buttons, otherwise an
+    image to screen readers.
+
+    Args:
+        chart: What is drawn.
+        width: Of its coordinates.
+        ident: Begins the ids inside, so that they are unique in a page; letters, digits, hyphens.
+    """
+    drawn = frame_of(chart, width)
+    return _svg(chart, drawn, ident or _ident(chart), f'viewBox="0 0 {_size(drawn)}"')
+
+
+def picture_svg(picture: Picture) -> str:
+    """A file of its own, light or dark as the viewer's system is."""
+    columns = max(1, min(picture.columns, len(picture.charts)))
+    width = WIDTH if columns == 1 else _SIDE_BY_SIDE
+    titled = picture.title and [chart.title for chart in picture.charts] != [picture.title]
+    y = PAD + _TITLE_HEIGHT if titled else 0.0
+    placed = []
+    for first in range(0, len(picture.charts), columns):
+        row = [(chart, frame_of(chart, width)) for chart in picture.charts[first : first + columns]]
+        for at, (chart, drawn) in enumerate(row):
+            placed.append((chart, drawn, at * (width + _GAP), y))
+        y += max(drawn.height for _, drawn in row) + _GAP
+    whole, high = columns * width + (columns - 1) * _GAP, y - _GAP + PAD
+    head = [text(PAD, PAD + 20, picture.title, size=TITLE + 3, bold=True)] if titled else []
+    body = [
+        _svg(chart, drawn, f"c{at}", f'x="{number(x)}" y="{number(top)}" {_box(drawn)}')
+        for at, (chart, drawn, x, top) in enumerate(placed)
+    ]
+    size = f'viewBox="0 0 {number(whole)} {number(high)}" width="{number(whole)}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {size} height="{number(high)}">\n'
+        f"<title>{clean(picture.title)}</title>\n<style>\n{theme_css()}{chart_css()}</style>\n"
+        f'<rect class="paper" width="{number(whole)}" height="{number(high)}"/>\n'
+        + "\n".join([*head, *body])
+        + "\n</svg>\n"
+    )
+
+
+def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
+    ids = hatch_ids(chart, ident)
+    active = any(isinstance(mark, Dot) and mark.key for mark in chart.marks)
+    defs = f"<defs>{''.join(patterns(ids))}</defs>" if ids else ""
+    parts = [
+        f'<title id="{ident}-title">{clean(chart.title)}</title>',
+        f'<desc id="{ident}-desc">{clean(" ".join((chart.description, *chart.notes)))}</desc>',
+        defs,
+        *heading(drawn),
+        *legend(drawn, ids),
+        *(area_svg(mark, drawn, ids) for mark in chart.marks if isinstance(mark, Area)),
+        *grid(chart, drawn),
+        *axes(chart, drawn),
+        *_marks(chart, drawn, ids),
+        *labels_svg(chart, drawn),
+        *notes(drawn),
+    ]
+    return (
+        f'<svg class="chart" {place} role="{"group" if active else "img"}" '
+        f'aria-labelledby="{ident}-title" aria-describedby="{ident}-desc">\n'
+        + "\n".join(part for part in parts if part)
+        + "\n</svg>"
+    )
+
+
+def _marks(chart: Chart, drawn: Frame, ids: HatchIds) -> list[str]:
+    """Everything inside the axes but areas and labels, in the chart's order."""
+    many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
+    parts = []
+    for mark in chart.marks:
+        if isinstance(mark, Line):
+            parts.append(line_svg(mark, drawn))
+        elif isinstance(mark, Bar):
+            parts.append(bar_svg(mark, drawn, ids))
+        elif isinstance(mark, Words):
+            parts.append(words_svg(mark, drawn))
+        elif isinstance(mark, Dot) and id(mark) in dots:
+            parts.append(dot_svg(mark, drawn, many))
+    return parts
+
+
+def _size(drawn: Frame) -> str:
+    return f"{number(drawn.width)} {number(drawn.height)}"
+
+
+def _box(drawn: Frame) -> str:
+    size = _size(drawn)
+    return f'width="{number(drawn.width)}" height="{number(drawn.height)}" viewBox="0 0 {size}"'
+
+
+def _ident(chart: Chart) -> str:
+    return "c" + sha256(repr(chart).encode("utf-8", "replace")).hexdigest()[:8]
