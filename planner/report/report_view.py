@@ -166,7 +166,7 @@ def _sections(
         yield Section(ident="notes", title="Mind", blocks=notes)
     if isinstance(answer, SolveResult):
         yield _binds(answer)
-        yield front_section(answer)
+        yield front_section(answer, pictured=detail is not None)
     if plan is not None:
         yield _plan(plan, _PART_OF_PLAN[kind_of(answer)])
         yield from _details(answer, detail)
