@@ -82,7 +82,7 @@ def evaluate(
         Path | None,
         typer.Option(
             help="Write the schedule of the plan's pipeline, simulated, as a trace for "
-            "ui.perfetto.dev: .json or .json.gz.",
+            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
             metavar="FILE",
         ),
     ] = None,
