@@ -40,7 +40,7 @@ def memory_chart(facts: PlanFacts, reserve_bytes: float = 0.0) -> Chart:
     unit, unit_name = unit_for(highest, "B")
     names = [name for name in MEMORY_PARTS if any(s.memory_bytes[name] > 0 for s in stages)]
     marks: list[Mark] = []
-    ends = (-0.5, len(stages) - 0.5)
+    ends = (-0.5, len(stages) - 0.5) if len(stages) > 1 else (-1.5, 1.5)
     if reserve_bytes:
         low, high = (capacity - reserve_bytes) / unit, capacity / unit
         words = f"reserve outside the allocator: {show_bytes(reserve_bytes)}"
@@ -67,7 +67,8 @@ def memory_chart(facts: PlanFacts, reserve_bytes: float = 0.0) -> Chart:
         keys.append(Key(words=words, tone="grey", kind="bar", hatch="slant"))
     return Chart(
         title="Memory per chip of each pipeline stage" if len(stages) > 1 else "Memory per chip",
-        x=Axis(label="stage", low=ends[0], high=ends[1], ticks=_ticks(len(stages))),
+        x=Axis(label="stage" if len(stages) > 1 else "", low=ends[0], high=ends[1],
+               ticks=_ticks(len(stages))),
         y=Axis(label=unit_name, low=0.0, high=1.08 * highest / unit),
         marks=tuple(marks),
         legend=tuple(keys),
@@ -111,6 +112,8 @@ def _total(stage: StageFacts, unit: float, gap: float) -> Words:
 
 
 def _ticks(stages: int) -> tuple[tuple[float, str], ...]:
+    if stages == 1:
+        return ((0.0, "all layers"),)
     step = -(-stages // _MOST_TICKS)
     return tuple((float(index), f"{index}") for index in range(0, stages, step))
 

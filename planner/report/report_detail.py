@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from planner.pipeline.timeline import timeline_of, why_not_simulated
 from planner.report.breakdown_chart import breakdown_picture
@@ -55,7 +57,7 @@ class PlanDetail:
 def assumed_numbers(resolved: Resolved) -> tuple[AssumedNumber, ...]:
     """The numbers of model, cluster and chip that are marked as assumed."""
     cost = resolved.cost
-    records = {
+    records: dict[str, Mapping[str, Any]] = {
         f"model {cost.job.model.name}": cost.job.model.quantities,
         f"chip {cost.chip.name}": cost.chip.quantities,
         f"cluster {cost.cluster.name}": cost.cluster.quantities,
@@ -124,7 +126,9 @@ def _timeline(resolved: Resolved, plan: PlanResult) -> DetailPicture:
     lead = f"No timeline: {reason}."
     if not reason:
         picture = timeline_picture(timeline_of(resolved.cost, plan.plan), "One step of the plan")
-        lead = "Every pass of every micro-batch of one step, simulated in the order of the schedule."
+        lead = (
+            "Every pass of every micro-batch of one step, simulated in the order of the schedule."
+        )
     return DetailPicture(ident="timeline", title="Pipeline timeline", lead=lead, picture=picture)
 
 

@@ -94,7 +94,11 @@ def _title(answer: Answer) -> str:
 def _verdict(answer: Answer, plan: PlanResult | None) -> tuple[str, str, str]:
     """The answer in a sentence, how sure it is, and the tone."""
     if isinstance(answer, EvaluateResult):
-        return f"{_plan_words(answer.result)}.", fits_words(answer), "good" if answer.fits else "bad"
+        return (
+            f"{_plan_words(answer.result)}.",
+            fits_words(answer),
+            "good" if answer.fits else "bad",
+        )
     if plan is None and answer.diagnosis is None:
         return "No plan was found before the time limit; none is excluded either.", "", "bad"
     if plan is None or kind_of(answer) == "front":
@@ -133,7 +137,7 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
     """The headline."""
     time = _ends(plan.step_time_low_s, plan.step_time_high_s, show_seconds)
     predicted = plan.step_time_low_s is not None
-    ends = (plan.energy_low_j, plan.energy_high_j) if predicted else (None, None)
+    joules = _ends(plan.energy_low_j, plan.energy_high_j, show_joules) if predicted else ""
     limit = None if answer.facts is None else answer.facts.memory_limit_bytes
     room = "" if limit is None else f"of {show_bytes(limit)} that may be filled"
     return (
@@ -147,7 +151,7 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
         Fact(
             name="energy per step",
             value=show_joules(plan.energy_per_step_j),
-            note=_ends(*ends, show_joules),
+            note=joules,
         ),
         Fact(
             name="power",
@@ -166,7 +170,7 @@ def _sections(
         yield Section(ident="notes", title="Mind", blocks=notes)
     if isinstance(answer, SolveResult):
         yield _binds(answer)
-        yield front_section(answer)
+        yield front_section(answer, pictured=detail is not None)
     if plan is not None:
         yield _plan(plan, _PART_OF_PLAN[kind_of(answer)])
         yield from _details(answer, detail)
