@@ -181,8 +181,32 @@ def read_plan_file(
         raise InputError(f"{path}: {mistaken}")
     point = point_of(content, path, row)
     where = str(path) if point is None else f"{path}: row {row}"
+    return plan_in(content if point is None else point, path, where, changes, flags=flags, row=row)
+
+
+def plan_in(
+    content: Mapping[str, Any],
+    path: Path,
+    where: str,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flags: bool = False,
+    row: int | None = None,
+) -> PlanRead:
+    """The job and the plan in the content of a plan file, or in a point of a front.
+
+    Args:
+        content: What a plan file holds; with a row: a point with its `job` and `schema_version`.
+        path: The file; files that the job names are looked for from its folder.
+        where: What the content is called in messages.
+        changes, flags, row: See `read_plan_file`.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    point = None if row is None else content
     names = PlanModel.model_fields
-    data = content if point is None else plan_file_of(point, where, names, WRITTEN)
+    data = dict(content) if point is None else plan_file_of(point, where, names, WRITTEN)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(

@@ -69,9 +69,9 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
         return f'<path class="{look}" d="M{number(x)},{number(y)} h17"/>'
     if key.kind == "bar":
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'
-        over = hatch_id.get((key.hatch, "paper"))
+        over = hatch_id.get((key.hatch, key.tone if key.faint else "paper"))
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
-        return f'<rect class="fill" {place}/>{pattern}'
+        return f'<rect class="{"faint" if key.faint else "fill"}" {place}/>{pattern}'
     return symbol(x + 8, y, 5, key.shape, 'class="mark"')
 
 

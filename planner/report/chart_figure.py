@@ -247,8 +247,8 @@ def _handle(key: Key) -> Any:
 
     colour, label = LIGHT[key.tone], _plain(key.words)
     if key.kind == "bar":
-        return Patch(facecolor=colour, edgecolor=LIGHT["paper"], hatch=_HATCHES[key.hatch],
-                     label=label)  # fmt: skip
+        face, edge = (colour + _FAINT, colour) if key.faint else (colour, LIGHT["paper"])
+        return Patch(facecolor=face, edgecolor=edge, hatch=_HATCHES[key.hatch], label=label)
     if key.kind in ("line", "dashed"):
         return Line2D([], [], color=colour, linestyle="--" if key.kind == "dashed" else "-",
                       label=label)  # fmt: skip
