@@ -6,12 +6,13 @@ What a page must have for each picture of docs/pictures (CONTRIBUTING.md says it
   names the picture's file, `planner ... --plot NAME`; or, for pictures that take minutes, a
   `python benchmarks/NAME.py ...` before it or in its caption;
 - for each number of the caption (the paragraph in italics after the picture) that the command
-  does not contain, a phrase of the picture or of what the command prints, in a comment that ends the
-  caption: `<!-- says: "hidden up to 6" -->`. A phrase has words, so that no tick of an axis is
-  taken for a figure. Numbers of the alternative text may be anywhere in either.
+  does not contain, a phrase of the picture or of what the command prints, in a comment that ends
+  the caption: `<!-- says: "hidden up to 6" -->`. A phrase has words, so that no tick of an axis
+  is taken for a figure. Numbers of the alternative text may be anywhere in either.
 
-The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). Pictures of our own must be the same bytes; those of matplotlib the
-same bytes from the same version of it, else the same words. What a benchmark draws is not drawn
+The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). Pictures of
+our own must be the same bytes; those of matplotlib the same bytes from the same version of it,
+else the same words. What a benchmark draws is not drawn
 again: the figures of its caption are those of the page, between the lines that it writes.
 """
 
@@ -81,7 +82,7 @@ def shown_on(text: str, page: str = "page") -> list[Shown]:
     found = []
     for image in IMAGE.finditer(text):
         after = text[image.end() :]
-        caption = after.strip().split("\n\n")[0] if after.startswith("\n\n*") else ""
+        caption = after.strip().split("\n\n")[0] if re.match(r"\n\n\*(?!\*)", after) else ""
         mine = [line for line in lines if image["name"] in line.split()]
         mine = mine or BENCHMARK.findall(text[: image.end()] + caption)[-1:]
         said = SAYS.search(caption)
@@ -100,7 +101,7 @@ def shown_on(text: str, page: str = "page") -> list[Shown]:
 
 
 def texts_of(svg: str) -> list[str]:
-    """The words of a picture: texts, titles and descriptions, or matplotlib's comments on shapes."""
+    """The words of a picture: texts, titles, descriptions; of matplotlib its comments."""
     if VERSION.search(svg):
         return [plain(unescape(text)) for text in re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)]
     marked = re.findall(r"<(text|title|desc)\b[^>]*>(.*?)</\1>", svg, re.DOTALL)
