@@ -6,12 +6,13 @@ What a page must have for each picture of docs/pictures (CONTRIBUTING.md says it
   names the picture's file, `planner ... --plot NAME`; or, for pictures that take minutes, a
   `python benchmarks/NAME.py ...` before it or in its caption;
 - for each number of the caption (the paragraph in italics after the picture) that the command
-  does not contain, a phrase of the picture or of what the command prints, in a comment that ends the
-  caption: `<!-- says: "hidden up to 6" -->`. A phrase has words, so that no tick of an axis is
-  taken for a figure. Numbers of the alternative text may be anywhere in either.
+  does not contain, a phrase of the picture or of what the command prints, in a comment that ends
+  the caption: `<!-- says: "hidden up to 6" -->`. A phrase has words, so that no tick of an axis
+  is taken for a figure. Numbers of the alternative text may be anywhere in either.
 
-The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). Pictures of our own must be the same bytes; those of matplotlib the
-same bytes from the same version of it, else the same words. What a benchmark draws is not drawn
+The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). Pictures of
+our own must be the same bytes; those of matplotlib the same bytes from the same version of it,
+else the same words. What a benchmark draws is not drawn
 again: the figures of its caption are those of the page, between the lines that it writes.
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import planner
-from test_docs import FENCE, PAGES, ROOT, arguments_of, commands_in
+from test_docs import FENCE, PAGES, ROOT, arguments_of, commands_in, write_files
 
 PICTURES = ROOT / "docs" / "pictures"
 IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<to>[^)\s]*pictures/(?P<name>[^)\s/]+))\)")
@@ -81,7 +82,7 @@ def shown_on(text: str, page: str = "page") -> list[Shown]:
     found = []
     for image in IMAGE.finditer(text):
         after = text[image.end() :]
-        caption = after.strip().split("\n\n")[0] if after.startswith("\n\n*") else ""
+        caption = after.strip().split("\n\n")[0] if re.match(r"\n\n\*(?!\*)", after) else ""
         mine = [line for line in lines if image["name"] in line.split()]
         mine = mine or BENCHMARK.findall(text[: image.end()] + caption)[-1:]
         said = SAYS.search(caption)
@@ -100,7 +101,7 @@ def shown_on(text: str, page: str = "page") -> list[Shown]:
 
 
 def texts_of(svg: str) -> list[str]:
-    """The words of a picture: texts, titles and descriptions, or matplotlib's comments on shapes."""
+    """The words of a picture: texts, titles, descriptions; of matplotlib its comments."""
     if VERSION.search(svg):
         return [plain(unescape(text)) for text in re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)]
     marked = re.findall(r"<(text|title|desc)\b[^>]*>(.*?)</\1>", svg, re.DOTALL)
@@ -157,6 +158,7 @@ def test_a_picture_is_what_its_command_draws(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_files((ROOT / shown.page).read_text(encoding="utf-8"), tmp_path)
     if os.environ.get("PLANNER_DRAW_PICTURES"):
         now, _ = drawn(shown.command, shown.name, tmp_path)
         (PICTURES / shown.name).write_bytes(now)

@@ -42,6 +42,7 @@ def test_a_trace_may_be_a_picture(plan_file: Path, tmp_path: Path, ending: str) 
     assert "step time of the cost model" in text
 
 
+@pytest.mark.picture
 def test_a_trace_may_be_a_png(plan_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "step.png"
