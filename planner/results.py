@@ -360,8 +360,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, plan_job, versions, sources, losses, spread, facts: As in
-            `SolveResult`.
+        run, defaults, job, plan_job, versions, sources, spread, ...: As in `SolveResult`.
     """
 
     result: PlanResult

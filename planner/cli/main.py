@@ -7,6 +7,7 @@ Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan,
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import sys
@@ -17,9 +18,11 @@ from typer.main import get_command
 
 from planner.cli import (
     calibrate,
+    compare,
     databases,
     doctor,
     evaluate,
+    explain,
     feasible,
     rack,
     report,
@@ -55,6 +58,8 @@ app = typer.Typer(
 )
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("explain", cls=Once)(explain.explain)
+app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
@@ -128,6 +133,12 @@ def _guarded(arguments: list[str]) -> int:
     return code
 
 
+@functools.cache
+def _command() -> Any:
+    """The tree of commands; a process that runs several builds it once."""
+    return get_command(app)
+
+
 def _run(arguments: list[str]) -> int:
     """Parses and runs a command.
 
@@ -140,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     if "_PLANNER_COMPLETE" in os.environ:
         app()
     try:
-        command = get_command(app)
+        command = _command()
         with command.make_context("planner", arguments) as context:
             command.invoke(context)
     except typer.Exit as done:

@@ -70,6 +70,15 @@ def point_names(result: RidgelineResult) -> list[str]:
     return [f"{name}, {step}" for name, step in zip(result.series, steps, strict=True)]
 
 
+def drawn_names(result: RidgelineResult) -> list[str]:
+    """Names beside points of a chart: of several paths only the last point of each has one."""
+    names = point_names(result)
+    if len(set(result.series)) <= 1 or not result.step_name:
+        return names
+    last = {name: row for row, name in enumerate(result.series)}
+    return [name if last[result.series[row]] == row else "" for row, name in enumerate(names)]
+
+
 def step_words(step: float) -> str:
     """`512`, `4 Mi`: a place on a path."""
     if step >= 2**20 and step % 2**20 == 0:

@@ -163,7 +163,7 @@ def count_rows(
     stages: Mapping[str, Mapping[str, int]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: what each stage of a search was given, passed on and dropped."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for stage, counts in stages.items():
         passed = sum(counts.get(name, 0) for name in PASSED)
         dropped = [
@@ -187,7 +187,8 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
     return [Text(), section("Candidates", view)]
 
 
-def _head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
+def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
+    """What an answer is about, what the cluster gives away, and what to beware of."""
     return [
         Text(words, style="bold"),
         *(Text(f"Note: {loss}.", style="yellow") for loss in losses),
@@ -201,11 +202,11 @@ def solve_view(result: SolveResult) -> RenderableType:
     machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
     if result.best is None and len(result.machines) > 1:  # the job is that of the first
         machine = f"one of {len(result.machines):,} machines"
-    head = (
+    words = (
         f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
         f"{job['batch_tokens']:,} tokens per step"
     )
-    parts = _head(head, result.losses)
+    parts = head(words, result.losses)
     if result.best is None:
         parts += _no_plan(result)
     else:
@@ -245,7 +246,7 @@ def _no_plan(result: SolveResult) -> list[RenderableType]:
 def evaluate_view(result: EvaluateResult) -> RenderableType:
     """Everything that `planner evaluate` prints."""
     return Group(
-        *_head(job_words(result), result.losses, result.warnings),
+        *head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
         *stage_view(result.facts),

@@ -6,7 +6,7 @@ I FLOP per memory byte, e_flop joules per FLOP, e_mem joules per byte of memory,
 flows whatever runs. Unlike time, energy adds up, so the line is an arch without a corner. At the
 balance I = e_mem / e_flop both draw the same. What crosses a network adds e_net B_N / F.
 
-Source: Choi, Bedard, Fowler, Vuduc, A Roofline Model of Energy, IPDPS 2013, equations 1 to 7. The
+Source: Choi, Bedard, Fowler, Vuduc, A Roofline Model of Energy, IPDPS 2013. The
 joules are those of the chip's record, which says which of them are assumed; P0 is its idle power.
 """
 
