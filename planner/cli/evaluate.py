@@ -9,6 +9,7 @@ import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
+from planner.cli.pages import page_about
 from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
@@ -134,9 +135,7 @@ def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | byte
     """The pictures of a plan, or as a page its whole report."""
     from planner.report.picture_file import picture_bytes  # noqa: PLC0415
     from planner.report.plan_picture import evaluate_picture  # noqa: PLC0415
-    from planner.report.report_detail import detail_of  # noqa: PLC0415
-    from planner.report.report_page import report_page  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":
         return picture_bytes(evaluate_picture(result), path)
-    return report_page(result, detail_of(result, result.result, resolved))
+    return page_about(result, result.result, resolved)

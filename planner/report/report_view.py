@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from planner.answers import Diagnosis
 from planner.report.likely import interval_words
 from planner.report.report_blocks import (
     Block,
@@ -168,8 +169,8 @@ def _sections(
     notes = _notes(answer)
     if notes:
         yield Section(ident="notes", title="Mind", blocks=notes)
+    yield _binds(answer, detail)
     if isinstance(answer, SolveResult):
-        yield _binds(answer)
         yield front_section(answer, pictured=detail is not None)
     if plan is not None:
         yield _plan(plan, _PART_OF_PLAN[kind_of(answer)])
@@ -193,29 +194,39 @@ def _notes(answer: Answer) -> tuple[Block, ...]:
     return (Prose(lines=tuple(lines), listed=True, tone="bad"),) if lines else ()
 
 
-def _binds(answer: SolveResult) -> Section:
-    """What binds, or what stands in the way; what one step away costs."""
-    if answer.diagnosis is not None:
-        remedies = answer.diagnosis.remedies
-        lines: tuple[Block, ...] = (Prose(lines=(f"{answer.diagnosis.explanation}.",), tone="bad"),)
-        if remedies:
-            lines += (
-                Prose(lines=("Any one of these frees it:",)),
-                Prose(lines=remedies, listed=True),
-            )
-        return Section(ident="binds", title="Why no plan fits", blocks=lines)
+def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
+    """What binds, or what stands in the way; what one step away costs, and what forbids it."""
+    if isinstance(answer, SolveResult) and answer.diagnosis is not None:
+        return _no_plan(answer.diagnosis)
     blocks: list[Block] = []
-    if answer.why:
-        blocks.append(Prose(lines=answer.why))
-    if len(answer.top) > 1:
-        blocks.append(_top(answer))
-    if answer.neighbors:
+    solved = answer if isinstance(answer, SolveResult) else None
+    why = detail.why if detail is not None and detail.why else () if solved is None else solved.why
+    if why:
+        blocks.append(Prose(lines=why))
+    if solved is not None and len(solved.top) > 1:
+        blocks.append(_top(solved))
+    if solved is not None and solved.neighbors:
         rows = [
             (near.change, near.verdict + (" (tie)" if near.tie else ""))
-            for near in answer.neighbors
+            for near in solved.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
-    return Section(ident="binds", title="What binds, and why this plan", blocks=tuple(blocks))
+    if detail is not None and detail.refused:
+        header = ("one step away", "because")
+        blocks.append(words_table("Steps that cannot be had", header, detail.refused))
+    title = "What binds, and why this plan" if solved is not None else "What binds"
+    return Section(ident="binds", title=title, blocks=tuple(blocks))
+
+
+def _no_plan(diagnosis: Diagnosis) -> Section:
+    """Why no plan fits, and what would."""
+    blocks: tuple[Block, ...] = (Prose(lines=(f"{diagnosis.explanation}.",), tone="bad"),)
+    if diagnosis.remedies:
+        blocks += (
+            Prose(lines=("Any one of these frees it:",)),
+            Prose(lines=diagnosis.remedies, listed=True),
+        )
+    return Section(ident="binds", title="Why no plan fits", blocks=blocks)
 
 
 def _top(answer: SolveResult) -> Table:

@@ -57,8 +57,8 @@ def test_an_answer_becomes_one_page_that_loads_nothing(tmp_path: Path) -> None:
     answer = document()
     page = page_of(written(tmp_path, answer))
     assert sections(page) == [
-        "binds", "front", "plan", "breakdown", "memory", "timeline", "ridgeline", "mesh", "search",
-        "provenance",
+        "binds", "front", "plan", "breakdown", "steps", "leaning", "memory", "timeline",
+        "ridgeline", "mesh", "search", "provenance",
     ]  # fmt: skip
     assert not re.search(r"""(?:src|href)=["'](?!#)|@import|url\((?!#)""", page)
     assert "default-src 'none'" in unescape(page)
@@ -181,7 +181,8 @@ FAULTS: dict[str, tuple[Change, str]] = {
         set_to("front", 2, "breakdown", "time_s", "compute", 1.0),
         "front.3.breakdown.time_s.compute: the file says 1.0"),
     "a stage": (
-        set_to("best", "per_stage", 0, "total_bytes", 1.0), "best.per_stage: the file says"),
+        set_to("best", "per_stage", 0, "total_bytes", 1.0),
+        "best.per_stage.1.total_bytes: the file says 1.0"),
     "no plan job": (without("plan_job"), "a report needs what planner solve --json"),
     "another job": (set_to("plan_job", "model", "gpt3-350m"), "step_time_s: the file says"),
     "an unknown model": (set_to("plan_job", "model", "gpt3-125"), "gpt3-125m"),
