@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 from calibration.synthetic import write_measurements
-from cli.command import planner
+from cli.command import Outcome, planner
 from typer.main import get_command
 
 from planner.cli.main import app
@@ -71,6 +71,14 @@ def arguments_of(line: str) -> list[str] | None:
     return words[1:]
 
 
+def run(line: str, arguments: list[str]) -> Outcome:
+    """Runs a command line; what it sends to a file is there afterwards."""
+    outcome = planner(*arguments)
+    if kept := re.search(r"\s>\s*(\S+)$", line.partition(" #")[0].rstrip()):
+        Path(kept[1]).write_text(outcome.out, encoding="utf-8")
+    return outcome
+
+
 def test_the_readme_shows_the_main_job() -> None:
     lines = commands_in((ROOT / "README.md").read_text(encoding="utf-8"))
     assert any("solve --model llama2-13b --chips 4096" in line for line in lines), lines
@@ -111,7 +119,7 @@ def test_the_commands_of_a_page(
         arguments = arguments_of(line)
         if arguments is None:
             continue
-        outcome = planner(*arguments)
+        outcome = run(line, arguments)
         expected = 3 if "# exit 3" in line else 0
         if outcome.code != expected:
             failed.append((line, outcome.code, outcome.err[-500:]))
@@ -126,7 +134,8 @@ def write_files(text: str, folder: Path) -> None:
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
-    return "evaluate" in line, "--calibration" in line
+    reads = any(word in line for word in ("evaluate", "planner report"))
+    return reads, "--calibration" in line
 
 
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +155,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
             continue
         arguments = arguments_of(line)
         assert arguments is not None, line
-        outcome = planner(*arguments)
+        outcome = run(line, arguments)
         assert outcome.code == 0, (line, outcome.err)
 
 
@@ -175,7 +184,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
-                    ("ridgeline",),
+                    ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),

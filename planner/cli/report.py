@@ -43,11 +43,13 @@ def report(
     edited, is refused.
 
     Examples:
+      planner solve --model gpt3-125m --hardware h100-sxm5-80 --chips 8 --json > result.json
+
       planner report result.json -o report.html
 
-      planner solve --model llama2-13b --chips 256 --json | planner report - -o llama.html
-
       planner report front.json
+
+      planner solve --model llama2-13b --chips 256 --json | planner report - -o llama.html
     """
     target = output or (Path("report.html") if str(result) == _STDIN else _beside(result))
     _check_target(target, result)

@@ -211,9 +211,11 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
             for near in solved.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
-    if detail is not None and detail.refused:
-        header = ("one step away", "because")
-        blocks.append(words_table("Steps that cannot be had", header, detail.refused))
+    known = {near.change for near in solved.neighbors} if solved is not None else set()
+    refused = () if detail is None else detail.refused
+    if others := [row for row in refused if row[0] not in known]:
+        caption = "Other steps that cannot be had" if known else "Steps that cannot be had"
+        blocks.append(words_table(caption, ("one step away", "because"), others))
     title = "What binds, and why this plan" if solved is not None else "What binds"
     return Section(ident="binds", title=title, blocks=tuple(blocks))
 

@@ -309,7 +309,3 @@ def test_results_that_are_not_there(tmp_path: Path, name: str) -> None:
     mistakes = refused("report", tmp_path / name, "-o", tmp_path / "r.html")
     assert len(mistakes) == 1
     assert "cannot be read" in mistakes[0]
-
-
-def test_help_imports_nothing_heavy() -> None:
-    assert "result.json" in planner("report", "--help").out
