@@ -334,8 +334,7 @@ def _check_proof(file: _Solved, best: PlanResult, name: str) -> None:
         raise InputError(f"{name}: bound: is missing beside a best plan")
     gap = (value - bound) / value if value > 0 else 0.0
     lines = [
-        f"{name}: {line}"
-        for line in differences({"objective": file.objective}, {"objective": value})
+        f"{name}: {line}" for line in differences({"objective": file.objective}, {"objective": value})
     ]
     lines += [f"{name}: {line}" for line in differences({"gap": file.gap}, {"gap": gap})]
     if bound > value * (1 + 1e-9):
