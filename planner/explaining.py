@@ -12,13 +12,18 @@ from planner.evaluation import evaluate_plan, limits_of, options_of
 from planner.explanation.answer import ExplainResult
 from planner.explanation.compare_answer import CompareResult
 from planner.explanation.comparing import Asked, compared
+from planner.explanation.elasticities import Elasticity, elasticities, leanings
 from planner.explanation.explaining import explained
+from planner.explanation.numbers import levers
+from planner.explanation.rebuilding import rebuilding
 from planner.files import is_file
+from planner.frozen import thawed
 from planner.messages import not_one_of
 from planner.plan import Plan
 from planner.planfile import check_chips, read_plan_file
 from planner.request import OBJECTIVES, request_from
 from planner.resolved import Resolved, resolve
+from planner.results import SolveResult
 
 Progress = Callable[[str, int, int], None]
 _FEWEST = 2
@@ -82,6 +87,22 @@ def explain_plan(
             on_progress=on_progress,
         ),
     )
+
+
+def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tuple[Elasticity, ...]:
+    """What the best plan of a search leans on, the largest elasticities first; empty without one.
+
+    Args:
+        result: The answer of `planner.solve`.
+        on_progress: Called with (what, done, of).
+    """
+    best = result.best
+    if best is None:
+        return ()
+    job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
+    resolved = resolve(request_from(job), chips=best.chips)
+    found, _ = levers(rebuilding(resolved), best.chips)
+    return tuple(elasticities(leanings(found, [best.plan], on_progress)))
 
 
 def compare(*sources: str | Path, **fields: Any) -> CompareResult:

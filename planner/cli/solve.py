@@ -36,6 +36,7 @@ from planner.messages import Origin, shortened, shown
 
 if TYPE_CHECKING:
     from planner.request import Request
+    from planner.results import SolveResult
 
 _SEARCH = "Search"
 _MACHINE = "Machine (decided with the plan)"
@@ -322,10 +323,24 @@ def _run(
         from planner.report.terminal import solve_view  # noqa: PLC0415
 
         print_view(solve_view(result))
+        _print_leaning(result)
     if result.best is None:
         if outputs.plot is not None:
             print("plot: nothing to draw, there is no plan", file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
+
+
+def _print_leaning(result: SolveResult) -> None:
+    """The numbers that the best plan leans on, from evaluations of its own."""
+    from planner.explaining import leaning_of  # noqa: PLC0415
+    from planner.report.explain_view import short_leaning_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    with progress_bar(wanted=True, verb="changing") as on_progress:
+        found = leaning_of(result, on_progress)
+    if found:
+        print()
+        print_view(short_leaning_view(found))
 
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:

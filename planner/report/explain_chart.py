@@ -40,7 +40,7 @@ def steps_chart(result: ExplainResult) -> Chart:
     marks: list[Mark] = [_zero(len(steps))]
     for row, step in enumerate(steps):
         marks += _step_marks(row, step, reach)
-    binding = result.explained.binding.sentence
+    binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
     return Chart(
         title="One step in every direction",
         subtitle=f"time of a token against this plan's ({show_seconds(result.result.step_time_s)})",
@@ -48,7 +48,7 @@ def steps_chart(result: ExplainResult) -> Chart:
         y=_rows([step.change for step in steps]),
         marks=tuple(marks),
         legend=_step_legend(steps),
-        notes=(binding, "To the left is faster."),
+        notes=(*binding, "To the left is faster."),
         description="Change of the time of a token by step: "
         + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
         header=("change", "time", "energy", "memory", "verdict"),

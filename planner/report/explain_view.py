@@ -20,6 +20,8 @@ from planner.units import plain, plural, show_percent, show_seconds
 
 _MOST = 12
 _FEW = 4
+_COUNTS = 0.005
+"""Elasticities from which a number is named at the end of a search."""
 _STEP = ("change", "step time", "time", "energy", "memory", "")
 _LEAN = ("number", "value", "known as", "time", "energy", "memory")
 
@@ -188,17 +190,22 @@ def _end(one: Overtaking, value: float | None, plan: str) -> str:
     return f"{value_words(one.number, value)} ({signed(change)}): {plan}"
 
 
-def short_views(why: Explained) -> list[RenderableType]:
-    """The end of `planner solve`: what the answer leans on, in a few lines."""
-    shown: Sequence[Elasticity] = [
-        one for one in why.elasticities if one.number.is_assumed and abs(one.time) >= 0.005
-    ][:_FEW]
-    if not shown:
-        return []
-    named = [f"{one.number.path} ({one.time:+.3f})" for one in shown]
-    return [
-        Text(
-            "The step time leans on these assumed numbers the most (per cent for 1 % more): "
-            f"{listed(named)}."
-        )
-    ]
+def short_leaning_view(found: Sequence[Elasticity]) -> RenderableType:
+    """The end of `planner solve`: the numbers that its best plan leans on the most."""
+    largest = [one for one in found if abs(one.time) >= _COUNTS]
+    known = [one for one in largest if not one.number.is_assumed][:_FEW]
+    assumed = [one for one in largest if one.number.is_assumed][:_FEW]
+
+    def words(some: Sequence[Elasticity]) -> str:
+        return listed([f"{one.number.path} ({one.time:+.2f})" for one in some]) or "nothing"
+
+    return section(
+        "What the step time leans on",
+        indented(
+            [
+                f"Per cent of time for 1 % more: {words(known)}; of what is assumed, "
+                f"{words(assumed)}.",
+                "More, and at which values another plan wins: planner explain plan.yaml.",
+            ]
+        ),
+    )
