@@ -303,7 +303,7 @@ class SolveResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
+        freeze(self, "counts", "front_counts", *_GIVEN)
 
     def require(self) -> PlanResult:
         """The best plan, for programs that cannot go on without one.
