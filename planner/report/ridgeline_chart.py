@@ -20,7 +20,7 @@ from planner.report.ridgeline_roofline import (
     rate_words,
     roofline,
 )
-from planner.report.ridgeline_view import drawn_names, point_names, step_title
+from planner.report.ridgeline_view import drawn_names, point_names, short, step_title
 from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
 from planner.ridgeline.plane import REGIONS, Ridge
 from planner.units import plain, show_bytes, show_seconds
@@ -154,8 +154,8 @@ def _table(
         (
             names[row],
             REGIONS[placed.region[row]],
-            plain(float(at[0][row])),
-            plain(float(at[1][row])),
+            short(float(at[0][row])),
+            short(float(at[1][row])),
             show_seconds(float(placed.bound_s[row])),
         )
         for row in rows

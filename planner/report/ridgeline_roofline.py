@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.plan import BoolArray, FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
-from planner.report.ridgeline_view import drawn_names, energy_words, point_names, step_title
+from planner.report.ridgeline_view import drawn_names, energy_words, point_names, short, step_title
 from planner.ridgeline.answer import RidgelineResult
 from planner.units import plain, show_count
 
@@ -75,7 +75,7 @@ def roofline(result: RidgelineResult) -> Chart:
         f"compute-bound above, {rate_words(peak)} at most.",
         header=(step_title(result), "FLOP per byte", "FLOP/s", "FLOP/s with the network"),
         rows=tuple(
-            (names[row], plain(float(x[row])), *(show_count(float(y[row])) for y in (roof, kept)))
+            (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in (roof, kept)))
             for row in rows
         ),
         height=HEIGHT,
@@ -171,7 +171,7 @@ def energy(result: RidgelineResult) -> Chart:
         notes=tuple(energy_words(result)[-1:]) if roof.assumed else (),
         description=" ".join(energy_words(result)),
         header=(step_title(result), "FLOP per byte", "pJ per FLOP"),
-        rows=tuple((names[r], plain(float(x[r])), plain(float(picojoules[r]))) for r in rows),
+        rows=tuple((names[r], short(float(x[r])), short(float(picojoules[r]))) for r in rows),
         height=HEIGHT,
     )
 
@@ -194,5 +194,5 @@ def _drawn_energy(result: RidgelineResult, row: int, x: FloatArray, picojoules: 
         tone="blue",
         shape="diamond",
         words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
-        detail=f"{names[row]}: {plain(drawn)} pJ per FLOP, network included",
+        detail=f"{names[row]}: {short(drawn)} pJ per FLOP, network included",
     )

@@ -135,7 +135,7 @@ def _compared(result: RidgelineResult, row: int) -> list[str]:
     if time is None:
         return [_NONE, _NONE]
     share = float(result.placed.bound_s[row]) / time
-    return [show_seconds(time), show_percent(share)]
+    return [show_seconds(time), share_words(share)]
 
 
 def _far(result: RidgelineResult) -> RenderableType:
@@ -185,4 +185,14 @@ def _pico(joules: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    return _NONE if value is None else plain(value)
+    return _NONE if value is None else short(value)
+
+
+def short(value: float) -> str:
+    """Three digits, with an exponent where plain ones would be many."""
+    return plain(value) if value == 0 or 1e-4 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def share_words(share: float) -> str:
+    """A share of a measured time, which may be far above 1 where counts are wrong."""
+    return show_percent(share) if share < 1e4 else f"{share:.3g} times"

@@ -13,6 +13,7 @@ from hardware_db import Cluster
 from planner.cost.context import CostModel
 from planner.defaults import precision_of
 from planner.errors import InputError
+from planner.job import Job
 from planner.plan import Plan, PlanTable
 from planner.planfile import read_plan_file
 from planner.rack.workload_file import workload_from
@@ -223,7 +224,7 @@ def _of_layer(
     plans = [Plan(dp=chips // tp, tp=tp, micro_batch=b, sharding="ddp") for b in batches]
     model.allocation(chips)
     table = PlanTable.from_plans(plans)
-    largest = replace(model, job=replace(model.job, global_batch=chips // tp * batches[-1]))
+    largest = replace(model, job=_at_batch(model.job, chips // tp * batches[-1]))
     if broken := violations(
         largest, table.take(np.array([len(batches) - 1])), arithmetic_only=True
     ):
@@ -240,6 +241,18 @@ def _of_layer(
         counting="blocked",
         chips=chips,
     )
+
+
+def _at_batch(job: Job, sequences: int) -> Job:
+    """The job with so many sequences per step.
+
+    Raises:
+        InputError: They are too many.
+    """
+    try:
+        return replace(job, global_batch=sequences)
+    except InputError as error:
+        raise InputError(str(error).replace("batch-tokens", "batches", 1)) from error
 
 
 def _of_plan(question: Question, path: Path) -> RidgelineResult:

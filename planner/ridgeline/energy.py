@@ -64,11 +64,15 @@ class EnergyRoof:
     def joules(self, counts: Counts, placed: Placed) -> FloatArray:
         """(n,) joules of each piece of work in the time of its bound, on one chip.
 
-        Network bytes count on the level that takes longest, as on the plane.
+        Every network byte counts on the outermost level that it crosses; without a placement all of
+        them on the level that takes longest.
         """
-        rows = np.arange(len(counts))
-        per_byte = np.array(self.network_j_per_byte)[placed.level]
-        sent = counts.network_bytes[rows, placed.level] * per_byte
+        per_byte = np.array(self.network_j_per_byte)
+        if counts.crossed_bytes is not None:
+            sent = counts.crossed_bytes @ per_byte
+        else:
+            rows = np.arange(len(counts))
+            sent = counts.network_bytes[rows, placed.level] * per_byte[placed.level]
         moved = counts.memory_bytes * self.memory_j_per_byte
         joules: FloatArray = (
             counts.flop * self.flop_j + moved + sent + self.static_w * placed.bound_s

@@ -41,6 +41,17 @@ def test_points_with_no_bytes_over_the_network(tmp_path: Path) -> None:
     assert found["points"][1]["energy_per_flop_j"] is None
 
 
+def test_points_as_far_apart_as_they_may_be(tmp_path: Path) -> None:
+    """They are drawn, and their numbers stay short."""
+    rows = "huge,1e24,1e-12,1e24,1\ntiny,1e-12,1e24,1e-12,1e-12\n"
+    path, plot = csv(tmp_path, HEADER + rows), tmp_path / "far.svg"
+    outcome = planner(*XEON, "--csv", path, "--plot", plot)
+    assert outcome.code == 0
+    assert plot.stat().st_size > 0
+    assert all(len(word) < 24 for word in outcome.out.split())
+    assert planner(*XEON, "--csv", path, "--json").code == 0
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -53,7 +64,7 @@ def test_points_with_no_bytes_over_the_network(tmp_path: Path) -> None:
         ),
         ("a;b;c;d\n1;2;3;4\n", "separated by semicolons"),
         ("x,y\n1,2\n", "no CSV file of points of a ridgeline"),
-        (HEADER + "a,-1,1,1,\n", "line 2: flop: '-1': must be 0, or from 1e-30 to 1e30"),
+        (HEADER + "a,-1,1,1,\n", "line 2: flop: '-1': must be 0, or from 1e-12 to 1e24"),
         (HEADER + "a,1,nan,1,\n", "line 2: memory_bytes: 'nan': must be finite"),
         (HEADER + "ok,1,1,1,\na,1,1,inf,\n", "line 3: network_bytes: 'inf': must be finite"),
         (HEADER + "a,1e400,1,1,\n", "line 2: flop: '1e400': must be finite"),

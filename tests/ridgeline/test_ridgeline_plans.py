@@ -43,6 +43,17 @@ def test_a_plan_has_the_counts_of_its_breakdown(model: CostModel) -> None:
     assert found.times_s == (pytest.approx(float(costs.step_time_s[0])),)
 
 
+def test_every_byte_of_a_plan_costs_energy_once(model: CostModel) -> None:
+    costs = evaluate_table(model, PlanTable.from_plans([PLAN]))
+    found, chip = plan_ridgeline(model, PLAN), model.chip
+    wires = {level.name: level.energy_j_per_byte for level in model.cluster.levels}
+    moved = sum(float(costs.wire_bytes[name][0]) * joules for name, joules in wires.items())
+    moved += costs.memory_traffic_bytes[0] * chip.memory_j_per_byte
+    moved += costs.flop[0] * chip.flop_j["bf16"]
+    expected = moved / 64 + chip.idle_w * found.placed.bound_s[0]
+    assert found.energy.joules(found.counts, found.placed)[0] == pytest.approx(expected)
+
+
 def test_the_bound_is_below_the_step_of_the_cost_model(model: CostModel) -> None:
     for sweep in SWEEPS:
         found = plan_ridgeline(model, PLAN, sweep=sweep)
