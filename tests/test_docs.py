@@ -113,8 +113,7 @@ def test_the_commands_of_a_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
-    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
-        (tmp_path / name).write_text(body, encoding="utf-8")
+    write_files(text, tmp_path)
     failed = []
     for line in commands_in(text):
         arguments = arguments_of(line)
@@ -125,6 +124,12 @@ def test_the_commands_of_a_page(
         if outcome.code != expected:
             failed.append((line, outcome.code, outcome.err[-500:]))
     assert not failed, failed
+
+
+def write_files(text: str, folder: Path) -> None:
+    """Writes the YAML blocks of a page that say which file they are."""
+    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
+        (folder / name).write_text(body, encoding="utf-8")
 
 
 def _after_its_files(line: str) -> tuple[bool, bool]:

@@ -103,7 +103,7 @@ def evaluate(
     asked = {name: value for name, value in flags.items() if value is not None}
     _check_plot(plot, plan_file)
     if trace is not None:
-        check_trace(trace, {"plan": plan_file})
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     result = evaluate_plan(resolved, plan, assumed)

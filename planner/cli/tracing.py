@@ -22,20 +22,26 @@ TRACES = (".json", ".json.gz")
 PICTURES = (".svg", ".png", ".html")
 
 
-def check_trace(path: Path, inputs: Mapping[str, Path]) -> None:
+def check_trace(
+    path: Path, inputs: Mapping[str, Path], outputs: Mapping[str, Path | None] | None = None
+) -> None:
     """Finds out before anything is computed that a trace could not be written.
 
     Args:
         path: As asked for.
         inputs: Files that are read, by what they are.
+        outputs: Other files that are written, by their flags.
 
     Raises:
-        InputError: The ending is unknown, the file is one of the inputs or cannot be written.
+        InputError: The ending is unknown, the file is one of the others or cannot be written.
     """
     check_trace_ending(path)
     for what, given in inputs.items():
         if same_path(path, given):
             raise InputError(f"trace: {path} is the {what} file that is read; name another")
+    for flag, other in (outputs or {}).items():
+        if other is not None and same_path(path, other):
+            raise InputError(f"trace: {path} is the file of --{flag} too; name another")
     check_writable(path)
 
 

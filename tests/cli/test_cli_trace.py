@@ -42,6 +42,7 @@ def test_a_trace_may_be_a_picture(plan_file: Path, tmp_path: Path, ending: str) 
     assert "step time of the cost model" in text
 
 
+@pytest.mark.picture
 def test_a_trace_may_be_a_png(plan_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "step.png"
@@ -63,6 +64,10 @@ def test_wrong_files_are_refused_before_anything_is_written(
     assert refused("solve", *SMALL, *both) == [
         f"trace: {front} is the file of --pareto too; name another"
     ]
+    drawn = tmp_path / "plan.svg"
+    for command in (("evaluate", plan_file), ("solve", *SMALL)):
+        (line,) = refused(*command, "--plot", drawn, "--trace", drawn)
+        assert line == f"trace: {drawn} is the file of --plot too; name another"
     assert not list(tmp_path.iterdir())
 
 
@@ -83,4 +88,3 @@ def test_nothing_is_written_where_no_plan_fits(tmp_path: Path) -> None:
     )  # fmt: skip
     assert outcome.code == 3
     assert not path.exists()
-
