@@ -120,7 +120,7 @@ def test_the_commands_of_a_page(
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
-    return "evaluate" in line, "--calibration" in line
+    return any(name in line for name in ("evaluate", "explain", "compare")), "--calibration" in line
 
 
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_links_inside_the_repository(page: Path) -> None:
 def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = set()
-    for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
+    for command in (("solve",), ("evaluate",), ("explain",), ("compare",), ("feasible",), ("validate",), ("calibrate",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),
