@@ -172,11 +172,11 @@ def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
     Raises:
         InputError: None that is known.
     """
-    if data.keys() >= _OF_EVALUATE:
+    if _OF_EVALUATE <= data.keys():
         return "evaluate"
-    if data.keys() >= _OF_FRONT:
+    if _OF_FRONT <= data.keys():
         return "front"
-    if data.keys() >= _OF_SOLVE:
+    if _OF_SOLVE <= data.keys():
         return "solve"
     wanted = "what planner solve --json, planner evaluate --json or solve --pareto front.json write"
     other = with_command(data, "an answer", "front", "evaluation")
@@ -334,8 +334,7 @@ def _check_proof(file: _Solved, best: PlanResult, name: str) -> None:
         raise InputError(f"{name}: bound: is missing beside a best plan")
     gap = (value - bound) / value if value > 0 else 0.0
     lines = [
-        f"{name}: {line}"
-        for line in differences({"objective": file.objective}, {"objective": value})
+        f"{name}: {line}" for line in differences({"objective": file.objective}, {"objective": value})
     ]
     lines += [f"{name}: {line}" for line in differences({"gap": file.gap}, {"gap": gap})]
     if bound > value * (1 + 1e-9):

@@ -13,7 +13,9 @@ from planner.results import EvaluateResult, SolveResult
 _UNITS = {"_w": " W", "_w_per_chip": " W per chip", "_bytes": " bytes"}
 
 
-def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail | None) -> Section:
+def provenance_section(
+    answer: SolveResult | EvaluateResult, detail: PlanDetail | None
+) -> Section:
     """The job, what was assumed, the guesses in the records, the documents, the versions."""
     blocks: list[Block] = [Prose(lines=(spread_words(answer.spread), _convention(answer)))]
     blocks.append(words_table("The job as it was understood", (), _job(answer.job)))
