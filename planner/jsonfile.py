@@ -35,7 +35,7 @@ def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
         )  # fmt: skip
     except json.JSONDecodeError as error:
         raise InputError(f"{name}: {_mistake(error, text)}") from error
-    except _Refused as error:
+    except _RefusedError as error:
         raise InputError(f"{name}: {error}") from error
     except RecursionError as error:
         raise InputError(f"{name}: nested deeper than {DEEPEST} levels") from error
@@ -46,7 +46,7 @@ def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
     return data, text
 
 
-class _Refused(ValueError):
+class _RefusedError(ValueError):
     """A value that JSON, or we, do not have."""
 
 
@@ -61,24 +61,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Refused(f"the name {shown(twice)} appears twice in one object")
+        raise _RefusedError(f"the name {shown(twice)} appears twice in one object")
     return fields
 
 
 def _constant(word: str) -> Any:
-    raise _Refused(f"{word} is not a number; an answer holds none")
+    raise _RefusedError(f"{word} is not a number; an answer holds none")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise _Refused(f"the number {shown(text)} is too large")
+        raise _RefusedError(f"the number {shown(text)} is too large")
     return value
 
 
 def _whole(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
-        raise _Refused(f"a number of {len(text):,} digits is too long")
+        raise _RefusedError(f"a number of {len(text):,} digits is too long")
     return int(text)
 
 

@@ -16,7 +16,8 @@ from planner.likely import spread_of
 from planner.machines import under_limit
 from planner.messages import Origin, shown
 from planner.plan import PlanTable
-from planner.planfile import PlanModel, PlanRead, plan_in
+from planner.planfile import PlanRead, plan_in
+from planner.planmodels import PlanModel
 from planner.provenance import sources_of
 from planner.resolved import Resolved, resolve
 from planner.results import PlanResult, plan_results
@@ -33,17 +34,22 @@ def differences(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Iterator[
     for name, value in mine.items():
         if name not in theirs:
             yield f"{name}: is missing"
-        elif isinstance(value, Mapping) and isinstance(theirs[name], Mapping):
-            yield from (f"{name}.{line}" for line in differences(theirs[name], value))
-        elif not _same(theirs[name], value):
-            yield f"{name}: the file says {shown(theirs[name])}, its plan gives {shown(value)}"
+        else:
+            yield from _differ(name, theirs[name], value)
+
+
+def _differ(name: str, one: Any, other: Any) -> Iterator[str]:
+    """How a field, or what is in it, differs; parts of lists are counted from 1."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        yield from (f"{name}.{line}" for line in differences(one, other))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, (part, own) in enumerate(zip(one, other, strict=True), start=1):
+            yield from _differ(f"{name}.{at}", part, own)
+    elif not _same(one, other):
+        yield f"{name}: the file says {shown(one)}, its plan gives {shown(other)}"
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return next(differences(one, other), None) is None
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
     if numbers and not isinstance(one, bool) and not isinstance(other, bool):
         return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from planner.answers import Diagnosis, MachineSearch, Spread, TrainingRun
 from planner.api import evaluate_plan, limits_of
 from planner.errors import InputError
-from planner.files import read_bytes
+from planner.files import LARGEST_FILE_BYTES, read_bytes
 from planner.jsonfile import json_object
 from planner.kinds import with_command
 from planner.messages import mistakes, shown
@@ -156,8 +156,6 @@ def _standard_input() -> bytes:
     Raises:
         InputError: There is no standard input, or it cannot be read.
     """
-    from planner.files import LARGEST_FILE_BYTES  # noqa: PLC0415
-
     if sys.stdin is None:
         raise InputError("standard input: is closed; name a file")
     content = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
@@ -172,11 +170,11 @@ def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
     Raises:
         InputError: None that is known.
     """
-    if _OF_EVALUATE <= data.keys():
+    if data.keys() >= _OF_EVALUATE:
         return "evaluate"
-    if _OF_FRONT <= data.keys():
+    if data.keys() >= _OF_FRONT:
         return "front"
-    if _OF_SOLVE <= data.keys():
+    if data.keys() >= _OF_SOLVE:
         return "solve"
     wanted = "what planner solve --json, planner evaluate --json or solve --pareto front.json write"
     other = with_command(data, "an answer", "front", "evaluation")
@@ -202,12 +200,17 @@ def _check_versions(data: Mapping[str, Any], name: str) -> None:
         "models_db": "the model database has changed since (hash {0} then, {1} now)",
     }
     lines = [
-        f"{name}: {words[key].format(shown(found.get(key, 'unknown')), shown(mine))}; {again}"
+        f"{name}: {words[key].format(_plain(found.get(key, 'unknown')), mine)}; {again}"
         for key, mine in here.items()
         if found.get(key) != mine
     ]
     if lines:
-        raise InputError("\n".join(lines).replace("'", ""))
+        raise InputError("\n".join(lines))
+
+
+def _plain(value: object) -> str:
+    """A version without quotes, whatever the file holds."""
+    return value if isinstance(value, str) and value.isalnum() else shown(value).strip("'")
 
 
 def _validated(model: type[Any], text: str, name: str) -> Any:
@@ -333,13 +336,11 @@ def _check_proof(file: _Solved, best: PlanResult, name: str) -> None:
     if bound is None:
         raise InputError(f"{name}: bound: is missing beside a best plan")
     gap = (value - bound) / value if value > 0 else 0.0
-    lines = [
-        f"{name}: {line}" for line in differences({"objective": file.objective}, {"objective": value})
-    ]
-    lines += [f"{name}: {line}" for line in differences({"gap": file.gap}, {"gap": gap})]
+    told = {"objective": file.objective, "gap": file.gap}
+    lines = list(differences(told, {"objective": value, "gap": gap}))
     if bound > value * (1 + 1e-9):
-        lines.append(f"{name}: bound: {bound:g} is above the objective, {value:g}")
-    if file.status == "optimal" and gap > 1e-6:
-        lines.append(f"{name}: status: 'optimal' contradicts a gap of {gap:.3g}")
+        lines = [f"bound: {bound:g} is above the objective, {value:g}"]
+    elif file.status == "optimal" and gap > 1e-6:
+        lines = [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
     if lines:
-        raise InputError("\n".join(lines))
+        raise InputError("\n".join(f"{name}: {line}" for line in lines))

@@ -191,10 +191,6 @@ def _named(defaults: tuple[tuple[str, str, str], ...]) -> list[dict[str, str]]:
     return [{"name": name, "value": value, "reason": why} for name, value, why in defaults]
 
 
-def _facts(facts: PlanFacts | None) -> dict[str, Any]:
-    return {} if facts is None else facts.to_dict()
-
-
 def _row(parts: dict[str, np.ndarray], row: int) -> dict[str, Any]:
     return {name: float(values[row]) for name, values in parts.items()}
 
@@ -307,7 +303,7 @@ class SolveResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
+        freeze(self, "counts", "front_counts", *_GIVEN)
 
     def require(self) -> PlanResult:
         """The best plan, for programs that cannot go on without one.
@@ -335,7 +331,8 @@ class SolveResult(Shown):
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(self, name) for name in _PROVED},
             **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
-            "best": None if self.best is None else {**self.best.to_dict(), **_facts(self.facts)},
+            "best": self.best
+            and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
             "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
             **{name: getattr(self, name) for name in ("front_complete", "front_note")},
@@ -363,8 +360,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, plan_job, versions, sources, losses, spread, facts: As in
-            `SolveResult`.
+        run, defaults, job, plan_job, versions, sources, spread, ...: As in `SolveResult`.
     """
 
     result: PlanResult
@@ -383,14 +379,14 @@ class EvaluateResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "job", "plan_job", "versions", "sources")
+        freeze(self, *_GIVEN)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
         return {
             "schema_version": SCHEMA_VERSION,
             **self.result.to_dict(),
-            **_facts(self.facts),
+            **(self.facts.to_dict() if self.facts else {}),
             "fits": self.fits,
             "memory_limit_bytes": self.memory_limit_bytes,
             "interval": self.spread.to_dict() if self.spread else None,
@@ -399,8 +395,5 @@ class EvaluateResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            **{
-                name: thawed(getattr(self, name))
-                for name in ("job", "plan_job", "versions", "sources")
-            },
+            **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }

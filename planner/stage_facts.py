@@ -8,7 +8,7 @@ the pipeline, so that a later stage holds the activations of fewer micro-batches
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from planner.cost.layout import every_stage
 from planner.cost.memory import MEMORY_PARTS
 from planner.cost.step import passes_s
 from planner.frozen import freeze, thawed
-from planner.network.where import members_by_level
+from planner.network.where import TorusAxis, members_by_level, torus_axes
 from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, IntArray, Plan, PlanTable
+
+_OF_LEVEL = ("name", "domain_chips", "domains", "bytes_per_s", "wire_bytes", "busy_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class LevelFacts:
         busy_s: Seconds of a step that these take at that rate, hidden or not.
         members: Mesh axis that crosses the level to (its ranks in a domain of the level inside,
             in one of this level, in all); experts (`ep`) lie over the other axes.
+        torus: Physical axes of its torus with the parts of the mesh that they serve; elsewhere
+            empty, also where a part goes round a corner.
     """
 
     name: str
@@ -85,14 +89,22 @@ class LevelFacts:
     wire_bytes: float
     busy_s: float
     members: Mapping[str, tuple[int, int, int]]
+    torus: tuple[TorusAxis, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, "members")
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "members"}
-        return {**own, "members": {axis: list(found) for axis, found in self.members.items()}}
+        own = {name: getattr(self, name) for name in _OF_LEVEL}
+        return {
+            **own,
+            "members": {axis: list(found) for axis, found in self.members.items()},
+            "torus": [
+                {**asdict(axis), "parts": [list(part) for part in axis.parts]}
+                for axis in self.torus
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +190,7 @@ def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
     fabric = model.fabric(chips)
     members = members_by_level(fabric, mesh_of(plans).take(np.array([0])))
     moved = breakdown(model, x).wire_bytes
+    torus, _ = torus_axes(fabric, plans.plan(0).ranks)
     facts, reach = [], 1
     for level in fabric.levels:
         if level.domain > reach:
@@ -191,6 +204,7 @@ def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
                     wire_bytes=wire,
                     busy_s=wire / chips / level.bytes_per_s if level.bytes_per_s else 0.0,
                     members=members[level.name],
+                    torus=torus if level is fabric.levels[0] else (),
                 )
             )
         reach = max(reach, level.domain)

@@ -9,6 +9,7 @@ import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
+from planner.cli.pages import page_about
 from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
@@ -60,7 +61,7 @@ def evaluate(
         Path | None,
         typer.Option(
             help="Write the schedule of the plan's pipeline, simulated, as a trace for "
-            "ui.perfetto.dev: .json or .json.gz.",
+            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
             metavar="FILE",
         ),
     ] = None,
@@ -102,7 +103,7 @@ def evaluate(
     asked = {name: value for name, value in flags.items() if value is not None}
     _check_plot(plot, plan_file)
     if trace is not None:
-        check_trace(trace, {"plan": plan_file})
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     result = evaluate_plan(resolved, plan, assumed)
@@ -134,9 +135,7 @@ def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | byte
     """The pictures of a plan, or as a page its whole report."""
     from planner.report.picture_file import picture_bytes  # noqa: PLC0415
     from planner.report.plan_picture import evaluate_picture  # noqa: PLC0415
-    from planner.report.report_detail import detail_of  # noqa: PLC0415
-    from planner.report.report_page import report_page  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":
         return picture_bytes(evaluate_picture(result), path)
-    return report_page(result, detail_of(result, result.result, resolved))
+    return page_about(result, result.result, resolved)

@@ -7,6 +7,7 @@ Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan,
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import sys
@@ -132,6 +133,12 @@ def _guarded(arguments: list[str]) -> int:
     return code
 
 
+@functools.cache
+def _command() -> Any:
+    """The tree of commands; a process that runs several builds it once."""
+    return get_command(app)
+
+
 def _run(arguments: list[str]) -> int:
     """Parses and runs a command.
 
@@ -144,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     if "_PLANNER_COMPLETE" in os.environ:
         app()
     try:
-        command = get_command(app)
+        command = _command()
         with command.make_context("planner", arguments) as context:
             command.invoke(context)
     except typer.Exit as done:

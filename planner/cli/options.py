@@ -91,7 +91,7 @@ Trace = Annotated[
     Path | None,
     option(
         "Write the schedule of the best plan's pipeline, simulated, as a trace for "
-        "ui.perfetto.dev: .json or .json.gz.",
+        "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
         OUTPUT,
         metavar="FILE",
     ),

@@ -9,6 +9,7 @@ import typer
 
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.pages import report_about
 from planner.errors import InputError
 from planner.files import check_writable, same_path, write_atomically
 
@@ -42,17 +43,17 @@ def report(
     edited, is refused.
 
     Examples:
+      planner solve --model gpt3-125m --hardware h100-sxm5-80 --chips 8 --json > result.json
+
       planner report result.json -o report.html
 
-      planner solve --model llama2-13b --chips 256 --json | planner report - -o llama.html
-
       planner report front.json
+
+      planner solve --model llama2-13b --chips 256 --json | planner report - -o llama.html
     """
     target = output or (Path("report.html") if str(result) == _STDIN else _beside(result))
     _check_target(target, result)
-    from planner.report.report_detail import detail_of  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.report_page import page_of  # noqa: PLC0415
-    from planner.report.report_view import report_of  # noqa: PLC0415
+    from planner.report.report_page import page_of  # noqa: PLC0415  (numpy; not for --help)
     from planner.resultfile import read_result  # noqa: PLC0415
 
     with progress_bar(wanted=not as_json, verb="drawing") as progress:
@@ -61,10 +62,7 @@ def report(
         read = read_result(result)
         if progress is not None:
             progress("the report", 1, 2)
-        detail = None
-        if read.plan is not None and read.resolved is not None:
-            detail = detail_of(read.answer, read.plan, read.resolved)
-        view = report_of(read.answer, detail)
+        view = report_about(read.answer, read.plan, read.resolved)
         page = page_of(view)
     write_atomically(target, page)
     if not as_json:

@@ -52,7 +52,11 @@ def ridgeline(
         str | None, option("The operators of one layer of a model, or of a YAML file.", _POINTS)
     ] = None,
     plan: Annotated[
-        Path | None, option("A plan file: its whole step, on the levels that it uses.", _POINTS)
+        Path | None,
+        option(
+            "A plan file, or a front with --row: its whole step on the levels that it uses.",
+            _POINTS,
+        ),
     ] = None,
     csv: Annotated[
         Path | None,
@@ -96,6 +100,9 @@ def ridgeline(
     sweep: Annotated[
         str | None,
         option("The path of a plan as batch, micro-batch, tp or chips grows.", _HOW),
+    ] = None,
+    row: Annotated[
+        str | None, option("Which plan of a front, from 1.", _HOW, metavar="INTEGER")
     ] = None,
     figure: Annotated[
         str | None,
@@ -142,6 +149,7 @@ def ridgeline(
         "seq_len": seq_len,
         "forward": forward,
         "sweep": sweep,
+        "row": row,
     }
     _run(asked, plot, figure, as_json=as_json)
 

@@ -214,7 +214,7 @@ def solve(
 
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot llama3.html
 
-      planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132 --chips-exact
         --pes 64,132,264 --topology ring,torus,switch --pareto front.html
 
       planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.cli.pages import page_about
 from planner.cli.tracing import check_trace_ending, trace_content
 from planner.errors import InputError
 from planner.files import check_writable, path_as_text, same_path, write_all
@@ -105,12 +106,10 @@ def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) 
     """The pictures of an answer, or as a page its whole report."""
     from planner.report.picture_file import picture_bytes  # noqa: PLC0415
     from planner.report.plan_picture import solve_picture  # noqa: PLC0415
-    from planner.report.report_detail import detail_of  # noqa: PLC0415
-    from planner.report.report_page import report_page  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":
         return picture_bytes(solve_picture(result), path)
-    return report_page(result, detail_of(result, best, _resolved(request, best)))
+    return page_about(result, best, _resolved(request, best))
 
 
 def _resolved(request: Request, best: PlanResult) -> Resolved:

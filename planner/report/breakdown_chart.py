@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.report.chart import HATCHES, Axis, Bar, Chart, Key, Mark, Picture, Words
+from planner.report.chart_frame import SMALL
+from planner.report.lettering import width_of
 from planner.results import PlanResult
 from planner.units import show_bytes, show_joules, show_seconds, unit_for
 
@@ -35,8 +37,8 @@ LOOKS: dict[str, tuple[str, str]] = {
 _OTHERS = ("orange", "purple", "red", "brown")
 _ROW, _FRAME = 0.052, 0.12
 """Height of a row of bars and of what is around them, over the width of a chart."""
-_ROOM = 1.45
-"""Length of an axis over its longest bar: figures stand behind the bars."""
+_LEAST_ROOM = 330.0
+"""Pixels of the axis of a small chart: behind each bar its figures must fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,7 @@ def _ranked(whole: Whole) -> Chart:
     unit, unit_name = unit_for(longest, whole.unit)
     names = list(whole.parts)
     marks: list[Mark] = []
+    far = 0.0
     for row, (name, value, hidden) in enumerate(parts):
         tone, hatch = look(name, names)
         figures = f"{whole.show(value)}, {whole.share(value)}"
@@ -153,13 +156,14 @@ def _ranked(whole: Whole) -> Chart:
             end = (value + hidden) / unit
             detail = f"{words_of(name)}: {whole.show(hidden)} hidden behind other work"
             marks.append(_bar(row, value / unit, end, tone, "", detail, faint=True))
-        end = (value + hidden + 0.012 * _ROOM * longest) / unit
+        end = (value + hidden + 0.018 * longest) / unit
         marks.append(Words(x=end, y=row, words=figures, anchor="start"))
+        far = max(far, end * _LEAST_ROOM / (_LEAST_ROOM - width_of(figures, SMALL)))
     notes = ("Lightly drawn: communication that other work hides; it is not part of the step.",)
     return Chart(
         title=whole.title,
         subtitle=f"{whole.show(whole.total)} in all",
-        x=Axis(label=unit_name, low=0.0, high=_ROOM * longest / unit),
+        x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis([words_of(name) for name, _, _ in parts]),
         marks=tuple(marks),
         notes=notes if whole.hidden else (),

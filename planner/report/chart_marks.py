@@ -31,6 +31,10 @@ _HATCHES = {
 }
 
 
+_MOST_HATCHED = 40
+"""Bars of one run that have a hatch each of their own; see `bars_svg`."""
+
+
 def hatch_ids(one: Chart, ident: str) -> HatchIds:
     """The patterns a chart needs, with ids that begin with `ident`."""
     used: HatchIds = {}
@@ -83,29 +87,68 @@ def line_svg(mark: Line, drawn: Frame) -> str:
     return _group(mark.tone, f'<path class="{look}" d="{path}"/>{head}', mark.detail)
 
 
+def bars_svg(marks: Sequence[Bar], drawn: Frame, ids: HatchIds) -> list[str]:
+    """Bars one after the other.
+
+    Of many, those with the same hatch share one path for it, below the words of all: printers turn
+    each shape that is filled with a pattern into an image of its own.
+    """
+    if sum(bool(mark.hatch) for mark in marks) <= _MOST_HATCHED:
+        return [bar_svg(mark, drawn, ids) for mark in marks]
+    boxes = [(mark, box) for mark in marks if (box := box_of(mark, drawn)) is not None]
+    parts = [_group(mark.tone, _filled(mark, box), mark.detail) for mark, box in boxes]
+    shared: dict[str, list[str]] = {}
+    for mark, box in boxes:
+        if over := ids.get(_hatch_of(mark)):
+            wide, high = number(box.right - box.left), number(box.bottom - box.top)
+            path = f"M{number(box.left)},{number(box.top)}h{wide}v{high}h-{wide}z"
+            shared.setdefault(over, []).append(path)
+    parts += [
+        f'<path d="{"".join(paths)}" fill="url(#{over})" pointer-events="none"/>'
+        for over, paths in shared.items()
+    ]
+    words = [(mark.tone, _inside(mark, box)) for mark, box in boxes]
+    return parts + [_group(tone, inside, "") for tone, inside in words if inside]
+
+
+def _hatch_of(mark: Bar) -> tuple[str, str]:
+    return mark.hatch, mark.tone if mark.faint else "paper"
+
+
 def bar_svg(mark: Bar, drawn: Frame, ids: HatchIds) -> str:
     """A rectangle, cut off at the axes; its words where they fit, upright or turned."""
     box = box_of(mark, drawn)
     if box is None:
         return ""
+    over = ids.get(_hatch_of(mark), "")
+    return _group(mark.tone, _filled(mark, box, over) + _inside(mark, box), mark.detail)
+
+
+def _filled(mark: Bar, box: Box, over: str = "") -> str:
+    """The rectangle of a bar, with a hatch and a gap around it."""
     wide, high = box.right - box.left, box.bottom - box.top
     place = (
         f'x="{number(box.left)}" y="{number(box.top)}" '
         f'width="{number(wide)}" height="{number(high)}"'
     )
     parts = [f'<rect class="{"faint" if mark.faint else "fill"}" {place}/>']
-    over = ids.get((mark.hatch, mark.tone if mark.faint else "paper"))
     parts += [f'<rect {place} fill="url(#{over})"/>'] if over else []
     if not mark.faint and min(wide, high) > 3:
         parts.append(f'<rect class="gap" {place}/>')
+    return "".join(parts)
+
+
+def _inside(mark: Bar, box: Box) -> str:
+    """The words of a bar, where they fit."""
+    wide, high = box.right - box.left, box.bottom - box.top
     long = width_of(mark.words, SMALL) + 6
     x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
     look = "" if mark.faint else "inside"
     if mark.words and long <= wide and high >= 14:
-        parts.append(text(x, y + 4, mark.words, anchor="middle", look=look))
-    elif mark.words and long <= high and wide >= 14:
-        parts.append(text(x + 4, y, mark.words, anchor="middle", look=look, turned=90))
-    return _group(mark.tone, "".join(parts), mark.detail)
+        return text(x, y + 4, mark.words, anchor="middle", look=look)
+    if mark.words and long <= high and wide >= 14:
+        return text(x + 4, y, mark.words, anchor="middle", look=look, turned=90)
+    return ""
 
 
 def box_of(mark: Bar, drawn: Frame) -> Box | None:

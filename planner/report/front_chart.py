@@ -233,7 +233,7 @@ def _neighbor_dot(neighbor: Neighbor, cost: PlanResult, x: _Scale, y: _Scale) ->
         x=x.of(cost.step_time_s),
         y=y.of(cost.energy_per_step_j),
         tone=_REFUSED if refused else _NEAR_TONE,
-        shape="cross" if refused else "triangle",
+        shape="cross" if refused else "wedge",
         detail=plan_detail(cost, f"One step away ({neighbor.change}), {neighbor.verdict}: "),
     )
 
@@ -256,7 +256,7 @@ def _legend(result: SolveResult, near: Sequence[Neighbor]) -> tuple[Key, ...]:
         keys.append(Key(words="front", tone=_POINT))
     refused = [is_refused(neighbor) for neighbor in near]
     if not all(refused):
-        keys.append(Key(words="one step from the best plan", tone=_NEAR_TONE, shape="triangle"))
+        keys.append(Key(words="one step from the best plan", tone=_NEAR_TONE, shape="wedge"))
     if any(refused):
         keys.append(Key(words="one step away, not allowed", tone=_REFUSED, shape="cross"))
     return tuple(keys)

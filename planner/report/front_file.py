@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from planner.errors import InputError
@@ -51,9 +52,12 @@ def front_svg(result: SolveResult) -> str:
 
 def front_page(result: SolveResult) -> str:
     """The front as a page: every plan of it in full, the best one, and the provenance."""
-    from planner.report.report_page import report_page  # noqa: PLC0415  (only for pages)
+    from planner.report.report_page import page_of  # noqa: PLC0415  (only for pages)
+    from planner.report.report_view import report_of  # noqa: PLC0415
+    from planner.report.words import front_job_words, front_title  # noqa: PLC0415
 
-    return report_page(result)
+    title = f"{front_title(result)}: {front_job_words(result)}"
+    return page_of(replace(report_of(result), title=title))
 
 
 def writer_for(path: Path) -> Callable[[SolveResult], str]:

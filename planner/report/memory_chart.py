@@ -35,51 +35,59 @@ def memory_chart(facts: PlanFacts, reserve_bytes: float = 0.0) -> Chart:
         reserve_bytes: What the framework holds outside its allocator, drawn below the capacity.
     """
     stages = facts.stages
-    limit, capacity = facts.memory_limit_bytes, facts.chip_memory_bytes
-    highest = max(capacity, limit, *(stage.total_bytes for stage in stages))
+    piped = len(stages) > 1
+    highest = max(
+        facts.chip_memory_bytes, facts.memory_limit_bytes, *(s.total_bytes for s in stages)
+    )
     unit, unit_name = unit_for(highest, "B")
     names = [name for name in MEMORY_PARTS if any(s.memory_bytes[name] > 0 for s in stages)]
-    marks: list[Mark] = []
-    ends = (-0.5, len(stages) - 0.5)
-    if reserve_bytes:
-        low, high = (capacity - reserve_bytes) / unit, capacity / unit
-        words = f"reserve outside the allocator: {show_bytes(reserve_bytes)}"
-        marks.append(Bar(left=ends[0], right=ends[1], bottom=low, top=high, tone="grey",
-                         hatch="slant", detail=words, faint=True))  # fmt: skip
-    marks += [bar for stage in stages for bar in _stack(stage, names, unit)]
+    ends = (-0.5, len(stages) - 0.5) if piped else (-1.5, 1.5)
+    around, around_keys = _limits(facts, reserve_bytes, ends, unit)
+    marks: list[Mark] = [bar for stage in stages for bar in _stack(stage, names, unit)]
     if len(stages) <= _MOST_TOTALS:
         marks += [_total(stage, unit, 0.045 * highest) for stage in stages]
-    lines = (
-        ("a chip has", capacity, "brown", False),
-        ("may be filled", limit, "red", True),
-    )
-    marks += [
-        Line(points=((ends[0], value / unit), (ends[1], value / unit)), tone=tone, dashed=dashed,
-             bold=not dashed, detail=f"{words}: {show_bytes(value)}")
-        for words, value, tone, dashed in lines
-    ]  # fmt: skip
     keys = [Key(words=words_of(n), tone=LOOKS[n][0], hatch=LOOKS[n][1], kind="bar") for n in names]
-    keys += [
-        Key(words=f"{words}: {show_bytes(value)}", tone=tone, kind="dashed" if dashed else "line")
-        for words, value, tone, dashed in lines
-    ]
-    if reserve_bytes:
-        keys.append(Key(words=words, tone="grey", kind="bar", hatch="slant"))
     return Chart(
-        title="Memory per chip of each pipeline stage" if len(stages) > 1 else "Memory per chip",
-        x=Axis(label="stage", low=ends[0], high=ends[1], ticks=_ticks(len(stages))),
+        title="Memory per chip of each pipeline stage" if piped else "Memory per chip",
+        x=Axis(label="stage" if piped else "", low=ends[0], high=ends[1],
+               ticks=_ticks(len(stages))),
         y=Axis(label=unit_name, low=0.0, high=1.08 * highest / unit),
-        marks=tuple(marks),
-        legend=tuple(keys),
+        marks=(*marks, *around),
+        legend=(*keys, *around_keys),
         description=_description(facts),
         header=("stage", *map(words_of, names), "in all", "of the limit"),
-        rows=tuple(
-            (stage_words(stage), *(show_bytes(stage.memory_bytes[name]) for name in names),
-             show_bytes(stage.total_bytes), _share(stage.total_bytes, limit))
-            for stage in stages
-        ),
+        rows=tuple(_row(stage, names, facts.memory_limit_bytes) for stage in stages),
         height=0.5,
     )  # fmt: skip
+
+
+def _row(stage: StageFacts, names: list[str], limit: float) -> tuple[str, ...]:
+    sizes = (*(stage.memory_bytes[name] for name in names), stage.total_bytes)
+    return (stage_words(stage), *map(show_bytes, sizes), _share(stage.total_bytes, limit))
+
+
+def _limits(
+    facts: PlanFacts, reserve_bytes: float, ends: tuple[float, float], unit: float
+) -> tuple[list[Mark], list[Key]]:
+    """What a chip has, what of it is outside the allocator, and what may be filled."""
+    marks: list[Mark] = []
+    keys: list[Key] = []
+    capacity = facts.chip_memory_bytes
+    if reserve_bytes:
+        words = f"reserve outside the allocator: {show_bytes(reserve_bytes)}"
+        low, high = (capacity - reserve_bytes) / unit, capacity / unit
+        marks.append(Bar(left=ends[0], right=ends[1], bottom=low, top=high, tone="grey",
+                         hatch="slant", detail=words, faint=True))  # fmt: skip
+        keys.append(Key(words=words, tone="grey", kind="bar", hatch="slant"))
+    for name, value, tone, dashed in (
+        ("a chip has", capacity, "brown", False),
+        ("may be filled", facts.memory_limit_bytes, "red", True),
+    ):
+        words = f"{name}: {show_bytes(value)}"
+        level = ((ends[0], value / unit), (ends[1], value / unit))
+        marks.append(Line(points=level, tone=tone, dashed=dashed, bold=not dashed, detail=words))
+        keys.append(Key(words=words, tone=tone, kind="dashed" if dashed else "line"))
+    return marks, keys
 
 
 def _stack(stage: StageFacts, names: list[str], unit: float) -> list[Bar]:
@@ -111,6 +119,8 @@ def _total(stage: StageFacts, unit: float, gap: float) -> Words:
 
 
 def _ticks(stages: int) -> tuple[tuple[float, str], ...]:
+    if stages == 1:
+        return ((0.0, "all layers"),)
     step = -(-stages // _MOST_TICKS)
     return tuple((float(index), f"{index}") for index in range(0, stages, step))
 

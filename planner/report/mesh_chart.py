@@ -35,6 +35,8 @@ _NAMES = {
 _WIDTH = 560.0
 """Pixels of the chart beside another; all lengths below are such pixels."""
 _MOST_COLUMNS = 8
+_AXIS_NAME = 92.0
+"""Room of the name of a physical axis."""
 _INDENT, _LINE, _CELL, _PAD, _GAP = 22.0, 17.0, 20.0, 5.0, 16.0
 
 
@@ -144,7 +146,8 @@ def mesh_chart(result: PlanResult, facts: PlanFacts) -> Chart:
 
 
 def _height(box: LevelBox) -> float:
-    return 3 * _LINE + 2 * _PAD + _CELL * max(map(len, box.cells), default=1) + 4
+    rows = len(box.facts.torus) or max(map(len, box.cells), default=1)
+    return 3 * _LINE + 2 * _PAD + _CELL * rows + 4
 
 
 def _level(box: LevelBox, depth: int, top: float, *, last: bool) -> Iterator[Mark]:
@@ -158,24 +161,47 @@ def _level(box: LevelBox, depth: int, top: float, *, last: bool) -> Iterator[Mar
     upper, lower = top + 3 * _LINE + 2, top + _height(box)
     yield Bar(left=left, right=_WIDTH, bottom=lower, top=upper, tone=tone or "grey",
               detail=f"{_head(box)}: {_traffic(box)}", faint=True)  # fmt: skip
-    shown = len(box.cells)
-    more = box.columns > shown
-    wide = (_WIDTH - left - 2 * _PAD) / (shown + more)
-    for column, cells in enumerate(box.cells):
-        start = left + _PAD + wide * column
-        for row, (axis, words) in enumerate(cells):
-            high = upper + _PAD + _CELL * row
-            yield Bar(left=start + 1, right=start + wide - 1, bottom=high + _CELL - 1,
-                      top=high + 1, tone=TONES[axis], words=words,
-                      detail=f"{_one(box, column)}: {_NAMES[axis]} {words}")  # fmt: skip
-    if more:
-        yield Words(x=left + _PAD + wide * (shown + 0.5), y=(upper + lower) / 2,
-                    words=f"... {box.columns:,}")  # fmt: skip
+    draw = _torus if box.facts.torus else _columns
+    yield from draw(box, left + _PAD, upper + _PAD)
     if not last:
         x = left + 0.5 * _INDENT
         end = top + _height(box) + _GAP + 8
         yield Line(points=((x, lower), (x, end), (left + _INDENT - 4, end)), tone="grey",
                    arrow=True)  # fmt: skip
+
+
+def _columns(box: LevelBox, left: float, upper: float) -> Iterator[Mark]:
+    """The domains of the level inside, each with its position on every axis."""
+    shown = len(box.cells)
+    more = box.columns > shown
+    wide = (_WIDTH - _PAD - left) / (shown + more)
+    for column, cells in enumerate(box.cells):
+        for row, (axis, words) in enumerate(cells):
+            detail = f"{_one(box, column)}: {_NAMES[axis]} {words}"
+            start = left + wide * column
+            yield _cell(start, start + wide, upper + _CELL * row, axis, words, detail)
+    if more:
+        middle = 0.5 * _CELL * max(map(len, box.cells))
+        yield Words(x=left + wide * (shown + 0.5), y=upper + middle, words=f"... {box.columns:,}")
+
+
+def _torus(box: LevelBox, left: float, upper: float) -> Iterator[Mark]:
+    """The physical axes of a torus, each with the parts of the mesh along it."""
+    for row, axis in enumerate(box.facts.torus):
+        top = upper + _CELL * row
+        words = f"{axis.name}: {'ring' if axis.closed else 'line'} of {axis.length}"
+        yield Words(x=left + 2, y=top + 0.5 * _CELL, words=words, anchor="start")
+        start = left + _AXIS_NAME
+        wide = (_WIDTH - _PAD - start) / max(len(axis.parts), 1)
+        for at, (name, size) in enumerate(axis.parts):
+            part = f"{name} {size}"
+            detail = f"{words}: {_NAMES[name]} {part}"
+            yield _cell(start + wide * at, start + wide * (at + 1), top, name, part, detail)
+
+
+def _cell(left: float, right: float, top: float, axis: str, words: str, detail: str) -> Bar:
+    return Bar(left=left + 1, right=right - 1, bottom=top + _CELL - 1, top=top + 1,
+               tone=TONES[axis], words=words, detail=detail)  # fmt: skip
 
 
 def _one(box: LevelBox, column: int) -> str:

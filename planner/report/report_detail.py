@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from planner.explanation.answer import Explained, ExplainResult
 from planner.pipeline.timeline import timeline_of, why_not_simulated
 from planner.report.breakdown_chart import breakdown_picture
-from planner.report.chart import Picture
+from planner.report.chart import Chart, Picture
+from planner.report.explain_chart import leaning_chart, steps_chart
 from planner.report.memory_chart import memory_picture
 from planner.report.mesh_chart import mesh_picture
 from planner.report.ridgeline_chart import ridgeline_picture
@@ -46,16 +50,20 @@ class PlanDetail:
     Attributes:
         pictures: In reading order.
         assumed: Guesses in the records that the plan is evaluated with.
+        why: What binds the plan, in sentences; empty where that was not asked.
+        refused: (step, what forbids it) of the steps from the plan that cannot be had.
     """
 
     pictures: tuple[DetailPicture, ...] = ()
     assumed: tuple[AssumedNumber, ...] = ()
+    why: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 def assumed_numbers(resolved: Resolved) -> tuple[AssumedNumber, ...]:
     """The numbers of model, cluster and chip that are marked as assumed."""
     cost = resolved.cost
-    records = {
+    records: dict[str, Mapping[str, Any]] = {
         f"model {cost.job.model.name}": cost.job.model.quantities,
         f"chip {cost.chip.name}": cost.chip.quantities,
         f"cluster {cost.cluster.name}": cost.cluster.quantities,
@@ -81,7 +89,10 @@ def _value(value: object) -> str:
 
 
 def detail_of(
-    answer: SolveResult | EvaluateResult, plan: PlanResult, resolved: Resolved
+    answer: SolveResult | EvaluateResult,
+    plan: PlanResult,
+    resolved: Resolved,
+    explained: ExplainResult | None = None,
 ) -> PlanDetail:
     """Everything that a report shows of a plan beside its costs.
 
@@ -89,14 +100,54 @@ def detail_of(
         answer: Where it is from.
         plan: The plan.
         resolved: Its job.
+        explained: Why it costs that; without it nothing is said of steps and elasticities.
     """
     pictures = [_breakdown(plan)]
+    if explained is not None:
+        pictures += _explained(explained)
     if answer.facts is not None:
         pictures.append(_memory(answer.facts, plan))
     pictures += [_timeline(resolved, plan), _ridgeline(resolved, plan)]
     if answer.facts is not None and answer.facts.levels:
         pictures.append(_mesh(answer.facts, plan))
-    return PlanDetail(pictures=tuple(pictures), assumed=assumed_numbers(resolved))
+    why = None if explained is None else explained.explained
+    return PlanDetail(
+        pictures=tuple(pictures),
+        assumed=assumed_numbers(resolved),
+        why=() if why is None else why.why,
+        refused=() if why is None else _refused(why),
+    )
+
+
+def _explained(explained: ExplainResult) -> list[DetailPicture]:
+    """One step in every direction, and the numbers that the answer leans on."""
+    steps = DetailPicture(
+        ident="steps",
+        title="One step in every direction",
+        lead="What one change does to the time of a token; each was evaluated.",
+        picture=one_chart(steps_chart(explained)),
+    )
+    found = explained.explained.elasticities
+    if not found:
+        return [steps]
+    leaning = DetailPicture(
+        ident="leaning",
+        title="What the answer leans on",
+        lead="What 1 % more of a number does to time and energy; the largest effects.",
+        picture=one_chart(leaning_chart(found)),
+    )
+    return [steps, leaning]
+
+
+def one_chart(chart: Chart) -> Picture:
+    """A picture of one chart."""
+    return Picture(title=chart.title, charts=(chart,))
+
+
+def _refused(why: Explained) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (step.change, step.refusal.words) for step in why.steps if step.refusal is not None
+    )
 
 
 def _breakdown(plan: PlanResult) -> DetailPicture:

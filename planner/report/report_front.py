@@ -22,9 +22,9 @@ from planner.units import show_bytes, show_joules, show_percent, show_seconds
 
 HINT = (
     "Choose a point to see its whole plan: point at it, click it, or press Enter on it; the arrow "
-    "keys walk along the front, Escape goes back to the best plan. The pictures further down are "
-    "of one plan alone."
+    "keys walk along the front, Escape goes back."
 )
+_OF_ONE = "The pictures further down are of one plan alone."
 
 
 def key_of(number: int) -> str:
@@ -32,24 +32,24 @@ def key_of(number: int) -> str:
     return f"front-{number}"
 
 
-def front_section(answer: SolveResult) -> Section:
-    """The front of an answer."""
+def front_section(answer: SolveResult, *, pictured: bool) -> Section:
+    """The front of an answer; `pictured`: pictures of one plan follow."""
     if not answer.front:
         return Section(ident="front", title="The front", blocks=())
     blocks: list[Block] = []
     if len(answer.front) > 1:
         blocks.append(front_figure(answer))
     blocks += [_records(answer), _table(answer), Prose(lines=(answer.front_note,))]
-    return Section(
-        ident="front", title=front_title(answer), blocks=tuple(blocks), lead=_lead(answer)
-    )
+    lead = _lead(answer, pictured=pictured)
+    return Section(ident="front", title=front_title(answer), blocks=tuple(blocks), lead=lead)
 
 
-def _lead(answer: SolveResult) -> str:
+def _lead(answer: SolveResult, *, pictured: bool) -> str:
     count = len(answer.front)
     if count == 1:
         return "One plan is better than every other in all objectives."
-    return f"{count:,} plans, none of which another one beats in everything. {HINT}"
+    more = f"{HINT} {_OF_ONE}" if pictured else HINT
+    return f"{count:,} plans, none of which another one beats in everything. {more}"
 
 
 def _title(number: int, point: PlanResult, answer: SolveResult) -> str:

@@ -17,7 +17,9 @@ def provenance_section(
     answer: SolveResult | EvaluateResult, detail: PlanDetail | None
 ) -> Section:
     """The job, what was assumed, the guesses in the records, the documents, the versions."""
-    blocks: list[Block] = [Prose(lines=(spread_words(answer.spread), _convention(answer)))]
+    found = isinstance(answer, EvaluateResult) or bool(answer.best or answer.front)
+    spread = (spread_words(answer.spread),) if found else ()
+    blocks: list[Block] = [Prose(lines=(*spread, _convention(answer)))]
     blocks.append(words_table("The job as it was understood", (), _job(answer.job)))
     if answer.defaults:
         blocks.append(words_table("Assumed defaults", ("what", "value", "why"), answer.defaults))
@@ -47,7 +49,9 @@ def _job(job: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _words(name: str, value: Any) -> tuple[str, str]:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    words = f"{value:,.10g}" if number else str(value)
+    words = f"{value:,.10g}" if number and not isinstance(value, int) else str(value)
+    if isinstance(value, int) and number:
+        words = f"{value:,}"
     for ending, unit in sorted(_UNITS.items(), key=lambda item: -len(item[0])):
         if name.endswith(ending):
             return name.removesuffix(ending).replace("_", " "), words + unit

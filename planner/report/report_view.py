@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from planner.answers import Diagnosis
 from planner.report.likely import interval_words
 from planner.report.report_blocks import (
     Block,
@@ -133,7 +134,7 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
     """The headline."""
     time = _ends(plan.step_time_low_s, plan.step_time_high_s, show_seconds)
     predicted = plan.step_time_low_s is not None
-    ends = (plan.energy_low_j, plan.energy_high_j) if predicted else (None, None)
+    joules = _ends(plan.energy_low_j, plan.energy_high_j, show_joules) if predicted else ""
     limit = None if answer.facts is None else answer.facts.memory_limit_bytes
     room = "" if limit is None else f"of {show_bytes(limit)} that may be filled"
     return (
@@ -147,7 +148,7 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
         Fact(
             name="energy per step",
             value=show_joules(plan.energy_per_step_j),
-            note=_ends(*ends, show_joules),
+            note=joules,
         ),
         Fact(
             name="power",
@@ -164,9 +165,9 @@ def _sections(
     notes = _notes(answer)
     if notes:
         yield Section(ident="notes", title="Mind", blocks=notes)
+    yield _binds(answer, detail)
     if isinstance(answer, SolveResult):
-        yield _binds(answer)
-        yield front_section(answer)
+        yield front_section(answer, pictured=detail is not None)
     if plan is not None:
         yield _plan(plan, _PART_OF_PLAN[kind_of(answer)])
         yield from _details(answer, detail)
@@ -189,29 +190,41 @@ def _notes(answer: Answer) -> tuple[Block, ...]:
     return (Prose(lines=tuple(lines), listed=True, tone="bad"),) if lines else ()
 
 
-def _binds(answer: SolveResult) -> Section:
-    """What binds, or what stands in the way; what one step away costs."""
-    if answer.diagnosis is not None:
-        remedies = answer.diagnosis.remedies
-        lines: tuple[Block, ...] = (Prose(lines=(f"{answer.diagnosis.explanation}.",), tone="bad"),)
-        if remedies:
-            lines += (
-                Prose(lines=("Any one of these frees it:",)),
-                Prose(lines=remedies, listed=True),
-            )
-        return Section(ident="binds", title="Why no plan fits", blocks=lines)
+def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
+    """What binds, or what stands in the way; what one step away costs, and what forbids it."""
+    if isinstance(answer, SolveResult) and answer.diagnosis is not None:
+        return _no_plan(answer.diagnosis)
     blocks: list[Block] = []
-    if answer.why:
-        blocks.append(Prose(lines=answer.why))
-    if len(answer.top) > 1:
-        blocks.append(_top(answer))
-    if answer.neighbors:
+    solved = answer if isinstance(answer, SolveResult) else None
+    why = detail.why if detail is not None and detail.why else () if solved is None else solved.why
+    if why:
+        blocks.append(Prose(lines=why))
+    if solved is not None and len(solved.top) > 1:
+        blocks.append(_top(solved))
+    if solved is not None and solved.neighbors:
         rows = [
             (near.change, near.verdict + (" (tie)" if near.tie else ""))
-            for near in answer.neighbors
+            for near in solved.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
-    return Section(ident="binds", title="What binds, and why this plan", blocks=tuple(blocks))
+    known = {near.change for near in solved.neighbors} if solved is not None else set()
+    refused = () if detail is None else detail.refused
+    if others := [row for row in refused if row[0] not in known]:
+        caption = "Other steps that cannot be had" if known else "Steps that cannot be had"
+        blocks.append(words_table(caption, ("one step away", "because"), others))
+    title = "What binds, and why this plan" if solved is not None else "What binds"
+    return Section(ident="binds", title=title, blocks=tuple(blocks))
+
+
+def _no_plan(diagnosis: Diagnosis) -> Section:
+    """Why no plan fits, and what would."""
+    blocks: tuple[Block, ...] = (Prose(lines=(f"{diagnosis.explanation}.",), tone="bad"),)
+    if diagnosis.remedies:
+        blocks += (
+            Prose(lines=("Any one of these frees it:",)),
+            Prose(lines=diagnosis.remedies, listed=True),
+        )
+    return Section(ident="binds", title="Why no plan fits", blocks=blocks)
 
 
 def _top(answer: SolveResult) -> Table:

@@ -8,14 +8,14 @@ import numpy as np
 
 from planner.plan import FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
+from planner.report.ridgeline_roofline import HEIGHT, SHAPES, TONES
 from planner.report.ridgeline_view import step_title, step_words
 from planner.ridgeline.answer import RidgelineResult
 from planner.ridgeline.plane import REGIONS
 from planner.units import plain, show_seconds
 
 _TONES = ("blue", "orange", "green", "purple", "teal", "brown")
-_OF_REGION = {"compute": "green", "memory": "orange", "network": "blue"}
-_SHAPES = {"compute": "circle", "memory": "square", "network": "diamond"}
+_OF_LEVELS = ("blue", "purple", "teal", "brown", "grey")
 _MARGIN = 1.6
 
 
@@ -64,36 +64,56 @@ def _curve(result: RidgelineResult, rows: list[int], values: FloatArray, tone: s
     return Line(points=points, tone=tone)
 
 
+def _marked(
+    result: RidgelineResult, rows: list[int], values: FloatArray, look: tuple[str, str], words: str
+) -> list[Mark]:
+    """A curve with its points.
+
+    Args:
+        result: The answer.
+        rows: Of the path.
+        values: Of all points.
+        look: Tone and shape.
+        words: What the values are.
+    """
+    dots = (
+        Dot(
+            x=result.steps[row],
+            y=float(values[row]),
+            tone=look[0],
+            shape=look[1],
+            detail=f"{step_words(result.steps[row])}: {words} {values[row]:.4g}",
+        )
+        for row in rows
+        if values[row] > 0
+    )
+    return [_curve(result, rows, values, look[0]), *dots]
+
+
 def intensity(result: RidgelineResult) -> Chart:
     """FLOP per byte along the paths, with the machine's balance."""
-    counts, ridge = result.counts, result.ridges[0]
-    values = np.divide(counts.flop, counts.memory_bytes, where=counts.memory_bytes > 0,
-                       out=np.zeros(len(counts)))  # fmt: skip
+    counts, knee = result.counts, result.ridges[0].knee_y
+    values = np.zeros(len(counts))
+    np.divide(counts.flop, counts.memory_bytes, where=counts.memory_bytes > 0, out=values)
     axis = _steps_axis(result)
-    marks: list[Mark] = [
-        Line(points=((axis.low, ridge.knee_y), (axis.high, ridge.knee_y)), tone="red", bold=True,
-             detail=f"balance of the machine: {plain(ridge.knee_y)} FLOP per byte")
-    ]  # fmt: skip
-    keys = [Key(words=f"balance, {plain(ridge.knee_y)} FLOP per byte", tone="red", kind="line")]
+    words = f"balance, {plain(knee)} FLOP per byte"
+    balance = ((axis.low, knee), (axis.high, knee))
+    marks: list[Mark] = [Line(points=balance, tone="red", bold=True, detail=words)]
+    keys = [Key(words=words, tone="red", kind="line")]
     for at, (name, rows) in enumerate(_rows_of(result)):
         tone = _TONES[at % len(_TONES)]
-        marks.append(_curve(result, rows, values, tone))
-        marks += [
-            Dot(x=result.steps[row], y=float(values[row]), tone=tone,
-                detail=f"{name}, {step_words(result.steps[row])}: {plain(float(values[row]))}")
-            for row in rows if values[row] > 0
-        ]  # fmt: skip
+        marks += _marked(result, rows, values, (tone, "circle"), name)
         keys.append(Key(words=name, tone=tone))
     return Chart(
         title="FLOP per memory byte",
         x=axis,
-        y=_values_axis("FLOP per memory byte", np.append(values, ridge.knee_y)),
+        y=_values_axis("FLOP per memory byte", np.append(values, knee)),
         marks=tuple(marks),
         legend=tuple(keys),
         description=f"FLOP per byte of memory along {step_title(result)}; the machine's balance is "
-        f"{plain(ridge.knee_y)}: below it memory would bind, were there no network.",
+        f"{plain(knee)}: below it memory would bind, were there no network.",
         header=(step_title(result), "of", "FLOP per byte"),
-        height=0.7,
+        height=HEIGHT,
         rows=tuple(
             (step_words(result.steps[row]), result.series[row], plain(float(values[row])))
             for row in range(len(counts))
@@ -101,50 +121,49 @@ def intensity(result: RidgelineResult) -> Chart:
     )
 
 
-def times(result: RidgelineResult) -> Chart:
-    """Seconds of computing, of memory and of each level along the last path."""
-    name, rows = _last(result)
+def _resources(result: RidgelineResult, rows: list[int]) -> dict[str, tuple[FloatArray, str]]:
+    """Seconds of each resource that is used, with its tone; levels of equal times are one."""
     placed = result.placed
     found = {"compute": (placed.compute_s, "green"), "memory": (placed.memory_s, "orange")}
-    tones = ("blue", "purple", "teal", "brown", "grey")
     for index, ridge in enumerate(result.ridges):
         seconds = placed.network_s[:, index]
         same = any(np.array_equal(seconds, other) for other, _ in found.values())
         if seconds[rows].any() and not same:
-            found[ridge.level if ridge.level == "network" else f"network: {ridge.level}"] = (
-                seconds,
-                tones[index % len(tones)],
-            )
+            name = ridge.level if ridge.level == "network" else f"network: {ridge.level}"
+            found[name] = (seconds, _OF_LEVELS[index % len(_OF_LEVELS)])
+    return found
+
+
+def times(result: RidgelineResult) -> Chart:
+    """Seconds of computing, of memory and of each level along the last path."""
+    name, rows = _last(result)
+    found = _resources(result, rows)
     marks: list[Mark] = []
     for what, (seconds, tone) in found.items():
-        marks.append(_curve(result, rows, seconds, tone))
-        marks += [
-            Dot(x=result.steps[row], y=float(seconds[row]), tone=tone,
-                shape=_SHAPES.get(what, "diamond"),
-                detail=f"{step_words(result.steps[row])}: {what} {show_seconds(float(seconds[row]))}")
-            for row in rows if seconds[row] > 0
-        ]  # fmt: skip
+        marks += _marked(result, rows, seconds, (tone, SHAPES.get(what, "diamond")), f"{what}, s")
     every = np.concatenate([seconds[rows] for seconds, _ in found.values()])
-    words = "" if name in ("layer", "step") else f" of {name}"
+    words = f" of {name}" if len(set(result.series)) > 1 else ""
     return Chart(
-        title=f"Times of each resource{words if len(set(result.series)) > 1 else ''}",
+        title=f"Times of each resource{words}",
         x=_steps_axis(result),
         y=_values_axis("seconds", every),
         marks=tuple(marks),
         legend=tuple(
-            Key(words=what, tone=tone, shape=_SHAPES.get(what, "diamond"))
+            Key(words=what, tone=tone, shape=SHAPES.get(what, "diamond"))
             for what, (_, tone) in found.items()
         ),
         description=f"Seconds that each resource alone would take along {step_title(result)}; the "
         "longest binds.",
         header=(step_title(result), *found),
-        height=0.7,
+        height=HEIGHT,
         rows=tuple(
-            (step_words(result.steps[row]),
-             *(show_seconds(float(seconds[row])) for seconds, _ in found.values()))
+            (
+                step_words(result.steps[row]),
+                *(show_seconds(float(seconds[row])) for seconds, _ in found.values()),
+            )
             for row in rows
         ),
-    )  # fmt: skip
+    )
 
 
 def projected(result: RidgelineResult) -> Chart:
@@ -156,14 +175,14 @@ def projected(result: RidgelineResult) -> Chart:
     for row in rows:
         region = REGIONS[placed.region[row]]
         marks.append(
-            Dot(x=result.steps[row], y=float(placed.bound_s[row]), tone=_OF_REGION[region],
-                shape=_SHAPES[region], words=show_seconds(float(placed.bound_s[row])),
+            Dot(x=result.steps[row], y=float(placed.bound_s[row]), tone=TONES[region],
+                shape=SHAPES[region], words=show_seconds(float(placed.bound_s[row])),
                 strong=bool(placed.near_ridge[row]),
                 detail=f"{name}, {step_words(result.steps[row])}: {region}-bound")
         )  # fmt: skip
     keys = [
-        Key(words=f"{region}-bound", tone=tone, shape=_SHAPES[region])
-        for region, tone in _OF_REGION.items()
+        Key(words=f"{region}-bound", tone=tone, shape=SHAPES[region])
+        for region, tone in TONES.items()
     ]
     if result.times_s:
         marks.append(_curve(result, rows, known, "purple"))
@@ -174,10 +193,10 @@ def projected(result: RidgelineResult) -> Chart:
         y=_values_axis("seconds", np.concatenate([placed.bound_s[rows], known])),
         marks=tuple(marks),
         legend=tuple(keys),
-        description=f"Projected time along {step_title(result)}: the longest of compute, memory and "
-        "network.",
+        description=f"Projected time along {step_title(result)}: the longest of compute, memory "
+        "and network.",
         header=(step_title(result), "region", "time"),
-        height=0.7,
+        height=HEIGHT,
         rows=tuple(
             (step_words(result.steps[row]), REGIONS[placed.region[row]],
              show_seconds(float(placed.bound_s[row])))

@@ -70,6 +70,15 @@ def point_names(result: RidgelineResult) -> list[str]:
     return [f"{name}, {step}" for name, step in zip(result.series, steps, strict=True)]
 
 
+def drawn_names(result: RidgelineResult) -> list[str]:
+    """Names beside points of a chart: of several paths only the last point of each has one."""
+    names = point_names(result)
+    if len(set(result.series)) <= 1 or not result.step_name:
+        return names
+    last = {name: row for row, name in enumerate(result.series)}
+    return [name if last[result.series[row]] == row else "" for row, name in enumerate(names)]
+
+
 def step_words(step: float) -> str:
     """`512`, `4 Mi`: a place on a path."""
     if step >= 2**20 and step % 2**20 == 0:
@@ -126,7 +135,7 @@ def _compared(result: RidgelineResult, row: int) -> list[str]:
     if time is None:
         return [_NONE, _NONE]
     share = float(result.placed.bound_s[row]) / time
-    return [show_seconds(time), show_percent(share)]
+    return [show_seconds(time), share_words(share)]
 
 
 def _far(result: RidgelineResult) -> RenderableType:
@@ -176,4 +185,14 @@ def _pico(joules: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    return _NONE if value is None else plain(value)
+    return _NONE if value is None else short(value)
+
+
+def short(value: float) -> str:
+    """Three digits, with an exponent where plain ones would be many."""
+    return plain(value) if value == 0 or 1e-4 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def share_words(share: float) -> str:
+    """A share of a measured time, which may be far above 1 where counts are wrong."""
+    return show_percent(share) if share < 1e4 else f"{share:.3g} times"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -12,11 +12,12 @@ from rich.text import Text
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
+from planner.report.breakdown_view import breakdown_view, stage_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.machine_marks import machines_view
-from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
+from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
 from planner.units import (
@@ -81,7 +82,7 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
         Text(),
         boundary_view(result),
         Text(),
-        _breakdowns(result),
+        breakdown_view(result),
     )
 
 
@@ -114,32 +115,6 @@ def boundary_view(result: PlanResult) -> RenderableType:
     """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
     header, rows = boundary_rows(result)
     return section("Energy and power by boundary", Fitted(header, rows, right=header[1:]))
-
-
-def _breakdowns(result: PlanResult) -> RenderableType:
-    memory = result.memory_per_chip_bytes + result.reserve_bytes
-    return side_by_side(
-        (
-            _parts("Time (slowest stage)", result.time_s, result.step_time_s, show_seconds),
-            _parts(
-                "Energy (split assumed)", result.energy_j, result.energy_per_step_j, show_joules
-            ),
-            _parts("Memory (fullest chip)", result.memory_bytes, memory, show_bytes),
-        )
-    )
-
-
-def _parts(
-    title: str, parts: Mapping[str, float], total: float, show: Callable[[float], str]
-) -> RenderableType:
-    """Parts of a whole, largest first, with their shares; zeros are left out."""
-    rows = [
-        (name.replace("_", " "), show(value), f"{100 * value / total:.1f} %")
-        for name, value in sorted(parts.items(), key=lambda item: -item[1])
-        if value > 0
-    ]
-    header = ("part", "value", "share")
-    return section(title, table(header, rows, right=("value", "share"), whole=("part",)))
 
 
 def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
@@ -188,7 +163,7 @@ def count_rows(
     stages: Mapping[str, Mapping[str, int]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: what each stage of a search was given, passed on and dropped."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for stage, counts in stages.items():
         passed = sum(counts.get(name, 0) for name in PASSED)
         dropped = [
@@ -235,7 +210,8 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), Text(spread_words(result.spread)), Text()]
+        parts += [plan_view("Best plan", result.best), *stage_view(result.facts), Text()]
+        parts += [Text(spread_words(result.spread)), Text()]
         parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
@@ -273,6 +249,8 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         *head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
+        *stage_view(result.facts),
+        Text(),
         Text(spread_words(result.spread)),
         *_run_view(result.run),
         *_defaults(result.defaults),

@@ -151,9 +151,9 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 
 def _ticks(windows: tuple[Window, ...], unit: float) -> tuple[tuple[float, str], ...]:
-    """Round times of the step at their places, about eight in all."""
-    shown = sum(window.end_s - window.begin_s for window in windows) * unit
-    rough = shown / 8
+    """Round times of the step at their places, about eight in all and one in each window."""
+    widths = [(window.end_s - window.begin_s) * unit for window in windows]
+    rough = min(sum(widths) / 8, min(widths) / 1.5)
     decade = 10.0 ** np.floor(np.log10(rough))
     step = float(decade * min(n for n in (1, 2, 5, 10) if n * decade >= rough))
     ticks = []
@@ -279,7 +279,7 @@ def difference_words(timeline: Timeline) -> str:
         return f"{words}, whose assumptions leave bubbles out."
     if abs(timeline.difference) < 5e-5:
         return f"{words}, the same."
-    return f"{words} ({timeline.difference:+.2%})."
+    return f"{words} ({100 * timeline.difference:+.2f} %)."
 
 
 def _notes(
@@ -291,20 +291,26 @@ def _notes(
         notes[-1] += " Each visits every stage once per chunk; every second chunk is lighter."
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)
+        where = "At the dashed line" + "s" * (len(windows) > 2)
         notes.append(
-            f"Dashed lines: {left / timeline.makespan_s:.0%} of the step, "
-            "where the same repeats, is left out."
+            f"{where} {_percent(left / timeline.makespan_s)} of the step, where the same repeats, "
+            "is left out."
         )
     if len(rows) < timeline.stages:
         notes.append(f"{len(rows)} of {timeline.stages} stages are shown.")
     return tuple(notes)
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
 def _description(timeline: Timeline) -> str:
     idle: FloatArray = timeline.idle_s / timeline.makespan_s
     return (
         f"One step of a pipeline, {_subtitle(timeline)}: a row per stage with its forward and "
-        f"backward passes in order. Stages wait {idle.min():.1%} to {idle.max():.1%} of the step."
+        f"backward passes in order. Stages wait {_percent(idle.min())} to {_percent(idle.max())} "
+        "of the step."
     )
 
 
@@ -322,7 +328,7 @@ def _table(timeline: Timeline) -> tuple[tuple[str, ...], tuple[tuple[str, ...], 
         idle = float(timeline.idle_s[stage])
         rows.append((
             f"{stage}", f"{int(timeline.layers[stage].sum())}", *(f"{s:.4g}" for s in sums),
-            f"{idle * unit:.4g}", f"{idle / timeline.makespan_s:.1%}",
+            f"{idle * unit:.4g}", _percent(idle / timeline.makespan_s),
             f"{timeline.in_flight[stage]:g}",
         ))  # fmt: skip
     return header, tuple(rows)

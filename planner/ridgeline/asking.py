@@ -13,6 +13,7 @@ from hardware_db import Cluster
 from planner.cost.context import CostModel
 from planner.defaults import precision_of
 from planner.errors import InputError
+from planner.job import Job
 from planner.plan import Plan, PlanTable
 from planner.planfile import read_plan_file
 from planner.rack.workload_file import workload_from
@@ -58,6 +59,7 @@ _PLAN = (
     "and overlaps everything; pipeline bubbles, latencies and achieved rates are in the step of "
     "the cost model only."
 )
+_MOST_NAMED = 4
 Defaults = list[tuple[str, str, str]]
 
 
@@ -106,7 +108,7 @@ def _machine(question: Question, defaults: Defaults) -> _Machine:
         defaults.append(("hardware", name, "that of the paper" if of_paper else "the default"))
     cluster = cluster_named(name)
     precision = precision_of(question.precision, cluster.chip, defaults)
-    level = question.level or ALL
+    level = ALL if question.level is None else question.level
     ridges = ridges_of(cluster, precision, level)
     return _Machine(cluster=cluster, precision=precision, ridges=ridges)
 
@@ -179,11 +181,23 @@ def _by_product(counts: Counts, batches: int, products: int) -> Counts:
 def _of_csv(machine: _Machine, path: Path, defaults: Defaults) -> RidgelineResult:
     points = read_points(path, len(machine.ridges))
     notes = [_IN_TURN] if len(machine.ridges) > 1 and points.counts.network_bytes.any() else []
-    return replace(
+    result = replace(
         _result("csv", path.name, machine, points.counts, defaults, notes),
         times_s=points.measured_s,
         times_are="measured" if points.measured_s else "",
     )
+    too_fast = [
+        name
+        for name, bound, time in zip(
+            points.counts.names, result.placed.bound_s, points.measured_s, strict=False
+        )
+        if time is not None and bound > time
+    ]
+    if not too_fast:
+        return result
+    named = ", ".join(too_fast[:_MOST_NAMED]) + (", ..." if too_fast[_MOST_NAMED:] else "")
+    words = f"{named}: measured faster than the machine's peaks allow; check counts and level."
+    return replace(result, notes=(*result.notes, words))
 
 
 def _of_layer(
@@ -210,7 +224,7 @@ def _of_layer(
     plans = [Plan(dp=chips // tp, tp=tp, micro_batch=b, sharding="ddp") for b in batches]
     model.allocation(chips)
     table = PlanTable.from_plans(plans)
-    largest = replace(model, job=replace(model.job, global_batch=chips // tp * batches[-1]))
+    largest = replace(model, job=_at_batch(model.job, chips // tp * batches[-1]))
     if broken := violations(
         largest, table.take(np.array([len(batches) - 1])), arithmetic_only=True
     ):
@@ -229,13 +243,26 @@ def _of_layer(
     )
 
 
+def _at_batch(job: Job, sequences: int) -> Job:
+    """The job with so many sequences per step.
+
+    Raises:
+        InputError: They are too many.
+    """
+    try:
+        return replace(job, global_batch=sequences)
+    except InputError as error:
+        raise InputError(str(error).replace("batch-tokens", "batches", 1)) from error
+
+
 def _of_plan(question: Question, path: Path) -> RidgelineResult:
     """A plan of a file, and the plans next to it on a path."""
     changes = {"hardware": question.hardware, "precision": question.precision}
     asked = {name: value for name, value in changes.items() if value is not None}
-    request, plan, origin, _ = read_plan_file(path, asked, flags=True)
+    request, plan, origin, assumed = read_plan_file(path, asked, flags=True, row=question.row)
     resolved = resolve(request, origin, plan.chips)
-    return plan_ridgeline(resolved.cost, plan, level=question.level, sweep=question.sweep)
+    result = plan_ridgeline(resolved.cost, plan, level=question.level, sweep=question.sweep)
+    return replace(result, defaults=(*resolved.defaults, *assumed))
 
 
 def plan_ridgeline(
@@ -258,7 +285,7 @@ def plan_ridgeline(
     machine = _Machine(
         cluster=model.cluster,
         precision=model.job.precision,
-        ridges=ridges_of(model.cluster, model.job.precision, level or ALL),
+        ridges=ridges_of(model.cluster, model.job.precision, ALL if level is None else level),
     )
     path = path_of(model, plan, sweep)
     costs, chips = path_costs(model, path)

@@ -6,7 +6,7 @@ I FLOP per memory byte, e_flop joules per FLOP, e_mem joules per byte of memory,
 flows whatever runs. Unlike time, energy adds up, so the line is an arch without a corner. At the
 balance I = e_mem / e_flop both draw the same. What crosses a network adds e_net B_N / F.
 
-Source: Choi, Bedard, Fowler, Vuduc, A Roofline Model of Energy, IPDPS 2013, equations 1 to 7. The
+Source: Choi, Bedard, Fowler, Vuduc, A Roofline Model of Energy, IPDPS 2013. The
 joules are those of the chip's record, which says which of them are assumed; P0 is its idle power.
 """
 
@@ -64,11 +64,15 @@ class EnergyRoof:
     def joules(self, counts: Counts, placed: Placed) -> FloatArray:
         """(n,) joules of each piece of work in the time of its bound, on one chip.
 
-        Network bytes count on the level that takes longest, as on the plane.
+        Every network byte counts on the outermost level that it crosses; without a placement all of
+        them on the level that takes longest.
         """
-        rows = np.arange(len(counts))
-        per_byte = np.array(self.network_j_per_byte)[placed.level]
-        sent = counts.network_bytes[rows, placed.level] * per_byte
+        per_byte = np.array(self.network_j_per_byte)
+        if counts.crossed_bytes is not None:
+            sent = counts.crossed_bytes @ per_byte
+        else:
+            rows = np.arange(len(counts))
+            sent = counts.network_bytes[rows, placed.level] * per_byte[placed.level]
         moved = counts.memory_bytes * self.memory_j_per_byte
         joules: FloatArray = (
             counts.flop * self.flop_j + moved + sent + self.static_w * placed.bound_s

@@ -49,14 +49,24 @@ def layer_counts(model: CostModel, plans: PlanTable, ridges: Sequence[Ridge]) ->
     flop["attention"] = flop["attention"] + (
         scores_flop_per_token(model) / model.job.model.layers * tokens / plans.tp
     )
-    sent = _sent(model, plans, batches, linears, ridges)
+    crossing = _crossing(model, plans, batches, linears)
+    columns = level_columns(model.cluster, ridges)
+    passing = {name: through(model.cluster, bytes_) for name, bytes_ in crossing.items()}
     flop["layer"] = sum(flop.values(), none)
     moved["layer"] = sum(moved.values(), none)
     return Counts(
         names=tuple(name for name in OPERATORS for _ in range(len(plans))),
         flop=np.concatenate([flop[name] for name in OPERATORS]),
         memory_bytes=np.concatenate([moved[name] for name in OPERATORS]),
-        network_bytes=np.concatenate([sent[name] for name in OPERATORS]),
+        network_bytes=_table(passing, columns),
+        crossed_bytes=_table(crossing, columns),
+    )
+
+
+def _table(sent: dict[str, list[FloatArray]], columns: Sequence[int]) -> FloatArray:
+    """(operators x n, l) bytes over the levels of some columns."""
+    return np.concatenate(
+        [np.stack([sent[name][column] for column in columns], axis=1) for name in OPERATORS]
     )
 
 
@@ -66,15 +76,12 @@ def _elementwise(model: CostModel, plans: PlanTable, tokens: FloatArray) -> Floa
     return tokens * per_token * (1 + model.assumptions.elementwise_backward)
 
 
-def _sent(
-    model: CostModel,
-    plans: PlanTable,
-    batches: IntArray,
-    linears: dict[str, list[Linear]],
-    ridges: Sequence[Ridge],
-) -> dict[str, FloatArray]:
-    """Bytes over each level by operator, (n, l) each."""
-    ledger, nets = layer_ledger(model, plans, batches), columns_of(model, plans, batches).nets
+def _crossing(
+    model: CostModel, plans: PlanTable, batches: IntArray, linears: dict[str, list[Linear]]
+) -> dict[str, list[FloatArray]]:
+    """Bytes that cross each level outermost, by operator: (n,) per level of the cluster."""
+    ledger = layer_ledger(model, plans, batches)
+    nets = {name: net.flat() for name, net in columns_of(model, plans, batches).nets.items()}
     tensor = ledger.forward.tensor_bytes + ledger.backward.tensor_bytes
     gradients = ledger.forward.data_bytes + ledger.backward.data_bytes
     weights = {
@@ -82,16 +89,16 @@ def _sent(
         for name, products in linears.items()
     }
     every = sum(weights.values(), 0.0)
-    none = np.zeros((len(plans), len(ridges)))
-    sent = {"element-wise": none}
-    for name, held in weights.items():
-        crossing = [
-            tensor / len(weights) * nets["tp"].flat().crossing(level)
-            + gradients * held / every * nets["data"].flat().crossing(level)
-            for level in range(len(model.cluster.levels))
+    levels = range(len(model.cluster.levels))
+    sent = {
+        name: [
+            tensor / len(weights) * nets["tp"].crossing(level)
+            + gradients * held / every * nets["data"].crossing(level)
+            for level in levels
         ]
-        passing = through(model.cluster, crossing)
-        columns = level_columns(model.cluster, ridges)
-        sent[name] = np.stack([passing[column] for column in columns], axis=1)
-    sent["layer"] = sum(sent.values(), none)
+        for name, held in weights.items()
+    }
+    none = np.zeros(len(plans))
+    sent["layer"] = [sum((each[level] for each in sent.values()), none) for level in levels]
+    sent["element-wise"] = [none for _ in levels]
     return sent

@@ -13,6 +13,7 @@ from planner.ridgeline.plane import Ridge
 from planner.units import parse_bytes, show_bytes
 
 ALL = "all"
+_FASTEST = 1e18
 
 
 def ridges_of(cluster: Cluster, precision: str, level: str = ALL) -> tuple[Ridge, ...]:
@@ -32,7 +33,7 @@ def ridges_of(cluster: Cluster, precision: str, level: str = ALL) -> tuple[Ridge
     chip = cluster.chip
     peak = peak_flop_per_s(chip, precision)
     rates = {one.name: one.bandwidth_bytes_per_s / one.oversubscription for one in cluster.levels}
-    if level[:1].isdigit() or level[:1] in "+-.":
+    if level.startswith(tuple("0123456789+-.")):
         rate = _bandwidth(level)
         chosen = {f"{show_bytes(rate)}/s": rate}
     elif level == ALL:
@@ -65,8 +66,9 @@ def _bandwidth(text: str) -> float:
     if text.endswith(("b/s", "bps")):
         raise InputError(f"level: {text!r} counts bits; write bytes, like 12GB/s")
     rate = parse_bytes(text.removesuffix("/s"), "level")
-    if not rate > 0:
-        raise InputError(f"level: {text!r}: a bandwidth must be greater than 0")
+    if not 1 <= rate <= _FASTEST:
+        rule = "at least 1 B/s" if rate < 1 else "at most 1e18 B/s"
+        raise InputError(f"level: {text!r}: a bandwidth must be {rule}")
     return rate
 
 

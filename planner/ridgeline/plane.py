@@ -69,12 +69,15 @@ class Counts:
         flop: (n,) F.
         memory_bytes: (n,) B_M.
         network_bytes: (n, l) B_N over each of l levels.
+        crossed_bytes: (n, l) of them those that go no further out, each byte once; None where the
+            work has no placement and every level is looked at in turn.
     """
 
     names: tuple[str, ...]
     flop: FloatArray
     memory_bytes: FloatArray
     network_bytes: FloatArray
+    crossed_bytes: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.names)

@@ -54,13 +54,15 @@ def plan_counts(
         chips: (n,) chips that each uses.
         ridges: Of levels of the cluster.
     """
-    passing = through(model.cluster, list(costs.wire_bytes.values()))
+    crossing = list(costs.wire_bytes.values())
+    passing = through(model.cluster, crossing)
     columns = level_columns(model.cluster, ridges)
     return Counts(
         names=("step",) * len(costs),
         flop=costs.flop / chips,
         memory_bytes=costs.memory_traffic_bytes / chips,
         network_bytes=np.stack([passing[column] / chips for column in columns], axis=1),
+        crossed_bytes=np.stack([crossing[column] / chips for column in columns], axis=1),
     )
 
 

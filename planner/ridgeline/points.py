@@ -16,7 +16,7 @@ from planner.validation.csvfile import Line, missing_columns, read
 NEEDED = ("name", "flop", "memory_bytes", "network_bytes")
 MEASURED = "measured_s"
 _COUNTS = NEEDED[1:]
-_LEAST, _MOST = 1e-30, 1e30
+_LEAST, _MOST = 1e-12, 1e24
 _MOST_POINTS = 10_000
 _MOST_FAULTS = 20
 
@@ -99,6 +99,6 @@ def _number(line: Line, column: str, where: str, faults: list[str]) -> float:
         return 1.0
     if value == 0 or (math.isfinite(value) and _LEAST <= value <= _MOST):
         return value
-    rule = "finite" if not math.isfinite(value) else "0, or from 1e-30 to 1e30"
+    rule = "finite" if not math.isfinite(value) else "0, or from 1e-12 to 1e24"
     faults.append(f"{where}: {column}: {shown(text)}: must be {rule}")
     return 1.0

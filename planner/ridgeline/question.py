@@ -23,6 +23,7 @@ _GOES_WITH = {
     "chips": ("case", "workload", "gemm", "model"),
     "forward": ("case", "workload", "gemm"),
     "sweep": ("plan",),
+    "row": ("plan",),
     "tp": ("model",),
     "seq_len": ("model",),
 }
@@ -43,6 +44,7 @@ class Question:
         chips: That exchange; None: the default.
         forward: The forward pass alone.
         sweep: Path of a plan.
+        row: Which plan of a front, from 1.
         tp, seq_len: Of a layer.
     """
 
@@ -60,6 +62,7 @@ class Question:
     chips: int | None = None
     forward: bool = False
     sweep: str | None = None
+    row: int | None = None
     tp: int | None = None
     seq_len: int | None = None
 
@@ -79,6 +82,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
         "sweep": lambda value: _one_of("sweep", value, SWEEPS),
         "chips": lambda value: _count("chips", value),
         "tp": lambda value: _count("tp", value),
+        "row": lambda value: _count("row", value),
         "seq_len": lambda value: _count("seq-len", value),
     }
     fields: dict[str, Any] = {}

@@ -23,9 +23,10 @@
 
   /* Tables wider than the screen can be scrolled with the keyboard. */
   const reach = () => {
-    for (const box of document.querySelectorAll(".scroll, figure")) {
+    for (const box of document.querySelectorAll(".scroll, figure, #panel")) {
       const wide = box.scrollWidth > box.clientWidth + 1;
-      if (wide) { box.tabIndex = 0; } else { box.removeAttribute("tabindex"); }
+      const high = box.id === "panel" && box.scrollHeight > box.clientHeight + 1;
+      if (wide || high) { box.tabIndex = 0; } else { box.removeAttribute("tabindex"); }
       if (!box.matches(".scroll")) { continue; }
       const caption = box.querySelector("caption");
       if (wide && caption) {
@@ -163,7 +164,7 @@
       });
     }
     const follow = () => {
-      const key = decodeURIComponent(location.hash.slice(1));
+      const key = location.hash.slice(1);
       if (records.has(key) && key !== pinned) {
         pin(key);
         (document.getElementById("front-figure") || panel).scrollIntoView({ block: "start" });
