@@ -184,7 +184,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
-                    ("ridgeline",), ("report",),
+                    ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),
