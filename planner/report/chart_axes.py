@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.report.chart import Chart, Key
+from planner.report.chart import Axis, Chart, Key
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Frame
 from planner.report.lettering import clean
 from planner.report.machine_marks import symbol
+
+_FILLS = {"bar": "fill", "faint": "faint", "area": "soft"}
 
 
 def number(value: float) -> str:
@@ -67,11 +69,11 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
     if key.kind in ("line", "dashed"):
         look = "line dashed" if key.kind == "dashed" else "line"
         return f'<path class="{look}" d="M{number(x)},{number(y)} h17"/>'
-    if key.kind == "bar":
+    if key.kind in _FILLS:
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'
-        over = hatch_id.get((key.hatch, "paper"))
+        over = hatch_id.get((key.hatch, "paper" if key.kind == "bar" else key.tone))
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
-        return f'<rect class="fill" {place}/>{pattern}'
+        return f'<rect class="{_FILLS[key.kind]}" {place}/>{pattern}'
     return symbol(x + 8, y, 5, key.shape, 'class="mark"')
 
 
@@ -86,15 +88,18 @@ def notes(drawn: Frame) -> list[str]:
 def grid(one: Chart, drawn: Frame) -> list[str]:
     """Thin lines at the ticks; none across an axis whose ticks are names of rows or columns."""
     area, lines = drawn.area, []
-    if not one.x.hidden and not one.x.ticks:
-        lines += [
-            f"M{number(t.at)},{number(area.bottom)} V{number(area.top)}" for t in drawn.x_ticks
-        ]
-    if not one.y.hidden and not one.y.ticks:
-        lines += [
-            f"M{number(area.left)},{number(t.at)} H{number(area.right)}" for t in drawn.y_ticks
-        ]
+    if not is_named(one.x):
+        ends = f"{number(area.bottom)} V{number(area.top)}"
+        lines += [f"M{number(tick.at)},{ends}" for tick in drawn.x_ticks]
+    if not is_named(one.y):
+        left, right = number(area.left), number(area.right)
+        lines += [f"M{left},{number(tick.at)} H{right}" for tick in drawn.y_ticks]
     return [f'<path class="grid" d="{" ".join(lines)}"/>'] if lines else []
+
+
+def is_named(axis: Axis) -> bool:
+    """Whether what is written at an axis are names, not values."""
+    return any(not words[:1].isdigit() for _, words in axis.ticks if words)
 
 
 def axes(one: Chart, drawn: Frame) -> list[str]:

@@ -98,7 +98,7 @@ def frame_of(one: Chart, width: float) -> Frame:
     legend, rows = _legend(one.legend, legend_top, inner)
     top = legend_top + _LEGEND_LINE * rows + (10 if title or rows else 0)
     body = width * one.height
-    y_label = () if one.y.hidden else tuple(wrapped(one.y.label, NORMAL, 0.9 * body))
+    y_label = () if one.y.hidden else tuple(wrapped(one.y.label, NORMAL, 0.75 * body - 20))
     left = PAD if one.y.hidden else _left(one.y, len(y_label), width)
     right = width - PAD - (0 if one.x.hidden else 12)
     x = axis_of(one.x, left, right)
