@@ -29,7 +29,7 @@ from planner import card_wiring
 from planner.api import solve
 from planner.assumptions import calibrated
 from planner.files import write_atomically
-from planner.report.svg import front_svg
+from planner.report.front_file import front_svg
 from planner.results import PlanResult, SolveResult
 from planner.units import parse_watts, show_joules, show_percent, show_seconds, show_watts
 

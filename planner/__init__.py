@@ -20,6 +20,8 @@ from planner.version import __version__ as __version__
 if TYPE_CHECKING:
     from planner.api import evaluate as evaluate
     from planner.api import solve as solve
+    from planner.explaining import compare as compare
+    from planner.explaining import explain as explain
     from planner.feasibility.asking import feasible as feasible
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
@@ -32,7 +34,9 @@ __all__ = [
     "Stage",
     "TimeLimitError",
     "__version__",
+    "compare",
     "evaluate",
+    "explain",
     "feasible",
     "solve",
 ]
@@ -40,6 +44,8 @@ __all__ = [
 _HOME = {
     "solve": "api",
     "evaluate": "api",
+    "explain": "explaining",
+    "compare": "explaining",
     "feasible": "feasibility.asking",
     "Plan": "plan",
     "Stage": "plan",

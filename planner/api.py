@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 
 from hardware_db import Allocation
-from planner.answers import Diagnosis, TrainingRun
-from planner.caveats import caveats
+from planner.answers import Diagnosis
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
-from planner.explanation.neighbors import neighbors, sentences
+from planner.evaluation import evaluate_plan as evaluate_plan
+from planner.evaluation import limits_of as limits_of
+from planner.evaluation import options_of as options_of
+from planner.evaluation import training_run
+from planner.explanation.causes import binding_of, sentences
+from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.front_notes import better_on_fewer, front_note
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (
@@ -31,7 +35,6 @@ from planner.joint_answer import (
     with_budgets,
 )
 from planner.likely import ranked, spread_of
-from planner.machines import under_limit
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.planfile import check_chips, job_of, read_plan_file
@@ -44,15 +47,11 @@ from planner.results import (
     SolveResult,
     plan_results,
 )
-from planner.rules import violations
 from planner.search.engine import Found, Progress, Search, least_memory
-from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.options import SpaceOptions, fixed_values
 from planner.search.ties import SAME, Ties
+from planner.stage_facts import plan_facts
 from solvers.solution import Status
-
-_DAY_S = 86400.0
 
 
 def solve(
@@ -86,67 +85,6 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
         return evaluate_plan(resolve(request, chips=source.chips), source)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
     return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
-
-
-def evaluate_plan(
-    resolved: Resolved, plan: Plan, assumed: tuple[tuple[str, str, str], ...] = ()
-) -> EvaluateResult:
-    """What a plan costs for a resolved job; `assumed`: what the source of the plan left out.
-
-    Raises:
-        InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
-    """
-    model = resolved.cost
-    plan = under_limit(plan, model.clock_limit)
-    table = PlanTable.from_plans([plan])
-    if broken := violations(model, table, arithmetic_only=True):
-        raise InputError("\n".join(f"plan: {line}" for line in broken))
-    allocation = model.allocation(plan.chips)
-    costs = evaluate_table(model, table)
-    result = plan_results(model, table, costs)[0]
-    limits = limits_of(resolved.request)
-    fits, _ = limits.memory(model, costs.memory)
-    all_orders = resolved.request.placement == "all"
-    broken = violations(model, table, all_orders=all_orders)
-    return EvaluateResult(
-        result=result,
-        fits=bool(fits[0]),
-        memory_limit_bytes=limits.chip_bytes(model),
-        warnings=(*broken, *caveats(model, result, limits)),
-        run=_training_run(resolved.request, result),
-        losses=allocation.losses,
-        defaults=resolved.defaults + assumed,
-        job={**job_fields(resolved), "chips": plan.chips},
-        versions=versions(),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
-        spread=spread_of(model),
-    )
-
-
-def limits_of(request: Request) -> Limits:
-    """The constraints that a request states."""
-    return Limits(
-        memory_bytes=request.max_memory,
-        memory_margin=request.memory_margin,
-        power_w=request.max_power,
-        step_time_s=request.max_step_time,
-        mfu=request.min_mfu,
-    )
-
-
-def options_of(request: Request) -> SpaceOptions:
-    """The space that a request asks for."""
-    axes = None if request.axes is None else frozenset(request.axes)
-    if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
-        raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
-    return SpaceOptions(
-        axes=axes,
-        fixed={name: fixed_values(name, values) for name, values in request.fix.items()},
-        offload=request.offload,
-        clocks=request.clocks,
-        all_orders=request.placement == "all",
-        torus=request.placement == "torus",
-    )
 
 
 def solve_request(
@@ -242,7 +180,8 @@ def _with_plan(
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
-    near = neighbors(model, result, search.limits, search.options, request.objective)
+    near = judged_steps(model, result.plan, search.limits, search.options)
+    binding = binding_of(model, result, search.limits, near)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -254,9 +193,9 @@ def _with_plan(
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
         front_note=" ".join([note, *better_on_fewer(result, front)]),
-        why=sentences(model, result, search.limits),
-        neighbors=near,
-        run=_training_run(request, result),
+        why=sentences(model, result, search.limits, binding),
+        neighbors=ranked_neighbors(model, result, near, request.objective),
+        run=training_run(request, result),
         diagnosis=None,
         losses=losses,
         defaults=resolved.defaults,
@@ -271,6 +210,7 @@ def _with_plan(
         top=top,
         top_complete=top_complete,
         spread=spread_of(model),
+        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
     )
 
 
@@ -358,23 +298,4 @@ def _without_plan(
         plan_job=job_of(resolved),
         versions=versions(),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
-    )
-
-
-def _training_run(request: Request, result: PlanResult) -> TrainingRun | None:
-    """Days, energy, money and CO2 of the run whose tokens were given."""
-    if request.train_tokens is None:
-        return None
-    seconds = request.train_tokens / result.tokens_per_s
-    steps = seconds / result.step_time_s
-    mwh = steps * result.energy_per_step_j / 3.6e9
-    price, carbon = request.price_per_chip_hour, request.carbon_intensity
-    return TrainingRun(
-        tokens=request.train_tokens,
-        steps=steps,
-        days=seconds / _DAY_S,
-        energy_mwh=mwh,
-        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
-        cost=None if price is None else price * result.chips * seconds / 3600.0,
-        co2_t=None if carbon is None else carbon * mwh * 1e-3,
     )

@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
     "evaluation": Kind(
         "the answer of planner evaluate",
         _telling("mesh step_time_s breakdown fits memory_limit_bytes warnings"),
+        "planner report takes it",
     ),
     "model": Kind(
         "a model",

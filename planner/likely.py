@@ -7,7 +7,7 @@ import math
 from planner.answers import Spread
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.explanation.neighbors import is_tie, value_of
+from planner.explanation.judging import is_tie, value_of
 from planner.intervals import LEVEL, is_prediction, situation, tie_noise
 from planner.plan import PlanTable
 from planner.results import RankedPlan, plan_results

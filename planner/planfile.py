@@ -11,36 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from planner.errors import InputError
-from planner.fields import Share as Clock
-from planner.fields import placed, plain_whole
 from planner.files import with_end
 from planner.frontfile import plan_file_of, point_of, read_content
 from planner.kinds import with_command
 from planner.messages import Origin, mistakes, one_line, shown
 from planner.plan import (
     AXES,
-    CP_MODES,
-    OFFLOADS,
-    RECOMPUTES,
-    SCHEDULES,
-    SHARDINGS,
-    SPLITS,
     Plan,
     Stage,
     complete_order,
 )
+from planner.planmodels import MeshModel, PlanFile, PlanModel, StageModel
 from planner.ranks import as_layout, as_words, check_layout
 from planner.records import located, portable
 from planner.request import Request, unknown_names
 from planner.resolved import Resolved
 from planner.version import SCHEMA_VERSION
-
-Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 
 # Fields of a job that say what another one means; they go where that one is changed.
 _OF_HARDWARE = ("max_memory", "power_cap", "cooling", "pes", "scale", "topology")
@@ -56,89 +47,6 @@ _KEPT = (
     "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
 )  # fmt: skip
 _LARGEST = 10**15  # longer numbers are cut short
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class MeshModel(_Strict):
-    """Axis sizes; what is left out is 1."""
-
-    dp: Size = Field(
-        default=1, description="Replicas of the model (of its optimizer shards in zero1, 2)."
-    )
-    fsdp: Size = Field(default=1, description="Shards of weights, gradients and optimizer (zero3).")
-    tp: Size = Field(default=1, description="Tensor parallelism.")
-    cp: Size = Field(default=1, description="Context parallelism: parts of each sequence.")
-    ep: Size = Field(default=1, description="Expert parallelism, folded over tp x cp x fsdp x dp.")
-    pp: Size = Field(default=1, description="Pipeline stages.")
-
-
-class StageModel(_Strict):
-    """One stage of an explicit layout; what is left out is the plan's."""
-
-    layers: Annotated[int, Field(ge=0, le=2**20), BeforeValidator(plain_whole)] = Field(
-        description="Transformer layers; the embedding is on the first stage, the head on the last."
-    )
-    recompute: Literal[RECOMPUTES] | None = Field(  # type: ignore[valid-type]
-        default=None, description="What the backward pass computes again; default the plan's."
-    )
-    sharding: Literal[SHARDINGS] | None = Field(  # type: ignore[valid-type]
-        default=None, description="What the data ranks share out; default the plan's."
-    )
-    clock: Clock | None = Field(default=None, description="Relative clock; default the plan's.")
-
-
-class PlanModel(_Strict):
-    """A plan as written in a file."""
-
-    mesh: MeshModel = Field(
-        default=MeshModel(), description="Axis sizes; their product is the chips used."
-    )
-    micro_batch: Size = Field(default=1, description="Sequences of one micro-batch.")
-    schedule: Literal[SCHEDULES] = Field(  # type: ignore[valid-type]
-        default="1f1b", description="Order of forward and backward passes in the pipeline."
-    )
-    interleave: Size = Field(
-        default=1, description="Layer blocks per stage of the interleaved schedule."
-    )
-    sharding: Literal[SHARDINGS] = Field(  # type: ignore[valid-type]
-        default="zero1", description="What the data ranks share out: optimizer, gradients, weights."
-    )
-    sequence_parallel: bool | None = Field(
-        default=None,
-        description="Activations between blocks are divided by tp; default where tp > 1.",
-    )
-    cp_mode: Literal[CP_MODES] = Field(  # type: ignore[valid-type]
-        default="ring", description="How keys and values travel in context parallelism."
-    )
-    recompute: Literal[RECOMPUTES] = Field(  # type: ignore[valid-type]
-        default="none", description="What the backward pass computes again."
-    )
-    offload: list[Literal[OFFLOADS]] = Field(  # type: ignore[valid-type]
-        default=[], description="What moves to the memory of the host."
-    )
-    placement: Annotated[list[str], placed(AXES)] = Field(
-        default=list(AXES),
-        description="Axes, or parts of axes with their sizes (`fsdp 16`), innermost first: "
-        "neighbours on the first are nearest.",
-    )
-    split: Literal[SPLITS] = Field(  # type: ignore[valid-type]
-        default="even", description="How layers are dealt to stages where `stages` does not say so."
-    )
-    clock: Clock = Field(default=1.0, description="Relative clock; 1 is where the peak rates hold.")
-    stages: list[StageModel] | None = Field(
-        default=None, min_length=1, description="Explicit pipeline stages, first to last."
-    )
-
-
-class PlanFile(_Strict):
-    """A plan file."""
-
-    schema_version: Literal[1] = Field(description="Version of this format.")
-    job: Request = Field(description="What is trained, on what.")
-    plan: PlanModel = Field(description="How it is split over the chips.")
 
 
 class PlanRead(NamedTuple):
@@ -181,8 +89,32 @@ def read_plan_file(
         raise InputError(f"{path}: {mistaken}")
     point = point_of(content, path, row)
     where = str(path) if point is None else f"{path}: row {row}"
+    return plan_in(content if point is None else point, path, where, changes, flags=flags, row=row)
+
+
+def plan_in(
+    content: Mapping[str, Any],
+    path: Path,
+    where: str,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flags: bool = False,
+    row: int | None = None,
+) -> PlanRead:
+    """The job and the plan in the content of a plan file, or in a point of a front.
+
+    Args:
+        content: What a plan file holds; with a row: a point with its `job` and `schema_version`.
+        path: The file; files that the job names are looked for from its folder.
+        where: What the content is called in messages.
+        changes, flags, row: See `read_plan_file`.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    point = None if row is None else content
     names = PlanModel.model_fields
-    data = content if point is None else plan_file_of(point, where, names, WRITTEN)
+    data = dict(content) if point is None else plan_file_of(point, where, names, WRITTEN)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(

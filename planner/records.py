@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hardware_db import Chip, Cluster, HardwareError, load_cluster
+from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
 from planner.assumptions import PRESETS, Assumptions, calibrated
 from planner.errors import InputError
@@ -141,6 +141,7 @@ def assumptions_named(
     precision: str,
     mfu: float = 1.0,
     local: LocalCalibration | None = None,
+    constants: Calibration | None = None,
 ) -> Assumptions:
     """The assumptions of a preset, or those of a preset with the changes of a user's file.
 
@@ -149,6 +150,7 @@ def assumptions_named(
         chip, era, precision: What the constants are for.
         mfu: Share of the peak at which `roofline` computes.
         local: Constants of a user's own measurements, where they hold.
+        constants: Another set of fitted constants; default the shipped ones.
 
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
@@ -161,7 +163,7 @@ def assumptions_named(
     elif local is not None:
         base = local.assumptions(chip, era, precision)
     else:
-        base = calibrated(chip, era, precision)
+        base = calibrated(chip, era, precision, constants)
     if name in PRESETS:
         return base
     if mistaken := _mistaken("assumptions", name):

@@ -20,8 +20,11 @@ from planner.memory_risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
+from planner.stage_facts import PlanFacts
 from planner.version import SCHEMA_VERSION
 
+_GIVEN = ("job", "plan_job", "versions", "sources")
+_PROVED = ("status", "objective", "objective_name", "bound", "gap", "seconds")
 # What passes a stage of `SolveResult.counts`; "considered" is that, what was dropped, and left.
 PASSED = ("kept", "searched", "opened", "evaluated")
 
@@ -211,12 +214,8 @@ class Neighbor:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        costs = None
-        if self.result is not None:
-            costs = {
-                name: getattr(self.result, name)
-                for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
-            }
+        names = ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
+        costs = self.result and {name: getattr(self.result, name) for name in names}
         return {"change": self.change, "verdict": self.verdict, "tie": self.tie, "costs": costs}
 
 
@@ -268,6 +267,7 @@ class SolveResult(Shown):
             `planner.search.engine.Found`. front_counts: the same for the rest of the front.
         seconds: Wall time of the search.
         machines: Where PEs or wirings are a decision, what was searched of each machine.
+        facts: The stages and the network levels of the best plan.
         job: Resolved job, for display and JSON; plan_job: as plan files hold it.
         versions: planner, schema, and the hashes of the databases.
     """
@@ -300,9 +300,10 @@ class SolveResult(Shown):
     top_complete: bool = False
     spread: Spread | None = field(default=None, repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
+    facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "counts", "job", "versions", "sources", "front_counts", "plan_job")
+        freeze(self, "counts", "front_counts", *_GIVEN)
 
     def require(self) -> PlanResult:
         """The best plan, for programs that cannot go on without one.
@@ -328,17 +329,13 @@ class SolveResult(Shown):
         """One JSON-ready object; its keys are documented in docs/json.md."""
         return {
             "schema_version": SCHEMA_VERSION,
-            "status": self.status,
-            "objective": self.objective,
-            "objective_name": self.objective_name,
-            "bound": self.bound,
-            "gap": self.gap,
+            **{name: getattr(self, name) for name in _PROVED},
             **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
-            "best": self.best.to_dict() if self.best else None,
+            "best": self.best
+            and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
             "front": [self.point_fields(point) for point in self.front],
             "front_objectives": list(self.front_objectives),
-            "front_complete": self.front_complete,
-            "front_note": self.front_note,
+            **{name: getattr(self, name) for name in ("front_complete", "front_note")},
             "top": [plan.to_dict() for plan in self.top],
             "top_complete": self.top_complete,
             "interval": self.spread.to_dict() if self.spread else None,
@@ -349,10 +346,8 @@ class SolveResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            **{name: thawed(getattr(self, name)) for name in ("job", "plan_job")},
             "machines": [searched.to_dict() for searched in self.machines],
-            "seconds": self.seconds,
-            **{name: thawed(getattr(self, name)) for name in ("versions", "sources")},
+            **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
 
 
@@ -365,7 +360,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, versions, losses, spread: As in `SolveResult`.
+        run, defaults, job, plan_job, versions, sources, spread, ...: As in `SolveResult`.
     """
 
     result: PlanResult
@@ -377,17 +372,21 @@ class EvaluateResult(Shown):
     defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
     job: Mapping[str, Any]
     versions: Mapping[str, str] = field(repr=False)
+    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
     spread: Spread | None = field(default=None, repr=False)
+    facts: PlanFacts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "job", "versions")
+        freeze(self, *_GIVEN)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
         return {
             "schema_version": SCHEMA_VERSION,
             **self.result.to_dict(),
+            **(self.facts.to_dict() if self.facts else {}),
             "fits": self.fits,
             "memory_limit_bytes": self.memory_limit_bytes,
             "interval": self.spread.to_dict() if self.spread else None,
@@ -396,5 +395,5 @@ class EvaluateResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
-            **{name: thawed(getattr(self, name)) for name in ("job", "versions")},
+            **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }

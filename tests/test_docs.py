@@ -14,6 +14,7 @@ names of earlier blocks. Names are what stands in backticks and begins with one 
 import ast
 import dataclasses
 import doctest
+import functools
 import pkgutil
 import re
 import shlex
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import pytest
 from calibration.synthetic import write_measurements
-from cli.command import planner
+from cli.command import Outcome, planner
 from typer.main import get_command
 
 from planner.cli.main import app
@@ -70,6 +71,14 @@ def arguments_of(line: str) -> list[str] | None:
     return words[1:]
 
 
+def run(line: str, arguments: list[str]) -> Outcome:
+    """Runs a command line; what it sends to a file is there afterwards."""
+    outcome = planner(*arguments)
+    if kept := re.search(r"\s>\s*(\S+)$", line.partition(" #")[0].rstrip()):
+        Path(kept[1]).write_text(outcome.out, encoding="utf-8")
+    return outcome
+
+
 def test_the_readme_shows_the_main_job() -> None:
     lines = commands_in((ROOT / "README.md").read_text(encoding="utf-8"))
     assert any("solve --model llama2-13b --chips 4096" in line for line in lines), lines
@@ -104,23 +113,29 @@ def test_the_commands_of_a_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
-    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
-        (tmp_path / name).write_text(body, encoding="utf-8")
+    write_files(text, tmp_path)
     failed = []
     for line in commands_in(text):
         arguments = arguments_of(line)
         if arguments is None:
             continue
-        outcome = planner(*arguments)
+        outcome = run(line, arguments)
         expected = 3 if "# exit 3" in line else 0
         if outcome.code != expected:
             failed.append((line, outcome.code, outcome.err[-500:]))
     assert not failed, failed
 
 
+def write_files(text: str, folder: Path) -> None:
+    """Writes the YAML blocks of a page that say which file they are."""
+    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
+        (folder / name).write_text(body, encoding="utf-8")
+
+
 def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
-    return "evaluate" in line, "--calibration" in line
+    reads = any(word in line for word in ("evaluate", "planner report"))
+    return reads, "--calibration" in line
 
 
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +155,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
             continue
         arguments = arguments_of(line)
         assert arguments is not None, line
-        outcome = planner(*arguments)
+        outcome = run(line, arguments)
         assert outcome.code == 0, (line, outcome.err)
 
 
@@ -164,23 +179,30 @@ def test_links_inside_the_repository(page: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_flags_that_a_page_mentions_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    known = set()
+@functools.cache
+def known_flags() -> frozenset[str]:
+    """The flags of all commands, as their help texts say them."""
+    known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
+                    ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
+    return frozenset(known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_flags_that_a_page_mentions_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     named = {
         flag
         for line in commands_in(text)
         for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", line)
     }  # fmt: skip
-    assert named <= known, sorted(named - known)
+    assert named <= known_flags(), sorted(named - known_flags())
 
 
 def examples_in(text: str) -> str:

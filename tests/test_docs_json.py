@@ -43,6 +43,7 @@ def keys_of(value: Any) -> set[str]:
         "rack solve --strategy zero --gpus 4,8 --max-links 7 --static-power --backward --json",
         "rack solve --gpus 8 --max-links 6 --json",
         "rack topology ring:8 fat-tree:k=4 --json",
+        "ridgeline --case mlp-4096 --batches 16,512 --json",
         "doctor --json",
         "models show llama2-7b --json",
         "hardware show h100-sxm5-80 --json",
@@ -77,6 +78,7 @@ def test_every_key_is_documented(
         "rack solve --gpus 2 --pes 4 --topology ring --strategy dp --json",
         "rack solve --gpus 4 --topology ring --max-links 1 --json",
         "rack topology ring:8 --json",
+        "ridgeline --case mlp-4096 --batches 16,512 --json",
         "doctor --json",
     ],
 )

@@ -13,7 +13,7 @@ import solvers
 
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
-    "__version__", "evaluate", "feasible", "solve",
+    "__version__", "compare", "evaluate", "explain", "feasible", "solve",
 ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_the_tree_of_errors() -> None:
         assert error.exit_code == code
 
 
-@pytest.mark.parametrize("name", ["solve", "evaluate", "feasible"])
+@pytest.mark.parametrize("name", ["solve", "evaluate", "feasible", "explain", "compare"])
 def test_docstrings_say_what_is_raised(name: str) -> None:
     doc = inspect.getdoc(getattr(planner, name)) or ""
     assert "Args:" in doc

@@ -257,7 +257,7 @@ def schema(  # the flag is there because every command takes it
     import models_db  # noqa: PLC0415
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.overrides import changes_schema  # noqa: PLC0415
-    from planner.planfile import PlanFile  # noqa: PLC0415
+    from planner.planmodels import PlanFile  # noqa: PLC0415
     from planner.rack.workload_file import workload_schema  # noqa: PLC0415
     from planner.request import Request  # noqa: PLC0415
 

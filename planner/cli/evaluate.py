@@ -2,71 +2,68 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json
+from planner.cli.pages import page_about
+from planner.cli.plan_options import (
+    Carbon,
+    OtherAssumptions,
+    OtherCalibration,
+    OtherEra,
+    OtherFramework,
+    OtherHardware,
+    OtherMargin,
+    OtherMaxMemory,
+    OtherPrecision,
+    PlanFile,
+    Price,
+    Row,
+    TrainTokens,
+    row_of,
+)
+from planner.cli.tracing import check_trace, trace_content
 from planner.errors import InputError
-from planner.messages import shown, too_long
+from planner.files import same_path, write_all
 
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+if TYPE_CHECKING:
+    from planner.resolved import Resolved
+    from planner.results import EvaluateResult
 
 
 def evaluate(
-    plan_file: Annotated[
-        Path,
-        typer.Argument(
-            help="Plan file (YAML), as `solve -o` writes it; or a front (.json or .csv), as "
-            "`solve --pareto` writes it, with --row."
-        ),
-    ],
+    plan_file: PlanFile,
     *,
-    row: Annotated[
-        str | None, typer.Option(help="Which plan of a front, from 1.", metavar="INTEGER")
-    ] = None,
-    hardware: Annotated[
-        str | None, typer.Option(help="Another cluster or chip than the file's.")
-    ] = None,
-    precision: Annotated[str | None, typer.Option(help="Another precision.")] = None,
-    framework: Annotated[
-        str | None, typer.Option(help="Another framework, with its own era.")
-    ] = None,
-    era: Annotated[str | None, typer.Option(help="Another software era.")] = None,
-    assumptions: Annotated[
-        str | None, typer.Option(help="Preset, or YAML file of overrides.")
-    ] = None,
-    calibration: Annotated[
-        str | None, typer.Option(help="Local calibration, as planner calibrate writes it.")
-    ] = None,
-    max_memory: Annotated[
-        str | None,
-        typer.Option(
-            help="Bytes per chip a plan may fill, e.g. 72GB (default: the file's, or the "
-            "framework's share of the chip)."
-        ),
-    ] = None,
+    row: Row = None,
+    hardware: OtherHardware = None,
+    precision: OtherPrecision = None,
+    framework: OtherFramework = None,
+    era: OtherEra = None,
+    assumptions: OtherAssumptions = None,
+    calibration: OtherCalibration = None,
+    max_memory: OtherMaxMemory = None,
     power_cap: PowerCap = None,
     cooling: Cooling = None,
     pue: Pue = None,
-    memory_margin: Annotated[
-        str | None,
+    memory_margin: OtherMargin = None,
+    train_tokens: TrainTokens = None,
+    price_per_chip_hour: Price = None,
+    carbon_intensity: Carbon = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw breakdown, memory per stage and mesh: .svg, .png or .html."),
+    ] = None,
+    trace: Annotated[
+        Path | None,
         typer.Option(
-            help="Share of the chip's memory, less the framework's reserve, that a plan may fill, "
-            "e.g. 0.8 (default: the file's, or the framework's)."
+            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
+            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
+            metavar="FILE",
         ),
-    ] = None,
-    train_tokens: Annotated[
-        str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
-    ] = None,
-    price_per_chip_hour: Annotated[
-        str | None, typer.Option(help="Adds the price of the run.")
-    ] = None,
-    carbon_intensity: Annotated[
-        str | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -80,8 +77,10 @@ def evaluate(
       planner evaluate front.json --row 2
 
       planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
+
+      planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
-    from planner.api import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.planfile import read_plan_file  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
@@ -102,8 +101,18 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=_row(row))
-    result = evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
+    _check_plot(plot, plan_file)
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
+    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+    resolved = resolve(request, origin, plan.chips)
+    result = evaluate_plan(resolved, plan, assumed)
+    texts: dict[Path, str | bytes] = {}
+    if plot is not None:
+        texts[plot] = _drawn(result, resolved, plot)
+    if trace is not None:
+        texts[trace] = trace_content(trace, resolved, result.result.plan)
+    write_all(texts)
     if as_json:
         print_json(result.to_dict())
         return
@@ -113,12 +122,20 @@ def evaluate(
     print_view(evaluate_view(result))
 
 
-def _row(text: str | None) -> int | None:
-    """The number of a row; zero and less are left to the front, which knows how many it has."""
-    if text is None:
-        return None
-    if _WHOLE.fullmatch(text) is None:
-        raise InputError(f"row: {shown(text)} is not a whole number; the first plan is row 1")
-    if refused := too_long(text):
-        raise InputError(f"row: {refused}")
-    return int(text)
+def _check_plot(plot: Path | None, plan_file: Path) -> None:
+    """Finds out before the plan is read that its picture could not be written, or would cost it."""
+    from planner.report.picture_file import check_picture  # noqa: PLC0415
+
+    check_picture(plot)
+    if plot is not None and same_path(plot, plan_file):
+        raise InputError(f"plot: {plot} is the plan file that is read; name another")
+
+
+def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:
+    """The pictures of a plan, or as a page its whole report."""
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.plan_picture import evaluate_picture  # noqa: PLC0415
+
+    if path.suffix.lower() != ".html":
+        return picture_bytes(evaluate_picture(result), path)
+    return page_about(result, result.result, resolved)

@@ -7,6 +7,7 @@ Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan,
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import sys
@@ -15,7 +16,20 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.cli import calibrate, databases, doctor, evaluate, feasible, rack, solve, validate
+from planner.cli import (
+    calibrate,
+    compare,
+    databases,
+    doctor,
+    evaluate,
+    explain,
+    feasible,
+    rack,
+    report,
+    ridgeline,
+    solve,
+    validate,
+)
 from planner.cli.once import Once
 from planner.errors import InputError, PlannerError
 from planner.messages import printable, shortened
@@ -44,8 +58,12 @@ app = typer.Typer(
 )
 app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("explain", cls=Once)(explain.explain)
+app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
+app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
+app.command("report", cls=Once)(report.report)
 app.command("validate", cls=Once)(validate.validate)
 app.command("calibrate", cls=Once)(calibrate.calibrate)
 app.add_typer(databases.models, name="models")
@@ -115,6 +133,12 @@ def _guarded(arguments: list[str]) -> int:
     return code
 
 
+@functools.cache
+def _command() -> Any:
+    """The tree of commands; a process that runs several builds it once."""
+    return get_command(app)
+
+
 def _run(arguments: list[str]) -> int:
     """Parses and runs a command.
 
@@ -127,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     if "_PLANNER_COMPLETE" in os.environ:
         app()
     try:
-        command = get_command(app)
+        command = _command()
         with command.make_context("planner", arguments) as context:
             command.invoke(context)
     except typer.Exit as done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections import Counter
 from pathlib import Path
@@ -35,10 +36,11 @@ class Once(TyperCommand):
         return rest
 
 
-def _paths(command: Any) -> list[str]:
+@functools.cache
+def _paths(command: Any) -> tuple[str, ...]:
     """The parameters of a command that are paths of files."""
     hints = get_type_hints(inspect.unwrap(command))
-    return [name for name, hint in hints.items() if _is_path(hint)]
+    return tuple(name for name, hint in hints.items() if _is_path(hint))
 
 
 def _is_path(hint: Any) -> bool:

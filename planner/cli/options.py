@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -84,6 +85,15 @@ MemoryMargin = Annotated[
         "Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. "
         "0.8 or 80% (default: the framework's, mostly 0.9).",
         LIMITS,
+    ),
+]
+Trace = Annotated[
+    Path | None,
+    option(
+        "Write the schedule of the best plan's pipeline, simulated, as a trace for "
+        "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
+        OUTPUT,
+        metavar="FILE",
     ),
 ]
 AsJson = Annotated[bool, option("Print one JSON object.", OUTPUT, "--json")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,16 +26,17 @@ from planner.cli.options import (
     Pue,
     SeqLen,
     TorusAxes,
+    Trace,
     option,
 )
 from planner.cli.output import number, print_json, progress_bar
+from planner.cli.solve_files import Outputs
 from planner.errors import InputError
-from planner.files import check_writable, path_as_text, same_path, write_all
 from planner.messages import Origin, shortened, shown
 
 if TYPE_CHECKING:
     from planner.request import Request
-    from planner.results import PlanResult, SolveResult
+    from planner.results import SolveResult
 
 _SEARCH = "Search"
 _MACHINE = "Machine (decided with the plan)"
@@ -191,6 +193,11 @@ def solve(
         list[Path] | None,
         option("Write the front: .csv, .json, .svg or .html (repeatable).", OUTPUT),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
+    ] = None,
+    trace: Trace = None,
     as_json: AsJson = False,
 ) -> None:
     """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
@@ -201,11 +208,13 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
-        --max-memory 70GB --pareto front.json -o gpt3.yaml
+        --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
 
       planner solve job.yaml --chips 2048 --json
 
-      planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot llama3.html
+
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132 --chips-exact
         --pes 64,132,264 --topology ring,torus,switch --pareto front.html
 
       planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
@@ -252,7 +261,8 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _run(job_file, asked, output, pareto or [], as_json=as_json)
+    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
+    _run(job_file, asked, outputs, as_json=as_json)
 
 
 def _machine(
@@ -294,8 +304,7 @@ def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
 def _run(
     job_file: Path | None,
     asked: dict[str, Any],
-    output: Path | None,
-    pareto: list[Path],
+    outputs: Outputs,
     *,
     as_json: bool,
 ) -> None:
@@ -303,10 +312,10 @@ def _run(
     from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = _question(job_file, asked)
-    _check_outputs(output, pareto, _inputs(job_file, request))
+    outputs.check(job_file, request)
     with progress_bar(wanted=not as_json) as on_progress:
         result = solve_request(request, on_progress, origin)
-    _write(request, result, output, pareto)
+    outputs.write(request, result)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -314,8 +323,24 @@ def _run(
         from planner.report.terminal import solve_view  # noqa: PLC0415
 
         print_view(solve_view(result))
+        _print_leaning(result)
     if result.best is None:
+        if outputs.plot is not None:
+            print("plot: nothing to draw, there is no plan", file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
+
+
+def _print_leaning(result: SolveResult) -> None:
+    """The numbers that the best plan leans on, from evaluations of its own."""
+    from planner.explaining import leaning_of  # noqa: PLC0415
+    from planner.report.explain_view import short_leaning_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    with progress_bar(wanted=True, verb="changing") as on_progress:
+        found = leaning_of(result, on_progress)
+    if found:
+        print()
+        print_view(short_leaning_view(found))
 
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
@@ -334,56 +359,3 @@ def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
     """Chips, but where a budget ends their number."""
     budgets = ("total_pes", "max_area", "pes", "topology")
     return () if any(fields.get(name) is not None for name in budgets) else ("chips",)
-
-
-def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
-    """The user's own files that a question is read from, by what they are."""
-    from planner.records import FIELDS, names_a_file  # noqa: PLC0415
-
-    files = {} if job_file is None else {"job": job_file}
-    named = {name: getattr(request, name) for name in FIELDS}
-    return files | {name: Path(value) for name, value in named.items() if names_a_file(value)}
-
-
-def _check_outputs(output: Path | None, pareto: list[Path], inputs: dict[str, Path]) -> None:
-    """Finds out before the search whether its answer can be written, each file once, no input."""
-    from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
-    from planner.report.front_file import writer_for  # noqa: PLC0415
-
-    for path in pareto:
-        writer_for(path)
-    wanted = [] if output is None else [("output", output)]
-    wanted += [("pareto", path) for path in pareto]
-    check_writable(*(path for _, path in wanted))
-    for index, (flag, path) in enumerate(wanted):
-        for other, earlier in wanted[:index]:
-            if path.resolve() == earlier.resolve():
-                raise InputError(f"{flag}: {path} is the file of --{other} too; name another")
-        for what, given in inputs.items():
-            if same_path(path, given):
-                raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
-    if output is not None and not names_a_file(str(output)):
-        raise InputError(f"output: {output}: a plan is written as {' or '.join(YAML_SUFFIXES)}")
-
-
-def _write(request: Request, result: SolveResult, output: Path | None, pareto: list[Path]) -> None:
-    """Writes the files that were asked for: all of them or none."""
-    from planner.report.front_file import writer_for  # noqa: PLC0415
-
-    texts = {}
-    if result.best is not None and output is not None:
-        texts[output] = _plan_text(request, result, result.best, output)
-    if result.front:
-        texts |= {path: writer_for(path)(result) for path in pareto}
-    write_all(texts)
-
-
-def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.joint_machines import on_machine  # noqa: PLC0415
-    from planner.planfile import plan_text  # noqa: PLC0415
-    from planner.report.words import best_words  # noqa: PLC0415
-    from planner.resolved import resolve  # noqa: PLC0415
-
-    again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
-    job = on_machine(request, best.machine)
-    return plan_text(resolve(job), best.plan, [*best_words(result, best), again], output.parent)

@@ -81,6 +81,7 @@ class Breakdown:
         mfu: Model FLOP (`planner.cost.traffic.MFU_CONVENTION`) over peak FLOP.
         hfu: The same with what recomputation does again.
         flop: Executed FLOP of one step (causal attention counts the half that is computed).
+        memory_traffic_bytes: Bytes between chips and their memories in one step, all chips.
         wire_bytes: Bytes received over each network level in one step, all chips.
         micro_batches: Per step and data rank.
     """
@@ -98,6 +99,7 @@ class Breakdown:
     mfu: FloatArray
     hfu: FloatArray
     flop: FloatArray
+    memory_traffic_bytes: FloatArray
     wire_bytes: dict[str, FloatArray]
     micro_batches: FloatArray
 
@@ -147,6 +149,7 @@ def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
         mfu=needed / peak,
         hfu=(needed + again) / peak,
         flop=moved.flop,
+        memory_traffic_bytes=moved.memory_bytes,
         wire_bytes=_by_level(model, moved),
         micro_batches=x.inputs.m[:, 0],
     )

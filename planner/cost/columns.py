@@ -68,17 +68,23 @@ class Columns:
         return total
 
 
-def columns_of(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Columns:
+def columns_of(
+    model: CostModel,
+    plans: PlanTable,
+    batches: IntArray | None = None,
+    stages: StageClasses | None = None,
+) -> Columns:
     """Everything that precedes the costs of a plan table.
 
     Args:
         model: Job and machine.
         plans: n plans.
         batches: (n,) sequences per step of each plan; default the job's.
+        stages: Other stage classes than the plans' own.
     """
     if batches is None:
         batches = np.full(len(plans), model.job.global_batch)
-    stages = stage_classes(plans, model.job.model)
+    stages = stages or stage_classes(plans, model.job.model)
     recompute, sharding, clock = stage_choices(plans, stages)
     clock = np.minimum(clock, model.clock_limit)
     local = parameters_on_chip(model, plans)

@@ -230,10 +230,13 @@ def _parts(
 
 
 def _flop_j(model: CostModel) -> float:
-    """Joules per FLOP at the job's precision; the 16-bit figure where none is known."""
-    known = model.chip.flop_j
-    dtype = {"mxfp8": "fp8"}.get(model.job.precision, model.job.precision)
-    for name in (dtype, "bf16", "fp16", "fp32"):
-        if name in known:
-            return known[name]
-    return next(iter(known.values()))
+    return model.chip.flop_j[flop_j_format(model.chip, model.job.precision)]
+
+
+def flop_j_format(chip: Chip, precision: str) -> str:
+    """The format whose joules per FLOP stand for a precision: 16 bits where it has none."""
+    known = chip.flop_j
+    dtype = {"mxfp8": "fp8"}.get(precision, precision)
+    return next(
+        (name for name in (dtype, "bf16", "fp16", "fp32") if name in known), next(iter(known))
+    )

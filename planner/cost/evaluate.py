@@ -81,7 +81,7 @@ def evaluate_table(
     Raises:
         InputError: The cluster cannot give a plan's chips, or its layers do not divide.
     """
-    return breakdown(model, _evaluated(model, plans, batches))
+    return breakdown(model, evaluated(model, plans, batches))
 
 
 def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
@@ -90,7 +90,7 @@ def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
     Layers and memory, which depend on few columns, are computed once per combination of them.
     """
     if plans.stages is not None:
-        x = _evaluated(model, plans)
+        x = evaluated(model, plans)
         step, peak = x.step, x.memory.peak
     else:
         step, peak = _step_once(model, columns_of(model, plans)), _peak_once(model, plans)
@@ -135,8 +135,14 @@ def _state_once(model: CostModel, x: Columns) -> StateTerms:
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
 
-def _evaluated(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Evaluated:
-    x = columns_of(model, plans, batches)
+def evaluated(
+    model: CostModel,
+    plans: PlanTable,
+    batches: IntArray | None = None,
+    classes: StageClasses | None = None,
+) -> Evaluated:
+    """What a breakdown is made from; the arguments are those of `columns_of`."""
+    x = columns_of(model, plans, batches, classes)
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
     stages = _stage_costs(model, x, costs, _state(model, x))
@@ -175,19 +181,25 @@ def _memory(
     )
 
 
-def memory_table(model: CostModel, plans: PlanTable, stages: StageClasses | None = None) -> Memory:
+def memory_table(
+    model: CostModel,
+    plans: PlanTable,
+    stages: StageClasses | None = None,
+    m: FloatArray | None = None,
+) -> Memory:
     """Bytes per chip of every stage class of every plan; needs no network.
 
     Args:
         model: Job and framework.
         plans: n plans.
         stages: Other stage classes than the plans' own.
+        m: (n,) other micro-batches per step than the plans' own; 0: before the first of them.
     """
     stages = stages or stage_classes(plans, model.job.model)
     local = parameters_on_chip(model, plans)
     parameters = stage_parameters(plans, stages, local)
-    m = micro_batches(model, plans)[:, None]
-    return _memory(model, plans, stages, local, parameters, m)
+    m = micro_batches(model, plans) if m is None else m
+    return _memory(model, plans, stages, local, parameters, m[:, None])
 
 
 def _layer_terms(model: CostModel, x: Columns) -> LayerTerms:
@@ -340,6 +352,7 @@ __all__ = [
     "Totals",
     "evaluate_table",
     "evaluate_totals",
+    "evaluated",
     "memory_table",
     "step_times",
 ]

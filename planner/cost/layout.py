@@ -33,6 +33,8 @@ from planner.plan import (
     FRONT_COUNTED,
     SPLITS,
     FloatArray,
+    IntArray,
+    Plan,
     PlanTable,
 )
 
@@ -122,20 +124,63 @@ def _uniform_classes(
     kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
 ) -> tuple[tuple[float, ...], ...]:
     """Rows (dense, moe, count, first, last, position) of the classes of a chunk list."""
-    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    device_moe = moe.reshape(-1, pp).sum(axis=0)
-    device_all = np.array(sizes).reshape(-1, pp).sum(axis=0)
     classes: dict[tuple[int, int, bool, bool], list[int]] = {}
-    for stage in range(pp):
-        expert = int(device_moe[stage])
-        key = (int(device_all[stage]) - expert, expert, stage == 0, stage == pp - 1)
+    for stage, key in enumerate(_stages(kinds, sizes, pp)):
         classes.setdefault(key, []).append(stage)
     return tuple(
         (float(key[0]), float(key[1]), float(len(at)), float(key[2]), float(key[3]), float(at[0]))
         for key, at in classes.items()
     )
+
+
+def _stages(
+    kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
+) -> list[tuple[int, int, bool, bool]]:
+    """Dense and expert layers of each stage of a chunk list, and whether it is first or last."""
+    stages = chunk_kinds(kinds, sizes).reshape(-1, pp, 2).sum(axis=0)
+    return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
+
+
+def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
+    """(chunks, 2) dense and expert layers of every chunk, in order.
+
+    Args:
+        kinds: Of every layer: dense or moe.
+        sizes: Layers per chunk.
+    """
+    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
+    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
+
+
+def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
+    """Layers per chunk of a plan whose layers divide; chunk c is on stage c mod pp."""
+    if plan.stages is not None:
+        return tuple(stage.layers for stage in plan.stages)
+    sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))
+    assert sizes is not None
+    return sizes
+
+
+def every_stage(plans: PlanTable, model: Model) -> StageClasses:
+    """The stages of one plan in order, each a class of its own at its own position, (1, pp).
+
+    Raises:
+        InputError: See `stage_classes`.
+    """
+    assert len(plans) == 1
+    classes = stage_classes(plans, model)
+    if plans.stages is not None and plans.stages.layers[0, 0] >= 0:
+        return classes
+    pp, interleave, split = (int(x[0]) for x in (plans.pp, plans.interleave, plans.split))
+    sizes = stage_layers(model, pp, interleave, split)
+    assert sizes is not None
+    rows = tuple(
+        (float(dense), float(moe), 1.0, float(first), float(last), float(at))
+        for at, (dense, moe, first, last) in enumerate(_stages(model.layer_kinds, sizes, pp))
+    )
+    return _packed([rows])
 
 
 def stage_classes(plans: PlanTable, model: Model) -> StageClasses:

@@ -25,7 +25,7 @@ from planner.cost.columns import columns_of
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import WEIGHT_BYTES
 from planner.cost.exchanges import ACTIVATION_BYTES
-from planner.plan import DDP, ZERO3, FloatArray, PlanTable
+from planner.plan import DDP, ZERO3, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,9 @@ class LayerLedger:
     backward: PassLedger
 
 
-def layer_ledger(model: CostModel, plans: PlanTable) -> LayerLedger:
+def layer_ledger(
+    model: CostModel, plans: PlanTable, batches: IntArray | None = None
+) -> LayerLedger:
     """FLOP, bytes and seconds of a block of a dense layer in each pass of a step.
 
     For plans with sequence parallelism where tp > 1, without recomputation, with one micro-batch.
@@ -73,8 +75,9 @@ def layer_ledger(model: CostModel, plans: PlanTable) -> LayerLedger:
     Args:
         model: Job, cluster, assumptions; a model without experts.
         plans: n plans.
+        batches: (n,) sequences per step of each plan; default the job's.
     """
-    x, a, shapes = columns_of(model, plans), model.assumptions, model.shapes
+    x, a, shapes = columns_of(model, plans, batches), model.assumptions, model.shapes
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp) * x.m[:, 0]
     parameters = x.local.dense_layer[:, 0] / shapes.blocks
     weights, gradients = WEIGHT_BYTES * parameters, a.gradient_wire_bytes * parameters

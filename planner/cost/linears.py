@@ -43,6 +43,20 @@ def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulS
     return total
 
 
+def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArray | float:
+    """FLOP of all linears: 2 x tokens x inputs x outputs in each pass.
+
+    Args:
+        linears: The shapes.
+        passes: Multiplications of that size: 3 of a training step (forward, gradients of inputs,
+            gradients of weights), more with recomputation.
+    """
+    total: FloatArray | float = 0.0
+    for one in linears:
+        total = total + 2.0 * one.copies * one.tokens * one.inputs * one.outputs * passes
+    return total
+
+
 def memory_bytes(
     a: Assumptions, linears: list[Linear], forwards: FloatArray, *, trains_all: bool
 ) -> FloatArray | float:
@@ -82,8 +96,18 @@ class Shares:
 
 def layer_linears(a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:
     """The linears of a dense or mixture-of-experts layer, attention's scores not among them."""
-    linears = _expert_linears(a, shapes, x) if moe else _mlp(shapes, x, shapes.dense_width / x.tp)
-    return linears + (_attention_linears(shapes, x) if shapes.heads else [])
+    return [one for linears in layer_operators(a, shapes, x, moe=moe).values() for one in linears]
+
+
+def layer_operators(
+    a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool
+) -> dict[str, list[Linear]]:
+    """The same by operator: `mlp` or `experts`, and the projections of `attention` if there are."""
+    if moe:
+        operators = {"experts": _expert_linears(a, shapes, x)}
+    else:
+        operators = {"mlp": _mlp(shapes, x, shapes.dense_width / x.tp)}
+    return operators | ({"attention": _attention_linears(shapes, x)} if shapes.heads else {})
 
 
 def _mlp(shapes: Shapes, x: Shares, width: Number) -> list[Linear]:

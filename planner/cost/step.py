@@ -163,7 +163,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
     bubble = _bubble_s(a, stages, times, x, slowest, others)
-    exposed = reduce(np.maximum, [_exposed_s(a, stage, x) for stage in stages])
+    exposed = reduce(np.maximum, [exposed_reduction_s(a, stage, x) for stage in stages])
     optimizer = reduce(np.maximum, [stage.optimizer for stage in stages])
     steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
     factor = step_factor(a, x.chips)
@@ -199,7 +199,7 @@ def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatAr
     return np.asarray(stage.count * step)
 
 
-def _exposed_s(a: Assumptions, stage: StageCost, x: StepInputs) -> FloatArray:
+def exposed_reduction_s(a: Assumptions, stage: StageCost, x: StepInputs) -> FloatArray:
     """Seconds of a stage's reductions that its last backward pass does not hide."""
     hides = stage.sum_layers("hides")
     if stage.last.any():
@@ -285,6 +285,14 @@ def _forward_s(
         head = _of(x.ends.head, rows) - _of(x.ends.head_backward, rows)
         ahead = ahead + _of(stage.last, rows) * head
     return ahead
+
+
+def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArray, FloatArray]:
+    """(n, k) seconds of the forward and of the backward pass of a micro-batch on a stage."""
+    rows = np.arange(len(x.p2p))
+    costs = [cost for cost in (stage.dense, stage.moe) if cost is not None]
+    forward = _forward_s(stage, x, rows, {id(cost): forward_pass_s(a, cost) for cost in costs})
+    return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
 
 
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:

@@ -136,11 +136,16 @@ def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
 
 def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
-    job, shapes, a = model.job, model.shapes, model.assumptions
-    attention = _share(a) * attention_flop_per_token(job.model, shapes)
-    passes = 3.0 if job.trains_all else 2.0
+    passes = 3.0 if model.job.trains_all else 2.0
+    return 2.0 * model.shapes.matmul_parameters * passes + scores_flop_per_token(model)
+
+
+def scores_flop_per_token(model: CostModel) -> float:
+    """FLOP of scores and values of all layers in both passes that kernels compute per token."""
+    a = model.assumptions
+    attention = _share(a) * attention_flop_per_token(model.job.model, model.shapes)
     backward = 2.5 if a.fused_attention else 2.0
-    return 2.0 * shapes.matmul_parameters * passes + attention * (1 + backward)
+    return attention * (1 + backward)
 
 
 def _share(a: Assumptions) -> float:
@@ -159,7 +164,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     a, job, plans, again = model.assumptions, model.job, x.plans, repeats(model, x)
     chips = plans.chips / plans.pp
     products = x.m[:, 0] * chips * x.over_stages(_product_bytes(model, x, 1 + again.linear))
-    dense, moe = _elementwise_bytes(model, plans)
+    dense, moe = elementwise_bytes(model, plans)
     layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
     passes = 1 + a.elementwise_backward + again.elementwise
     elementwise = x.batch * job.seq_len * x.over_stages(passes * layers)
@@ -187,7 +192,7 @@ def _product_bytes(model: CostModel, x: Columns, forwards: FloatArray) -> FloatA
     return total
 
 
-def _elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
+def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
     """Bytes per token of the element-wise work of a dense and of a mixture-of-experts layer."""
     a, shapes = model.assumptions, model.shapes
     rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)

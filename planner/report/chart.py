@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 TONES = ("blue", "orange", "green", "purple", "red", "teal", "brown", "grey")
 """Colours of marks; `chart_svg` and `chart_figure` say what they look like."""
-SHAPES = ("circle", "square", "diamond", "triangle", "cross")
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
 HATCHES = ("", "slant", "backslant", "dots", "cross")
 
 Point = tuple[float, float]
@@ -133,13 +133,14 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed, bar, faint (a faint bar) or area."""
+    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`."""
 
     words: str
     tone: str
     kind: str = "dot"
     shape: str = "circle"
     hatch: str = ""
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

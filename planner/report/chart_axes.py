@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from planner.report.chart import Axis, Chart, Key
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Frame
 from planner.report.lettering import clean
-from planner.report.machine_marks import symbol
-
-_FILLS = {"bar": "fill", "faint": "faint", "area": "soft"}
+from planner.report.symbols import symbol
 
 
 def number(value: float) -> str:
@@ -69,12 +67,18 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
     if key.kind in ("line", "dashed"):
         look = "line dashed" if key.kind == "dashed" else "line"
         return f'<path class="{look}" d="M{number(x)},{number(y)} h17"/>'
-    if key.kind in _FILLS:
+    if key.kind in ("bar", "area"):
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'
-        over = hatch_id.get((key.hatch, "paper" if key.kind == "bar" else key.tone))
+        over = hatch_id.get((key.hatch, key.tone if is_soft(key) else "paper"))
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
-        return f'<rect class="{_FILLS[key.kind]}" {place}/>{pattern}'
-    return symbol(x + 8, y, 5, key.shape, 'class="mark"')
+        look = "soft" if key.kind == "area" else "faint" if key.faint else "fill"
+        return f'<rect class="{look}" {place}/>{pattern}'
+    return symbol((x + 8, y), 5, key.shape, "mark")
+
+
+def is_soft(key: Key) -> bool:
+    """Whether the fill of a key is light, so that its hatch has the key's own tone."""
+    return key.faint or key.kind == "area"
 
 
 def notes(drawn: Frame) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planner.report.chart import Area, Bar, Chart, Dot, Key, Line, Picture, Words
-from planner.report.chart_axes import is_named
+from planner.report.chart_axes import is_named, is_soft
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Entry, Frame
 from planner.report.chart_places import (
     RING,
@@ -25,13 +25,13 @@ from planner.report.clipping import clipped_area
 from planner.report.palette import LIGHT
 from planner.report.plotting import load_pyplot
 from planner.report.shapes import Pixel
+from planner.report.symbols import corners_of
 
 _PIXELS = 72.0
 """Pixels of a sheet in an inch, so that a pixel is a point."""
 _DPI = 144
 _LETTERS = 0.87
 """The font of matplotlib is wider than that of the pages."""
-_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "P"}
 _HATCHES = {"": "", "slant": "////", "backslant": "\\\\\\\\", "dots": "...", "cross": "xxxx"}
 _FAINT, _HATCHED, _OVER = "21", "73", "90"
 """Opacity of faint fills, of the hatches over them and over solid fills, in hexadecimal digits."""
@@ -98,16 +98,21 @@ class _Canvas:
 
     def symbol(self, at: Pixel, radius: float, shape: str, colour: str) -> None:
         """A dot with a thin edge."""
-        self._marker(at, 2 * radius * (0.87 if shape == "diamond" else 1.0), _MARKERS[shape],
-                     color=colour, markeredgecolor=LIGHT["paper"], markeredgewidth=0.8)  # fmt: skip
+        if shape == "circle":
+            self._circle(at, radius, facecolor=colour, edgecolor=LIGHT["paper"], linewidth=0.8)
+        else:
+            corners = corners_of(shape, at, radius)
+            self.polygon(corners, colour, outline=LIGHT["paper"], width=0.8)
 
     def ring(self, at: Pixel, radius: float, colour: str) -> None:
         """A circle."""
-        self._marker(at, 2 * radius, "o", fillstyle="none", color=colour, markeredgewidth=2.0)
+        self._circle(at, radius, fill=False, edgecolor=colour, linewidth=2.2)
 
-    def _marker(self, at: Pixel, size: float, marker: str, **look: Any) -> None:
-        ((x, y),) = self._shifted([at])
-        self.panel.plot([x], [y], marker, markersize=size, zorder=self._above(), **look)
+    def _circle(self, at: Pixel, radius: float, **look: Any) -> None:
+        from matplotlib.patches import Circle  # noqa: PLC0415  (an extra, and only for pictures)
+
+        (middle,) = self._shifted([at])
+        self.panel.add_patch(Circle(middle, radius, zorder=self._above(), **look))
 
     def text(self, x: float, y: float, words: str, *, size: float = SMALL, anchor: str = "start",
              colour: str = "ink", bold: bool = False, turned: float = 0.0,
@@ -177,7 +182,9 @@ def _sign(canvas: _Canvas, entry: Entry) -> None:
         canvas.symbol((x + 8, y), 5, key.shape, colour)
     else:
         corners = [(x + 1, y - 5), (x + 16, y - 5), (x + 16, y + 5), (x + 1, y + 5)]
-        _fill(canvas, corners, key.tone, key.hatch, soft=key.kind != "bar")
+        _fill(canvas, corners, key.tone, key.hatch, soft=is_soft(key))
+        if key.faint:
+            canvas.polygon(corners, "none", outline=colour, width=1.0)
 
 
 def _fill(canvas: _Canvas, corners: Sequence[Pixel], tone: str, hatch: str, *, soft: bool) -> None:

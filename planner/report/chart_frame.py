@@ -157,7 +157,8 @@ def value_words(value: float) -> str:
 
 def _legend(keys: Sequence[Key], top: float, inner: float) -> tuple[tuple[Entry, ...], int]:
     """The entries from left to right, line by line, and how many lines there are."""
-    entries, x, row = [], PAD, 0
+    entries: list[Entry] = []
+    x, row = PAD, 0
     for key in keys:
         wide = SYMBOL + width_of(key.words, SMALL) + 18
         if entries and x + wide - 18 > PAD + inner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.report.chart import Area, Bar, Chart, Dot, Line, Words
-from planner.report.chart_axes import number, text
+from planner.report.chart_axes import is_soft, number, text
 from planner.report.chart_frame import Frame
 from planner.report.chart_places import (
     RING,
@@ -19,11 +19,13 @@ from planner.report.chart_places import (
 from planner.report.clipping import clipped_area
 from planner.report.labels import Label
 from planner.report.lettering import clean
-from planner.report.machine_marks import symbol
-from planner.report.shapes import Pixel
+from planner.report.shapes import Box, Pixel
+from planner.report.symbols import symbol
 
 HatchIds = dict[tuple[str, str], str]
 """The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars."""
+_MOST_HATCHED = 40
+"""Bars of one run that have a hatch each of their own; see `bars_svg`."""
 _HIT = 12.0
 """Radius of what answers to a pointer around a dot with a key (WCAG 2.2, 2.5.8: 24 pixels)."""
 _HATCHES = {
@@ -42,8 +44,8 @@ def hatch_ids(one: Chart, ident: str) -> HatchIds:
             own = isinstance(mark, Area) or mark.faint
             used.add((mark.hatch, mark.tone if own else "paper"))
     for key in one.legend:
-        if key.hatch and key.kind in ("bar", "faint", "area"):
-            used.add((key.hatch, "paper" if key.kind == "bar" else key.tone))
+        if key.hatch and key.kind in ("bar", "area"):
+            used.add((key.hatch, key.tone if is_soft(key) else "paper"))
     return {(hatch, tone): f"{ident}-{hatch}-{tone}" for hatch, tone in sorted(used)}
 
 
@@ -83,28 +85,61 @@ def line_svg(mark: Line, drawn: Frame) -> str:
     return _group(mark.tone, f'<path class="{look}" d="{path}"/>{head}', mark.detail)
 
 
-def bar_svg(mark: Bar, drawn: Frame, ids: HatchIds) -> str:
-    """A rectangle, cut off at the axes; its words where they fit, level or turned."""
-    box = box_of(mark, drawn)
-    if box is None:
-        return ""
+def bars_svg(marks: Sequence[Bar], drawn: Frame, ids: HatchIds) -> list[str]:
+    """Bars one after the other.
+
+    Of many, those with the same hatch share one path for it, below the words of all: printers turn
+    each shape that is filled with a pattern into an image of its own.
+    """
+    boxes = [(mark, box) for mark in marks if (box := box_of(mark, drawn)) is not None]
+    if sum(bool(mark.hatch) for mark in marks) <= _MOST_HATCHED:
+        return [
+            _group(mark.tone, _filled(mark, box, ids) + _inside(mark, box), mark.detail)
+            for mark, box in boxes
+        ]
+    parts = [_group(mark.tone, _filled(mark, box, {}), mark.detail) for mark, box in boxes]
+    shared: dict[str, list[str]] = {}
+    for mark, box in boxes:
+        if over := ids.get(_hatch_of(mark)):
+            wide, high = number(box.right - box.left), number(box.bottom - box.top)
+            path = f"M{number(box.left)},{number(box.top)}h{wide}v{high}h-{wide}z"
+            shared.setdefault(over, []).append(path)
+    parts += [
+        f'<path d="{"".join(paths)}" fill="url(#{over})" pointer-events="none"/>'
+        for over, paths in shared.items()
+    ]
+    words = [(mark.tone, _inside(mark, box)) for mark, box in boxes]
+    return parts + [_group(tone, inside, "") for tone, inside in words if inside]
+
+
+def _hatch_of(mark: Bar) -> tuple[str, str]:
+    return mark.hatch, mark.tone if mark.faint else "paper"
+
+
+def _filled(mark: Bar, box: Box, ids: HatchIds) -> str:
+    """The rectangle of a bar, with a hatch and a gap around it."""
     wide, high = box.right - box.left, box.bottom - box.top
     place = (
         f'x="{number(box.left)}" y="{number(box.top)}" '
         f'width="{number(wide)}" height="{number(high)}"'
     )
     parts = [f'<rect class="{"faint" if mark.faint else "fill"}" {place}/>']
-    over = ids.get((mark.hatch, mark.tone if mark.faint else "paper"))
+    over = ids.get(_hatch_of(mark))
     parts += [f'<rect {place} fill="url(#{over})"/>'] if over else []
     if not mark.faint and min(wide, high) > 3:
         parts.append(f'<rect class="gap" {place}/>')
+    return "".join(parts)
+
+
+def _inside(mark: Bar, box: Box) -> str:
+    """The words of a bar, where they fit, level or turned."""
     turned = words_inside(mark, box)
-    if turned is not None:
-        x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-        at = (x + 4, y) if turned else (x, y + 4)
-        look = "" if mark.faint else "inside"
-        parts.append(text(*at, mark.words, anchor="middle", look=look, turned=turned))
-    return _group(mark.tone, "".join(parts), mark.detail)
+    if turned is None:
+        return ""
+    x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+    at = (x + 4, y) if turned else (x, y + 4)
+    look = "" if mark.faint else "inside"
+    return text(*at, mark.words, anchor="middle", look=look, turned=turned)
 
 
 def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
@@ -112,7 +147,7 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
     x, y = drawn.at((mark.x, mark.y))
     radius = radius_of(mark, many=many)
     parts = [_circle("hit", x, y, _HIT)] if mark.key else []
-    parts.append(symbol(x, y, radius, mark.shape, 'class="mark"'))
+    parts.append(symbol((x, y), radius, mark.shape, "mark"))
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
     title = f"<title>{clean(mark.detail)}</title>" if mark.detail else ""
     more = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 
 from planner.report.chart import Area, Bar, Chart, Dot, Line, Picture, Words
 from planner.report.chart_axes import axes, grid, heading, legend, notes, number, text
@@ -11,7 +12,7 @@ from planner.report.chart_frame import PAD, TITLE, Frame, frame_of
 from planner.report.chart_marks import (
     HatchIds,
     area_svg,
-    bar_svg,
+    bars_svg,
     dot_svg,
     hatch_ids,
     labels_svg,
@@ -129,16 +130,18 @@ def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
 def _marks(chart: Chart, drawn: Frame, ids: HatchIds) -> list[str]:
     """Everything inside the axes but areas and labels, in the chart's order."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
-    parts = []
-    for mark in chart.marks:
-        if isinstance(mark, Line):
-            parts.append(line_svg(mark, drawn))
-        elif isinstance(mark, Bar):
-            parts.append(bar_svg(mark, drawn, ids))
-        elif isinstance(mark, Words):
-            parts.append(words_svg(mark, drawn))
-        elif isinstance(mark, Dot) and id(mark) in dots:
-            parts.append(dot_svg(mark, drawn, many=many))
+    parts: list[str] = []
+    for kind, run in groupby(chart.marks, key=type):
+        if kind is Bar:
+            parts += bars_svg([mark for mark in run if isinstance(mark, Bar)], drawn, ids)
+            continue
+        for mark in run:
+            if isinstance(mark, Line):
+                parts.append(line_svg(mark, drawn))
+            elif isinstance(mark, Words):
+                parts.append(words_svg(mark, drawn))
+            elif isinstance(mark, Dot) and id(mark) in dots:
+                parts.append(dot_svg(mark, drawn, many=many))
     return parts
 
 

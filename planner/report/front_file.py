@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from planner.errors import InputError
@@ -41,15 +42,30 @@ def front_json(result: SolveResult) -> str:
     return json.dumps(fields, indent=2, allow_nan=False) + "\n"
 
 
+def front_svg(result: SolveResult) -> str:
+    """The picture of the front as a file of its own."""
+    from planner.report.chart_svg import picture_svg  # noqa: PLC0415  (only for pictures)
+    from planner.report.front_chart import front_picture  # noqa: PLC0415
+
+    return picture_svg(front_picture(result))
+
+
+def front_page(result: SolveResult) -> str:
+    """The front as a page: every plan of it in full, the best one, and the provenance."""
+    from planner.report.report_page import page_of  # noqa: PLC0415  (only for pages)
+    from planner.report.report_view import report_of  # noqa: PLC0415
+    from planner.report.words import front_job_words, front_title  # noqa: PLC0415
+
+    title = f"{front_title(result)}: {front_job_words(result)}"
+    return page_of(replace(report_of(result), title=title))
+
+
 def writer_for(path: Path) -> Callable[[SolveResult], str]:
     """The writer that belongs to a file's ending.
 
     Raises:
         InputError: The ending is not one of .csv, .json, .svg, .html.
     """
-    from planner.report.html import front_page  # noqa: PLC0415  (only for pictures)
-    from planner.report.svg import front_svg  # noqa: PLC0415
-
     writers: dict[str, Callable[[SolveResult], str]] = {
         ".csv": front_csv,
         ".json": front_json,

@@ -1,4 +1,4 @@
-"""Answers as HTML: tables for notebooks, and one self-contained page for the front."""
+"""Answers as HTML tables, for notebooks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from html import escape
 
 from planner.report.likely import spread_words
 from planner.report.machine_marks import COLUMNS, cells, has_machines
-from planner.report.svg import front_svg
 from planner.report.terminal import cost_rows, run_rows
 from planner.report.words import (
     boundary_words,
     choice_words,
-    front_job_words,
     front_title,
     is_best,
     job_words,
@@ -22,12 +20,6 @@ from planner.report.words import (
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import show_bytes, show_joules, show_percent, show_seconds
 
-_STYLE = (
-    "body{font-family:Helvetica,Arial,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;"
-    "color:#222;line-height:1.4}svg{max-width:100%;height:auto}table{border-collapse:collapse;"
-    "margin:1em 0}td,th{padding:.25em .8em;text-align:left;vertical-align:top;"
-    "border-bottom:1px solid #ddd}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}"
-)
 _FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
 
 
@@ -128,18 +120,3 @@ def evaluate_html(result: EvaluateResult) -> str:
     head = f"<p><b>{escape(job_words(result))}</b>: {fits}</p>"
     spread = _paragraph(spread_words(result.spread))
     return f"{head}{warnings}{_plan(result.result)}{spread}{run}{_defaults(result)}"
-
-
-def front_page(result: SolveResult) -> str:
-    """A page that works offline: the picture and the plans of the front."""
-    title = f"{front_title(result)}: {front_job_words(result)}"
-    spread = _paragraph(spread_words(result.spread))
-    best = "" if result.best is None else f"<h2>Best plan</h2>{_plan(result.best)}{spread}"
-    made = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{front_svg(result)}"
-        f"<h2>Plans of the front</h2>{_front(result)}{best}{_defaults(result)}"
-        f"<p><small>{escape(f'{_proof(result)}; versions: {made}')}</small></p></body></html>\n"
-    )

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from rich.console import RenderableType
 
 from planner.answers import Machine
+from planner.report.chart import SHAPES, Key
 from planner.report.tables import section, table
 from planner.results import PlanResult, SolveResult
 
-Corner = tuple[float, float]
 COLUMNS = ("PEs", "wiring")
-_COLOURS = ("#1b6ca8", "#e08214", "#2a9d5c", "#7b4ab5", "#8c6239", "#d6529b", "#4a4a4a")
-_SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
-_PATHS = {  # corners around (0, 0) in units of the radius
-    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    "triangle": ((0, -1.15), (1.05, 0.8), (-1.05, 0.8)),
-    "diamond": ((0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)),
-    "cross": (
-        (-0.4, -1.1), (0.4, -1.1), (0.4, -0.4), (1.1, -0.4), (1.1, 0.4), (0.4, 0.4),
-        (0.4, 1.1), (-0.4, 1.1), (-0.4, 0.4), (-1.1, 0.4), (-1.1, -0.4), (-0.4, -0.4),
-    ),
-    "hexagon": ((-1.1, 0), (-0.55, -0.95), (0.55, -0.95), (1.1, 0), (0.55, 0.95), (-0.55, 0.95)),
-    "wedge": ((0, 1.15), (1.05, -0.8), (-1.05, -0.8)),
-    "bar": ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
-    "star": ((0, -1.3), (0.4, -0.4), (1.3, 0), (0.4, 0.4), (0, 1.3), (-0.4, 0.4), (-1.3, 0),
-             (-0.4, -0.4)),
-}  # fmt: skip
+_TONES = ("blue", "orange", "green", "purple", "brown", "teal", "grey")
 
 
 def wiring_words(machine: Machine) -> str:
@@ -56,60 +39,27 @@ def _machines(result: SolveResult) -> list[Machine]:
     return [point.machine for point in shown if point.machine is not None]
 
 
-def colour_of(point: PlanResult, result: SolveResult) -> str:
-    """The colour of a point: by its PEs."""
-    pes = sorted({machine.pes for machine in _machines(result)})
-    assert point.machine is not None
-    return _COLOURS[pes.index(point.machine.pes) % len(_COLOURS)]
+def look_of(point: PlanResult, result: SolveResult) -> tuple[str, str]:
+    """Tone by the PEs of a point, shape by its wiring."""
+    machine = point.machine
+    assert machine is not None
+    pes = sorted({one.pes for one in _machines(result)})
+    wirings = sorted({wiring_words(one) for one in _machines(result)})
+    shape = SHAPES[wirings.index(wiring_words(machine)) % len(SHAPES)]
+    return _TONES[pes.index(machine.pes) % len(_TONES)], shape
 
 
-def shape_of(point: PlanResult, result: SolveResult) -> str:
-    """The symbol of a point: by its wiring."""
-    wirings = sorted({wiring_words(machine) for machine in _machines(result)})
-    assert point.machine is not None
-    return _SHAPES[wirings.index(wiring_words(point.machine)) % len(_SHAPES)]
-
-
-def symbol(x: float, y: float, radius: float, shape: str, style: str, title: str = "") -> str:
-    """A symbol of a picture with a title that pointers show."""
-    inside = f"<title>{escape(title)}</title>" if title else ""
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {style}>{inside}</circle>'
-    corners = " ".join(f"{x + radius * dx:.1f},{y + radius * dy:.1f}" for dx, dy in _PATHS[shape])
-    return f'<polygon points="{corners}" {style}>{inside}</polygon>'
-
-
-def legend(result: SolveResult, x: float, y: float, size: int, corner: Corner) -> list[str]:
-    """Colours by PEs from a pixel to the right; symbols by wiring down from a corner.
-
-    Args:
-        result: The answer.
-        x, y: Where the colours begin.
-        size: Of the letters, in pixels.
-        corner: Upper right end of the picture, which a falling front leaves free.
-    """
+def machine_keys(result: SolveResult) -> list[Key]:
+    """Tones by PEs, then shapes by wiring."""
     points = [*result.front, *([result.best] if result.best else [])]
     made = [(point, point.machine) for point in points if point.machine is not None]
-    colours = {
-        f"{machine.pes:,} {machine.pe_kind}s": colour_of(point, result)
+    tones = {
+        f"{machine.pes:,} {machine.pe_kind}s": look_of(point, result)[0]
         for point, machine in sorted(made, key=lambda one: one[1].pes)
     }
-    shapes = {wiring_words(machine): shape_of(point, result) for point, machine in made}
-    parts = []
-    for words, colour in colours.items():
-        parts += _entry(x, y, "circle", colour, words, size)
-        x += 34 + 6.0 * len(words)
-    widest = max(map(len, shapes))
-    for row, (words, shape) in enumerate(sorted(shapes.items())):
-        left, down = corner[0] - 24 - 6.0 * widest, corner[1] + 16 + 16 * row
-        parts += _entry(left, down, shape, "#666", words, size)
-    return parts
-
-
-def _entry(x: float, y: float, shape: str, colour: str, words: str, size: int) -> list[str]:
-    mark = symbol(x + 5, y - 4, 5, shape, f'fill="{colour}"')
-    text = f'<text x="{x + 15:.1f}" y="{y:.1f}" font-size="{size}">{escape(words)}</text>'
-    return [mark, text]
+    shapes = {wiring_words(machine): look_of(point, result)[1] for point, machine in made}
+    keys = [Key(words=words, tone=tone) for words, tone in tones.items()]
+    return keys + [Key(words=words, tone="grey", shape=shapes[words]) for words in sorted(shapes)]
 
 
 def machines_view(result: SolveResult) -> RenderableType:

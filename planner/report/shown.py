@@ -5,7 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from planner.explanation.answer import ExplainResult
+from planner.explanation.compare_answer import CompareResult
 from planner.feasibility.answer import FeasibleResult
+from planner.report.compare_view import compare_view
+from planner.report.explain_view import explain_view
 from planner.report.feasible_view import feasible_view
 from planner.report.html import evaluate_html, plan_html, solve_html
 from planner.report.tables import text_of
@@ -21,6 +25,10 @@ def as_text(result: Any) -> str:
         return text_of(evaluate_view(result))
     if isinstance(result, FeasibleResult):
         return text_of(feasible_view(result))
+    if isinstance(result, ExplainResult):
+        return text_of(explain_view(result))
+    if isinstance(result, CompareResult):
+        return text_of(compare_view(result))
     return text_of(plan_view("Plan", result))
 
 
@@ -32,4 +40,6 @@ def as_html(result: Any) -> str:
         return evaluate_html(result)
     if isinstance(result, FeasibleResult):
         return f"<pre>{escape(text_of(feasible_view(result)))}</pre>"
+    if isinstance(result, ExplainResult | CompareResult):
+        return f"<pre>{escape(as_text(result))}</pre>"
     return plan_html(result)

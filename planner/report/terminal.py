@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -12,11 +12,12 @@ from rich.text import Text
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
+from planner.report.breakdown_view import breakdown_view, stage_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, with_interval
 from planner.report.machine_marks import machines_view
-from planner.report.tables import ByWidth, indented, pairs, section, side_by_side, table
+from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
 from planner.units import (
@@ -81,7 +82,7 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
         Text(),
         boundary_view(result),
         Text(),
-        _breakdowns(result),
+        breakdown_view(result),
     )
 
 
@@ -93,8 +94,8 @@ def _energy(result: PlanResult) -> str:
     return with_interval(result.energy_per_step_j, *ends, show_joules)
 
 
-def boundary_view(result: PlanResult) -> RenderableType:
-    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
+def boundary_rows(result: PlanResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: energy and power by boundary, with intervals of predictions."""
     rows = [
         (
             WORDS[b.name],
@@ -107,35 +108,13 @@ def boundary_view(result: PlanResult) -> RenderableType:
     ]
     header = ("boundary", "energy per step", "power per chip", "power in all", "per chip, 80 %")
     shown = len(header) - (result.step_time_low_s is None)  # bounds have no interval
-    cells = [row[:shown] for row in rows]
-    view = Fitted(header[:shown], cells, right=header[1:shown])
-    return section("Energy and power by boundary", view)
+    return header[:shown], [row[:shown] for row in rows]
 
 
-def _breakdowns(result: PlanResult) -> RenderableType:
-    memory = result.memory_per_chip_bytes + result.reserve_bytes
-    return side_by_side(
-        (
-            _parts("Time (slowest stage)", result.time_s, result.step_time_s, show_seconds),
-            _parts(
-                "Energy (split assumed)", result.energy_j, result.energy_per_step_j, show_joules
-            ),
-            _parts("Memory (fullest chip)", result.memory_bytes, memory, show_bytes),
-        )
-    )
-
-
-def _parts(
-    title: str, parts: Mapping[str, float], total: float, show: Callable[[float], str]
-) -> RenderableType:
-    """Parts of a whole, largest first, with their shares; zeros are left out."""
-    rows = [
-        (name.replace("_", " "), show(value), f"{100 * value / total:.1f} %")
-        for name, value in sorted(parts.items(), key=lambda item: -item[1])
-        if value > 0
-    ]
-    header = ("part", "value", "share")
-    return section(title, table(header, rows, right=("value", "share"), whole=("part",)))
+def boundary_view(result: PlanResult) -> RenderableType:
+    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
+    header, rows = boundary_rows(result)
+    return section("Energy and power by boundary", Fitted(header, rows, right=header[1:]))
 
 
 def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
@@ -165,7 +144,7 @@ def _defaults(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
     return [Text(), section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
 
 
-def _proof_line(result: SolveResult) -> str:
+def proof_words(result: SolveResult) -> str:
     """How good the answer is proved to be."""
     candidates = result.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
@@ -180,10 +159,12 @@ def _proof_line(result: SolveResult) -> str:
     return f"Not proved optimal: the time limit ended the search{gap}."
 
 
-def _counts_table(result: SolveResult) -> list[RenderableType]:
-    """What each stage of the search was given, passed on and dropped."""
-    rows = []
-    for stage, counts in result.counts.items():
+def count_rows(
+    stages: Mapping[str, Mapping[str, int]],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: what each stage of a search was given, passed on and dropped."""
+    rows: list[tuple[str, ...]] = []
+    for stage, counts in stages.items():
         passed = sum(counts.get(name, 0) for name in PASSED)
         dropped = [
             f"{name.replace('_', ' ')} {n:,}"
@@ -194,14 +175,20 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
             dropped.append(f"time limit {counts['left']:,}")
         words = ", ".join(dropped) or "nothing"
         rows.append((stage, f"{counts.get('considered', 0):,}", f"{passed:,}", words))
+    return ("stage", "considered", "passed", "dropped by"), rows
+
+
+def _counts_table(result: SolveResult) -> list[RenderableType]:
+    """What each stage of the search was given, passed on and dropped."""
+    header, rows = count_rows(result.counts)
     if not rows:
         return []
-    header = ("stage", "considered", "passed", "dropped by")
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     return [Text(), section("Candidates", view)]
 
 
-def _head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
+def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
+    """What an answer is about, what the cluster gives away, and what to beware of."""
     return [
         Text(words, style="bold"),
         *(Text(f"Note: {loss}.", style="yellow") for loss in losses),
@@ -215,16 +202,17 @@ def solve_view(result: SolveResult) -> RenderableType:
     machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
     if result.best is None and len(result.machines) > 1:  # the job is that of the first
         machine = f"one of {len(result.machines):,} machines"
-    head = (
+    words = (
         f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
         f"{job['batch_tokens']:,} tokens per step"
     )
-    parts = _head(head, result.losses)
+    parts = head(words, result.losses)
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), Text(spread_words(result.spread)), Text()]
-        parts += [Text(_proof_line(result)), Text(), *ranked_view(result)]
+        parts += [plan_view("Best plan", result.best), *stage_view(result.facts), Text()]
+        parts += [Text(spread_words(result.spread)), Text()]
+        parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
         parts += _run_view(result.run)
@@ -258,18 +246,21 @@ def _no_plan(result: SolveResult) -> list[RenderableType]:
 def evaluate_view(result: EvaluateResult) -> RenderableType:
     """Everything that `planner evaluate` prints."""
     return Group(
-        *_head(job_words(result), result.losses, result.warnings),
+        *head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
+        *stage_view(result.facts),
+        Text(),
         Text(spread_words(result.spread)),
         *_run_view(result.run),
         *_defaults(result.defaults),
     )
 
 
-def _fits(result: EvaluateResult) -> Text:
+def fits_words(result: EvaluateResult) -> str:
+    """Whether a plan fits, with the figures."""
     if not result.fits:
-        return Text("The plan does not fit in memory.", style="bold red")
+        return "The plan does not fit in memory."
     costs = result.result
     words = (
         f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
@@ -279,4 +270,8 @@ def _fits(result: EvaluateResult) -> Text:
         words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
     if costs.host_memory_bytes > 0:
         words += f", and {show_bytes(costs.host_memory_bytes)} of its host"
-    return Text(f"{words}.", style="green")
+    return f"{words}."
+
+
+def _fits(result: EvaluateResult) -> Text:
+    return Text(fits_words(result), style="green" if result.fits else "bold red")

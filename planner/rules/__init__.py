@@ -6,7 +6,7 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 `planner.search` drops candidates by the same predicates and counts them.
 """
 
-from planner.rules.checking import applicable, offloads_allowed, violations
+from planner.rules.checking import applicable, broken, offloads_allowed, violations
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import fits_layers, heads_exchange
 from planner.rules.table import RULES, Rule
@@ -15,6 +15,7 @@ __all__ = [
     "RULES",
     "Rule",
     "applicable",
+    "broken",
     "divisors",
     "fits_layers",
     "heads_exchange",

@@ -39,7 +39,19 @@ def violations(
     arithmetic_only: bool = False,
     all_orders: bool = False,
 ) -> list[str]:
-    """One line per plan and broken rule, in order; empty when all plans can run.
+    """One line per plan and broken rule, in order; empty when all plans can run; see `broken`."""
+    found = broken(model, plans, arithmetic_only=arithmetic_only, all_orders=all_orders)
+    return [line for _, line in found]
+
+
+def broken(
+    model: CostModel,
+    plans: PlanTable,
+    *,
+    arithmetic_only: bool = False,
+    all_orders: bool = False,
+) -> list[tuple[Rule, str]]:
+    """The broken rules with one line per plan, in order; empty when all plans can run.
 
     What stages choose for themselves is checked stage by stage; such a line names its stage
     (counted from 1).
@@ -55,14 +67,15 @@ def violations(
         rules = tuple(rule for rule in rules if rule.framework == "any")
     if all_orders:
         rules = tuple(rule for rule in rules if rule.name != LAYOUT_RULE)
-    lines = []
+    found: list[tuple[Rule, str]] = []
     for rule in rules:
         if rule.per_stage and plans.stages is not None:
-            lines += _of_stages(rule, model, plans)
+            lines = _of_stages(rule, model, plans)
         else:
-            broken = np.flatnonzero(~rule.holds(model, plans))
-            lines += [rule.explain(model, plans.plan(int(row))) for row in broken]
-    return lines
+            rows = np.flatnonzero(~rule.holds(model, plans))
+            lines = [rule.explain(model, plans.plan(int(row))) for row in rows]
+        found += [(rule, line) for line in lines]
+    return found
 
 
 def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:

@@ -112,10 +112,12 @@ def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
     return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
 
 
-def missing_columns(name: str, columns: Sequence[str], needed: Sequence[str]) -> list[str]:
+def missing_columns(
+    name: str, columns: Sequence[str], needed: Sequence[str], what: str = "runs"
+) -> list[str]:
     """One line for each needed column that a file lacks, with the column that may be meant.
 
-    A file that has none of them is another kind of file, which one line says.
+    A file that has none of them is another kind of file than one of `what`, which one line says.
     """
     if len(columns) == 1:
         for separator, words in _SEPARATORS.items():
@@ -124,7 +126,7 @@ def missing_columns(name: str, columns: Sequence[str], needed: Sequence[str]) ->
     unknown = [column for column in columns if column and column not in needed]
     missing = [column for column in needed if column not in columns]
     if len(missing) == len(needed):
-        return [f"{name}: is no CSV file of runs: the columns {', '.join(missing)} are missing"]
+        return [f"{name}: is no CSV file of {what}: the columns {', '.join(missing)} are missing"]
     return [
         f"{name} line 1: column {column!r} is missing{_meant(column, unknown)}"
         for column in missing

@@ -14,7 +14,8 @@ import models_db
 from cli.command import planner
 from planner import InputError
 from planner.api import options_of
-from planner.planfile import PlanFile, read_plan_file
+from planner.planfile import read_plan_file
+from planner.planmodels import PlanFile
 from planner.request import Request, request_from
 from planner.resolved import resolve
 

@@ -117,6 +117,7 @@ def test_tables_say_what_binds() -> None:
     assert "days" in outcome.out
 
 
+@pytest.mark.picture
 @pytest.mark.parametrize("name", ["three.png", "three.svg"])
 def test_pictures(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -131,6 +132,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.picture
 def test_a_picture_of_a_switched_cluster(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "time.svg"

@@ -80,6 +80,7 @@ def test_every_reading_changes_its_figure(flags: tuple[object, ...], number: int
     assert plain != other
 
 
+@pytest.mark.picture
 def test_tables_and_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for ending in (".svg", ".png"):
@@ -156,6 +157,7 @@ def test_a_chip_without_the_facts_of_its_memories() -> None:
     assert all(line.startswith("chip: tpu-v2") for line in found)
 
 
+@pytest.mark.picture
 def test_nothing_is_written_where_the_question_is_wrong(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "figures.svg"

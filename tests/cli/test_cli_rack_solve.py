@@ -208,6 +208,7 @@ def test_a_workload_file(tmp_path: Path) -> None:
     assert found["batch"] == 64
 
 
+@pytest.mark.picture
 @pytest.mark.parametrize("ending", ["svg", "html", "csv", "json"])
 def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
     if ending in ("svg", "html"):

@@ -236,6 +236,7 @@ DRAWN = ("linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "hypercube:8
          "fat-tree:k=4", "dragonfly:a=2,h=2,p=2", "switch:3", "ring:500")  # fmt: skip
 
 
+@pytest.mark.picture
 @pytest.mark.parametrize(("name", "specs"), [("a.svg", DRAWN), ("a.png", DRAWN[2:4])])
 def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
     """Every layout, the same bytes each time, and nothing but the picture."""

@@ -230,6 +230,7 @@ def test_tables() -> None:
     assert "Figure 6" not in alone
 
 
+@pytest.mark.picture
 @pytest.mark.parametrize(("name", "figures"), [("one.png", "4"), ("six.svg", "3-8")])
 def test_pictures(name: str, figures: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -244,6 +245,7 @@ def test_pictures(name: str, figures: str, tmp_path: Path) -> None:
     assert contents[0].startswith(b"\x89PNG") or b"<svg" in contents[0][:1000]
 
 
+@pytest.mark.picture
 def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "eight.svg"
@@ -373,6 +375,7 @@ def test_a_file_of_another_kind_is_no_workload(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.picture
 def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     refused("rack", "zero", "--gpus", 1, "--plot", tmp_path / "a.svg")

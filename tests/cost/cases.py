@@ -14,7 +14,7 @@ from models_db import Model, load_model
 from planner.assumptions import Assumptions, calibrated
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
 from planner.plan import ORDERS, SPLITS, Plan, PlanTable, Stage
@@ -82,6 +82,10 @@ class Case:
     def model(self) -> CostModel:
         """The cost model under test."""
         return CostModel.build(self.job, self.cluster, self.assumptions)
+
+    def step_time_s(self, plan: Plan) -> float:
+        """Of one plan, without its parts."""
+        return float(evaluate_totals(self.model, PlanTable.from_plans([plan])).step_time_s[0])
 
     def run(self, plans: Sequence[Plan]) -> Breakdown:
         """Evaluate plans together."""

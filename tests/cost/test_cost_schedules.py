@@ -107,7 +107,7 @@ def simulated(case: Case, plan: Plan, *, head_on_last_chunk: bool = False) -> Pi
 def pipelined(case: Case, plan: Plan, pipe: Pipeline) -> float:
     """The model's step time without what happens once."""
     assert runnable(case, plan)
-    return float(case.run([plan]).step_time_s[0]) - pipe.once
+    return case.step_time_s(plan) - pipe.once
 
 
 def small_case(
@@ -321,7 +321,7 @@ def unequal_chunks(case: Case, plan: Plan) -> float:
                                        weight_grad_s=(), send_s=half))  # fmt: skip
     once = max(reference.exposed_s(a, stage) for stage in cost.stages) + a.step_s
     once += max(stage.optimizer for stage in cost.stages)
-    return (float(case.run([plan]).step_time_s[0]) - once) / run.makespan_s - 1
+    return (case.step_time_s(plan) - once) / run.makespan_s - 1
 
 
 @pytest.mark.parametrize("model", ["llama3-8b", "llama2-7b", "gpt3-1.3b", "gemma2-9b"])

@@ -63,14 +63,13 @@ def test_thresholds_are_those_of_the_ordinary_model(data: st.DataObject) -> None
         assert waits(model, limits, row, 1e6 * chips) > 1e-9
         return
     low, high = float(chips), max(4.0 * least, 2.0 * chips)
-    assert waits(model, limits, row, high) < 1e-9
+    for batch in np.geomspace(least * (1 + 1e-6), high, 4):
+        assert waits(model, limits, row, batch) < 1e-9
     if waits(model, limits, row, low) < 1e-9:
         assert least == chips
         return
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if waits(model, limits, row, middle) < 1e-9 else (middle, high)
-    assert high == pytest.approx(least, rel=1e-6)
+    for batch in np.geomspace(low, least * (1 - 1e-6), 4):
+        assert waits(model, limits, row, batch) >= 1e-9
 
 
 @settings(max_examples=40, deadline=None)

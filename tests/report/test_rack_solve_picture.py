@@ -13,6 +13,7 @@ from planner.rack.joint_solve import solve_rack
 from planner.rack.solve_request import rack_request
 
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.picture
 
 CROWDED = {"workload": "fc", "strategy": "dp,zero,tp"}
 

@@ -7,6 +7,9 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,11 +22,10 @@ import planner
 from planner import InputError
 from planner.flat import csv_records, csv_text
 from planner.report.frame import Axis, log_ticks, ticks
-from planner.report.front_file import front_csv, writer_for
+from planner.report.front_file import front_csv, front_svg, writer_for
 from planner.report.labels import placed
 from planner.report.shapes import Box, Segment
-from planner.report.svg import front_svg
-from planner.report.words import mesh_words
+from planner.report.words import choice_words, mesh_words
 from planner.results import SolveResult
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,6 +54,20 @@ def written(answer: SolveResult, path: Path) -> str:
     """What a file of that name holds."""
     path.write_text(writer_for(path)(answer), encoding="utf-8")
     return path.read_text(encoding="utf-8")
+
+
+def dots(root: ElementTree.Element) -> list[ElementTree.Element]:
+    """The marks of the front in its order."""
+    found = {group.attrib.get("data-key", ""): group for group in root.iter(f"{SVG}g")}
+    count = sum(key.startswith("front-") for key in found)
+    return [found[f"front-{number}"] for number in range(1, count + 1)]
+
+
+def place(dot: ElementTree.Element) -> tuple[float, float]:
+    """The middle of a mark, in pixels."""
+    circle = dot.find(f"{SVG}circle")
+    assert circle is not None
+    return float(circle.attrib["cx"]), float(circle.attrib["cy"])
 
 
 def flat(fields: Any, prefix: str = "") -> dict[str, Any]:
@@ -93,15 +109,18 @@ def test_json_has_a_schema_version(several: SolveResult, tmp_path: Path) -> None
 def test_svg(answer: SolveResult, tmp_path: Path) -> None:
     root = ElementTree.fromstring(written(answer, tmp_path / "front.svg"))
     assert root.tag == f"{SVG}svg"
-    circles = root.findall(f".//{SVG}circle")
-    assert len(circles) == len(answer.front)
+    marks = dots(root)
+    assert len(marks) == len(answer.front)
     width, height = (float(part) for part in root.attrib["viewBox"].split()[2:])
-    for circle in circles:
-        assert 0 <= float(circle.attrib["cx"]) <= width
-        assert 0 <= float(circle.attrib["cy"]) <= height
-        title = circle.find(f"{SVG}title")
+    for mark, point in zip(marks, answer.front, strict=True):
+        x, y = place(mark)
+        assert 0 <= x <= width
+        assert 0 <= y <= height
+        title = mark.find(f"{SVG}title")
         assert title is not None
-        assert "chips" in (title.text or "")
+        assert re.search(r"\bchips?\b", title.text or "")
+        for words in (mesh_words(point.plan), choice_words(point.plan)):
+            assert words in (title.text or ""), "the full plan"
     for text in root.findall(f".//{SVG}text"):
         assert "transform" in text.attrib or 0 <= float(text.attrib["x"]) <= width
     assert root.find(f"{SVG}title") is not None, "for screen readers"
@@ -109,10 +128,8 @@ def test_svg(answer: SolveResult, tmp_path: Path) -> None:
 
 def test_svg_points_are_where_their_values_are(several: SolveResult) -> None:
     root = ElementTree.fromstring(front_svg(several))
-    at = [
-        (float(circle.attrib["cx"]), float(circle.attrib["cy"]))
-        for circle in root.findall(f".//{SVG}circle")
-    ]
+    at = [place(dot) for dot in dots(root)]
+    assert len(at) > 2
     times = [point.step_time_s for point in several.front]
     energies = [point.energy_per_step_j for point in several.front]
     for values, pixels in ((times, [x for x, _ in at]), (energies, [y for _, y in at])):
@@ -173,7 +190,9 @@ def test_a_best_plan_that_is_not_on_the_front_is_drawn_beside_it() -> None:
     assert found.best is not None
     assert all(point.plan != found.best.plan for point in found.front)
     root = ElementTree.fromstring(front_svg(found))
-    assert len(root.findall(f".//{SVG}circle")) == len(found.front)
+    assert len(dots(root)) == len(found.front)
+    apart = [group for group in root.iter(f"{SVG}g") if group.attrib.get("data-key") == "best"]
+    assert len(apart) == 1
     assert "best plan: least memory per chip" in "".join(root.itertext())
     assert mesh_words(found.best.plan) in "".join(root.itertext())
 
@@ -253,8 +272,9 @@ def test_segments_cross_in_inner_points_only() -> None:
 def test_nothing_hides_the_step_line(several: SolveResult) -> None:
     """No white is drawn but the ground and the rims of the points."""
     root = ElementTree.fromstring(front_svg(several))
-    white = [rect for rect in root.findall(f".//{SVG}rect") if rect.attrib["fill"] == "white"]
-    assert len(white) == 1
+    rects = root.findall(f".//{SVG}rect")
+    assert [rect.attrib["class"] for rect in rects] == ["paper"]
+    assert not any("fill" in rect.attrib for rect in rects)
 
 
 def test_labels_begin_with_the_chips_where_their_number_differs(answer: SolveResult) -> None:
@@ -269,7 +289,7 @@ def test_labels_begin_with_the_chips_where_their_number_differs(answer: SolveRes
 def test_a_single_point_has_no_legend_of_others() -> None:
     one = front_svg(planner.solve(**QUESTIONS["several points"], chips_exact=True, clocks=False))
     many = front_svg(planner.solve(**QUESTIONS["several points"]))
-    assert one.count("<circle") == 1
+    assert len(dots(ElementTree.fromstring(one))) == 1
     assert ">front<" not in one
     assert ">front<" in many
 
@@ -281,12 +301,14 @@ class Page(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.links: list[str] = []
+        self.names: set[str] = set()
         self.rows = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ("meta", "br", "path", "rect", "circle", "line"):
             self.open.append(tag)
         self.rows += tag == "tr"
+        self.names |= {value or "" for name, value in attrs if name == "id"}
         self.links += [value or "" for name, value in attrs if name in ("src", "href")]
 
     def handle_endtag(self, tag: str) -> None:
@@ -299,9 +321,17 @@ def test_html(answer: SolveResult, tmp_path: Path) -> None:
     page = Page()
     page.feed(text)
     assert page.open == []
-    assert page.links == [], "works offline"
-    assert "<script" not in text
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert all(link.startswith("#") for link in page.links), "works offline"
+    assert {link[1:] for link in page.links} <= page.names, "links lead somewhere on the page"
+    assert re.findall(r"<script[^>]*>", text) == ["<script>"], "its own script, and no other"
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert script
+    digest = b64encode(sha256(script[1].encode()).digest()).decode()
+    policy = f"default-src 'none'; script-src 'sha256-{digest}';"
+    assert policy in unescape(text), "the only one that runs"
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    for number in range(1, len(answer.front) + 1):
+        assert f"front-{number}" in page.names, "the full plan of each point"
     assert page.rows > len(answer.front)
     assert 'lang="en"' in text
     assert answer.job["model"] in text

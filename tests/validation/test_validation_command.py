@@ -122,6 +122,7 @@ def test_bad_flags(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.picture
 def test_a_picture_needs_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -130,6 +131,7 @@ def test_a_picture_needs_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.picture
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_a_picture_is_written(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -1,0 +1,82 @@
+"""`planner compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import AsJson
+from planner.cli.output import number, print_json
+from planner.cli.plan_options import (
+    Carbon,
+    OtherAssumptions,
+    OtherCalibration,
+    OtherHardware,
+    Price,
+    TrainTokens,
+    check_plot,
+)
+
+
+def compare(
+    plans: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more plan files (YAML), or rows of fronts, such as front.json:2; the "
+            "others are compared with the first.",
+            metavar="PLAN PLAN...",
+        ),
+    ],
+    *,
+    hardware: OtherHardware = None,
+    assumptions: OtherAssumptions = None,
+    calibration: OtherCalibration = None,
+    train_tokens: TrainTokens = None,
+    price_per_chip_hour: Price = None,
+    carbon_intensity: Carbon = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Write what makes the difference: .svg, .png or .html."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Plans beside each other: what differs, what each costs, which parts make the difference.
+
+    Also says which times cannot be told apart, and which plan is better in time, energy and memory.
+
+    Examples:
+      planner compare plan.yaml front.json:2
+
+      planner compare front.json:1 front.json:2 plan.yaml --json
+
+      planner compare plan.yaml front.json:2 --train-tokens 2e12
+
+      planner compare plan.yaml front.json:2 --plot compare.svg
+    """
+    from planner.explaining import compare_files, file_and_row  # noqa: PLC0415  (numpy; not for --help)
+
+    flags = {
+        "hardware": hardware,
+        "assumptions": assumptions,
+        "calibration": calibration,
+        "train_tokens": train_tokens,
+        "price_per_chip_hour": number(price_per_chip_hour),
+        "carbon_intensity": number(carbon_intensity),
+    }
+    asked = {name: value for name, value in flags.items() if value is not None}
+    check_plot(plot, [file_and_row(name)[0] for name in plans])
+    result = compare_files(plans, asked, flags=True)
+    if plot is not None:
+        from planner.report.compare_chart import compare_picture  # noqa: PLC0415
+        from planner.report.picture_file import write_picture  # noqa: PLC0415
+
+        write_picture(compare_picture(result), plot)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from planner.report.compare_view import compare_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    print_view(compare_view(result))

@@ -1,0 +1,42 @@
+"""Answers as reports: what a page shows beside the answer is worked out here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planner.report.report_blocks import Report
+    from planner.resolved import Resolved
+    from planner.results import EvaluateResult, PlanResult, SolveResult
+
+
+def report_about(
+    answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
+) -> Report:
+    """The report about an answer.
+
+    Args:
+        answer: What is reported.
+        plan: The plan that its details are about; None where there is none.
+        resolved: The job of that plan.
+    """
+    from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.report_detail import detail_of  # noqa: PLC0415
+    from planner.report.report_view import kind_of, report_of  # noqa: PLC0415
+
+    if plan is None or resolved is None:
+        return report_of(answer)
+    objective = "time"
+    if kind_of(answer) == "solve":
+        objective = getattr(answer, "objective_name", objective)
+    why = explain_plan(resolved, plan.plan, objective)
+    return report_of(answer, detail_of(answer, plan, resolved, why))
+
+
+def page_about(
+    answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
+) -> str:
+    """The page of `report_about`."""
+    from planner.report.report_page import page_of  # noqa: PLC0415
+
+    return page_of(report_about(answer, plan, resolved))

@@ -1,0 +1,129 @@
+"""The files that `planner solve` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.cli.pages import page_about
+from planner.cli.tracing import check_trace_ending, trace_content
+from planner.errors import InputError
+from planner.files import check_writable, path_as_text, same_path, write_all
+
+if TYPE_CHECKING:
+    from planner.request import Request
+    from planner.resolved import Resolved
+    from planner.results import PlanResult, SolveResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """What is to be written where.
+
+    Attributes:
+        plan: The best plan.
+        pareto: The front.
+        plot: Pictures of the front and of the best plan; as .html the whole report.
+        trace: The simulated pipeline of the best plan.
+    """
+
+    plan: Path | None
+    pareto: tuple[Path, ...]
+    plot: Path | None
+    trace: Path | None
+
+    def check(self, job_file: Path | None, request: Request) -> None:
+        """Finds out before the search whether its answer can be written, each file once, no input.
+
+        Raises:
+            InputError: It cannot, with the flag.
+        """
+        from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
+        from planner.report.front_file import writer_for  # noqa: PLC0415
+        from planner.report.picture_file import check_picture  # noqa: PLC0415
+
+        for path in self.pareto:
+            writer_for(path)
+        check_picture(self.plot)
+        if self.trace is not None:
+            check_trace_ending(self.trace)
+        wanted = self._wanted()
+        check_writable(*(path for _, path in wanted))
+        _check_distinct(wanted, _inputs(job_file, request))
+        if self.plan is not None and not names_a_file(str(self.plan)):
+            endings = " or ".join(YAML_SUFFIXES)
+            raise InputError(f"output: {self.plan}: a plan is written as {endings}")
+
+    def _wanted(self) -> list[tuple[str, Path]]:
+        """Flags and files."""
+        wanted = [("output", self.plan), *(("pareto", path) for path in self.pareto)]
+        wanted += [("plot", self.plot), ("trace", self.trace)]
+        return [(flag, path) for flag, path in wanted if path is not None]
+
+    def write(self, request: Request, result: SolveResult) -> None:
+        """Writes the files that were asked for: all of them or none; nothing without a plan.
+
+        Raises:
+            InputError: A file cannot be written, or the plan cannot be simulated.
+        """
+        from planner.report.front_file import writer_for  # noqa: PLC0415
+
+        texts: dict[Path, str | bytes] = {}
+        if result.best is not None and self.plan is not None:
+            texts[self.plan] = _plan_text(request, result, result.best, self.plan)
+        if result.best is not None and self.trace is not None:
+            job = _resolved(request, result.best)
+            texts[self.trace] = trace_content(self.trace, job, result.best.plan)
+        if result.best is not None and self.plot is not None:
+            texts[self.plot] = _drawn(request, result, result.best, self.plot)
+        if result.front:
+            texts |= {path: writer_for(path)(result) for path in self.pareto}
+        write_all(texts)
+
+
+def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
+    """The user's own files that a question is read from, by what they are."""
+    from planner.records import FIELDS, names_a_file  # noqa: PLC0415
+
+    files = {} if job_file is None else {"job": job_file}
+    named = {name: getattr(request, name) for name in FIELDS}
+    return files | {name: Path(value) for name, value in named.items() if names_a_file(value)}
+
+
+def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) -> None:
+    for index, (flag, path) in enumerate(wanted):
+        for other, earlier in wanted[:index]:
+            if path.resolve() == earlier.resolve():
+                raise InputError(f"{flag}: {path} is the file of --{other} too; name another")
+        for what, given in inputs.items():
+            if same_path(path, given):
+                raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
+
+
+def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:
+    """The pictures of an answer, or as a page its whole report."""
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.plan_picture import solve_picture  # noqa: PLC0415
+
+    if path.suffix.lower() != ".html":
+        return picture_bytes(solve_picture(result), path)
+    return page_about(result, best, _resolved(request, best))
+
+
+def _resolved(request: Request, best: PlanResult) -> Resolved:
+    """The job on the machine of a plan."""
+    from planner.joint_machines import on_machine  # noqa: PLC0415
+    from planner.resolved import resolve  # noqa: PLC0415
+
+    return resolve(on_machine(request, best.machine))
+
+
+def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
+    from planner.planfile import plan_text  # noqa: PLC0415
+    from planner.report.words import best_words  # noqa: PLC0415
+
+    again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
+    comments = [*best_words(result, best), again]
+    return plan_text(_resolved(request, best), best.plan, comments, output.parent)

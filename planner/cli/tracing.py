@@ -1,0 +1,99 @@
+"""What commands with `--trace` share: the file's name, and what is in it.
+
+The simulated pipeline of a plan, as a trace or as a picture of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.errors import InputError
+from planner.files import check_writable, same_path
+from planner.messages import did_you_mean, one_line
+
+if TYPE_CHECKING:
+    from planner.pipeline import Timeline
+    from planner.plan import Plan
+    from planner.resolved import Resolved
+
+TRACES = (".json", ".json.gz")
+PICTURES = (".svg", ".png", ".html")
+
+
+def check_trace(
+    path: Path, inputs: Mapping[str, Path], outputs: Mapping[str, Path | None] | None = None
+) -> None:
+    """Finds out before anything is computed that a trace could not be written.
+
+    Args:
+        path: As asked for.
+        inputs: Files that are read, by what they are.
+        outputs: Other files that are written, by their flags.
+
+    Raises:
+        InputError: The ending is unknown, the file is one of the others or cannot be written.
+    """
+    check_trace_ending(path)
+    for what, given in inputs.items():
+        if same_path(path, given):
+            raise InputError(f"trace: {path} is the {what} file that is read; name another")
+    for flag, other in (outputs or {}).items():
+        if other is not None and same_path(path, other):
+            raise InputError(f"trace: {path} is the file of --{flag} too; name another")
+    check_writable(path)
+
+
+def check_trace_ending(path: Path) -> None:
+    """Refuses a file that is no trace by its name.
+
+    Raises:
+        InputError: The ending is unknown, or it is .png and matplotlib is missing.
+    """
+    if not path.name.lower().endswith((*TRACES, *PICTURES)):
+        near = did_you_mean(path.suffix, (*TRACES, *PICTURES)) if path.suffix else ""
+        raise InputError(
+            f"trace: {one_line(str(path))}: a trace is written as {' or '.join(TRACES)}, "
+            f"a picture of it as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}{near}"
+        )
+    if path.suffix.lower() == ".png":
+        from planner.report.plotting import load_pyplot  # noqa: PLC0415  (an extra)
+
+        load_pyplot("trace")
+
+
+def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
+    """What the file holds: the simulated step of a plan; for `planner.files.write_all`.
+
+    Args:
+        path: A name that `check_trace_ending` lets pass.
+        resolved: The job on its machine.
+        plan: The plan, within the machine's limit of the clock.
+
+    Raises:
+        InputError: The plan cannot be simulated.
+    """
+    from planner.pipeline import timeline_of, why_not_simulated  # noqa: PLC0415  (numpy)
+
+    if problem := why_not_simulated(resolved.cost, plan):
+        raise InputError(f"trace: {problem}")
+    timeline = timeline_of(resolved.cost, plan)
+    if path.name.lower().endswith(TRACES):
+        return _trace(path, resolved, plan, timeline)
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.timeline_chart import timeline_picture  # noqa: PLC0415
+
+    job, cluster = resolved.cost.job, resolved.cost.cluster
+    title = f"{job.model.name} on {plan.chips} x {cluster.chip.name}: one step of the pipeline"
+    return picture_bytes(timeline_picture(timeline, title), path)
+
+
+def _trace(path: Path, resolved: Resolved, plan: Plan, timeline: Timeline) -> str | bytes:
+    from planner.pipeline.trace import trace_gzip, trace_text  # noqa: PLC0415
+    from planner.planfile import plan_fields  # noqa: PLC0415
+    from planner.provenance import job_fields, versions  # noqa: PLC0415
+
+    about = {"job": job_fields(resolved), "plan": plan_fields(plan), "versions": versions()}
+    text = trace_text(timeline, about)
+    return trace_gzip(text) if path.suffix.lower() == ".gz" else text

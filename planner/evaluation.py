@@ -1,0 +1,106 @@
+"""What one plan of a resolved job costs, and what a request says of limits and of the space."""
+
+from __future__ import annotations
+
+from planner.answers import TrainingRun
+from planner.caveats import caveats
+from planner.cost.evaluate import evaluate_table
+from planner.cost.traffic import mfu_convention
+from planner.errors import InputError
+from planner.likely import spread_of
+from planner.machines import under_limit
+from planner.plan import Plan, PlanTable
+from planner.planfile import job_of
+from planner.provenance import job_fields, sources_of, versions
+from planner.request import Request
+from planner.resolved import Resolved
+from planner.results import EvaluateResult, PlanResult, plan_results
+from planner.rules import violations
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions, fixed_values
+from planner.stage_facts import plan_facts
+
+_DAY_S = 86400.0
+
+
+def evaluate_plan(
+    resolved: Resolved, plan: Plan, assumed: tuple[tuple[str, str, str], ...] = ()
+) -> EvaluateResult:
+    """What a plan costs for a resolved job; `assumed`: what the source of the plan left out.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
+    """
+    model = resolved.cost
+    plan = under_limit(plan, model.clock_limit)
+    table = PlanTable.from_plans([plan])
+    if broken := violations(model, table, arithmetic_only=True):
+        raise InputError("\n".join(f"plan: {line}" for line in broken))
+    allocation = model.allocation(plan.chips)
+    costs = evaluate_table(model, table)
+    result = plan_results(model, table, costs)[0]
+    limits = limits_of(resolved.request)
+    fits, _ = limits.memory(model, costs.memory)
+    all_orders = resolved.request.placement == "all"
+    broken = violations(model, table, all_orders=all_orders)
+    return EvaluateResult(
+        result=result,
+        fits=bool(fits[0]),
+        memory_limit_bytes=limits.chip_bytes(model),
+        warnings=(*broken, *caveats(model, result, limits)),
+        run=training_run(resolved.request, result),
+        losses=allocation.losses,
+        defaults=resolved.defaults + assumed,
+        job={**job_fields(resolved), "chips": plan.chips},
+        plan_job=job_of(resolved),
+        versions=versions(),
+        sources=sources_of(model),
+        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        spread=spread_of(model),
+        facts=plan_facts(model, plan, limits.chip_bytes(model)),
+    )
+
+
+def limits_of(request: Request) -> Limits:
+    """The constraints that a request states."""
+    return Limits(
+        memory_bytes=request.max_memory,
+        memory_margin=request.memory_margin,
+        power_w=request.max_power,
+        step_time_s=request.max_step_time,
+        mfu=request.min_mfu,
+    )
+
+
+def options_of(request: Request) -> SpaceOptions:
+    """The space that a request asks for."""
+    axes = None if request.axes is None else frozenset(request.axes)
+    if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
+        raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
+    return SpaceOptions(
+        axes=axes,
+        fixed={name: fixed_values(name, values) for name, values in request.fix.items()},
+        offload=request.offload,
+        clocks=request.clocks,
+        all_orders=request.placement == "all",
+        torus=request.placement == "torus",
+    )
+
+
+def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
+    """Days, energy, money and CO2 of the run whose tokens were given."""
+    if request.train_tokens is None:
+        return None
+    seconds = request.train_tokens / result.tokens_per_s
+    steps = seconds / result.step_time_s
+    mwh = steps * result.energy_per_step_j / 3.6e9
+    price, carbon = request.price_per_chip_hour, request.carbon_intensity
+    return TrainingRun(
+        tokens=request.train_tokens,
+        steps=steps,
+        days=seconds / _DAY_S,
+        energy_mwh=mwh,
+        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
+        cost=None if price is None else price * result.chips * seconds / 3600.0,
+        co2_t=None if carbon is None else carbon * mwh * 1e-3,
+    )

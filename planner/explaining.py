@@ -1,0 +1,172 @@
+"""`planner.explain` and `planner.compare`: why a plan costs what it costs, and against others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from planner.errors import InputError
+from planner.evaluation import evaluate_plan, limits_of, options_of
+from planner.explanation.answer import ExplainResult
+from planner.explanation.compare_answer import CompareResult
+from planner.explanation.comparing import Asked, compared
+from planner.explanation.elasticities import Elasticity, elasticities, leanings
+from planner.explanation.explaining import explained
+from planner.explanation.numbers import levers
+from planner.explanation.rebuilding import rebuilding
+from planner.files import is_file
+from planner.frozen import thawed
+from planner.messages import not_one_of
+from planner.plan import Plan
+from planner.planfile import check_chips, read_plan_file
+from planner.request import OBJECTIVES, request_from
+from planner.resolved import Resolved, resolve
+from planner.results import SolveResult
+
+Progress = Callable[[str, int, int], None]
+_FEWEST = 2
+_DIGITS = 15
+
+
+def explain(
+    source: str | Path | Plan,
+    *,
+    objective: str = "time",
+    on_progress: Progress | None = None,
+    **fields: Any,
+) -> ExplainResult:
+    """Why one plan costs what it costs: what binds it, its neighbours, what it leans on.
+
+    Args:
+        source: Path of a plan file, or a `Plan` (then `fields` say the job).
+        objective: What plans are compared by: time, energy, edp or memory.
+        on_progress: Called with (what, done, of).
+        **fields: Fields of `planner.request.Request` that override those of the file.
+
+    Raises:
+        InputError: The file or the plan cannot be used.
+    """
+    if isinstance(source, Plan):
+        request = request_from(fields)
+        check_chips(request.chips, source, "chips")
+        resolved = resolve(request, chips=source.chips)
+        return explain_plan(resolved, source, objective, on_progress=on_progress)
+    request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    resolved = resolve(request, origin, plan.chips)
+    return explain_plan(resolved, plan, objective, assumed, on_progress)
+
+
+def explain_plan(
+    resolved: Resolved,
+    plan: Plan,
+    objective: str = "time",
+    assumed: tuple[tuple[str, str, str], ...] = (),
+    on_progress: Progress | None = None,
+) -> ExplainResult:
+    """`explain` for a resolved job; `assumed`: what the source of the plan left out.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, the cluster cannot give its chips, or
+            the objective is unknown.
+    """
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective: {not_one_of(objective, OBJECTIVES)}")
+    evaluated = evaluate_plan(resolved, plan, assumed)
+    request = resolved.request
+    options = replace(options_of(request), offload=True, clocks=True, axes=None, fixed={})
+    return ExplainResult(
+        evaluated=evaluated,
+        explained=explained(
+            resolved,
+            evaluated.result,
+            limits_of(request),
+            options,
+            objective,
+            on_progress=on_progress,
+        ),
+    )
+
+
+def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tuple[Elasticity, ...]:
+    """What the best plan of a search leans on, the largest elasticities first; empty without one.
+
+    Args:
+        result: The answer of `planner.solve`.
+        on_progress: Called with (what, done, of).
+    """
+    best = result.best
+    if best is None:
+        return ()
+    job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
+    resolved = resolve(request_from(job), chips=best.chips)
+    found, _ = levers(rebuilding(resolved), best.chips)
+    return tuple(elasticities(leanings(found, [best.plan], on_progress)))
+
+
+def compare(*sources: str | Path, **fields: Any) -> CompareResult:
+    """Plans beside each other: what differs, what each costs, what makes the difference.
+
+    Args:
+        *sources: Two or more plan files, or rows of fronts written as `front.json:2`.
+        **fields: Fields of `planner.request.Request` that override those of every file.
+
+    Raises:
+        InputError: A file or a plan cannot be used, or the plans cannot be compared.
+    """
+    return compare_files([str(source) for source in sources], fields)
+
+
+def compare_files(
+    sources: Sequence[str], fields: dict[str, Any], *, flags: bool = False
+) -> CompareResult:
+    """`compare` for a list; `flags`: the fields are flags of the command line.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    if len(sources) < _FEWEST:
+        raise InputError(
+            f"plans: {len(sources) or 'none'} given; two or more are compared: plan files, or rows "
+            "of a front such as front.json:2"
+        )
+    lines: list[str] = []
+    asked: list[Asked] = []
+    seen: dict[tuple[Path, int | None], str] = {}
+    for source in sources:
+        path, row = file_and_row(source)
+        key = (path.resolve(), row)
+        if key in seen:
+            lines.append(f"plans: {source} is the same as {seen[key]}; give different plans")
+            continue
+        seen[key] = source
+        try:
+            asked.append(_asked(source, path, row, fields, flags=flags))
+        except InputError as error:
+            lines += str(error).split("\n")
+    if lines:
+        raise InputError("\n".join(dict.fromkeys(lines)))
+    return compared(asked)
+
+
+def file_and_row(source: str) -> tuple[Path, int | None]:
+    """`front.json:2` as file and row; anything else is a file."""
+    name, colon, row = source.rpartition(":")
+    if colon and name and row.isascii() and row.isdigit() and not is_file(Path(source)):
+        return Path(name), int(row[:_DIGITS])
+    return Path(source), None
+
+
+def _asked(
+    source: str, path: Path, row: int | None, fields: dict[str, Any], *, flags: bool
+) -> Asked:
+    request, plan, origin, assumed = read_plan_file(path, fields, flags=flags, row=row)
+    resolved = resolve(request, origin, plan.chips)
+    machine = {name: ", ".join(map(str, given)) for name, given in request.machine.items()}
+    return Asked(
+        name=source,
+        model=resolved.cost,
+        machine=machine,
+        evaluated=evaluate_plan(resolved, plan, assumed),
+    )

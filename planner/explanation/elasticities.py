@@ -1,0 +1,228 @@
+"""How much an answer leans on each number: elasticities, and the value at which another plan wins.
+
+The elasticity of a result y in a number x is d ln y / d ln x: by how many per cent y changes when x
+grows by one. It is taken from real evaluations at x / 1.01 and x * 1.01 (at the limit where the
+number is a share that cannot grow so far):
+
+    e = (ln y(x_high) - ln y(x_low)) / (ln x_high - ln x_low)
+
+A kink between the two ends, such as communication that stops being hidden, is averaged over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import Totals, evaluate_totals
+from planner.explanation.numbers import Lever, Number
+from planner.plan import FloatArray, Plan, PlanTable
+
+STEP = 1.01
+"""Factor between a number and each of the two values at which it is evaluated."""
+WIDEST = 2.0
+"""Factor on a number within which another plan is looked for."""
+LEAST = 5e-4
+"""Elasticities of which none is as large are left out: 1 % would change the result by 5e-6."""
+_SCAN = (1.1, 1.4, WIDEST)
+_HALVINGS = 8
+_LARGEST, _NEAREST = 3, 4
+Objective = Callable[[Totals], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elasticity:
+    """What one per cent more of a number does, in per cent.
+
+    Attributes:
+        number: The number.
+        time, energy, memory: Of step time, energy per step and bytes of the fullest chip.
+    """
+
+    number: Number
+    time: float
+    energy: float
+    memory: float
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.time), abs(self.energy), abs(self.memory))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        parts = {name: getattr(self, name) for name in ("time", "energy", "memory")}
+        return {"number": self.number.to_dict(), **parts}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overtaking:
+    """At which value of a number another plan becomes better.
+
+    Attributes:
+        number: The number.
+        low, high: The largest value below its own, the smallest above, at which one of the other
+            plans is better; None: none is down to half, up to twice the value (or its limit).
+        low_plan, high_plan: What that plan does differently.
+    """
+
+    number: Number
+    low: float | None
+    high: float | None
+    low_plan: str = ""
+    high_plan: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        fields = ("low", "high", "low_plan", "high_plan")
+        return {"number": self.number.to_dict(), **{name: getattr(self, name) for name in fields}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaning:
+    """Totals of several plans on both sides of one number.
+
+    Attributes:
+        lever: The number.
+        low, high: Its factors at the two ends.
+        below, above: (n,) totals there, the plan itself first.
+    """
+
+    lever: Lever
+    low: float
+    high: float
+    below: Totals
+    above: Totals
+
+    def slopes(self, of: Objective) -> FloatArray:
+        """(n,) elasticities of a result of each plan."""
+        rise = np.log(of(self.above)) - np.log(of(self.below))
+        return np.asarray(rise / (log(self.high) - log(self.low)))
+
+    @property
+    def elasticity(self) -> Elasticity:
+        """Of the plan itself."""
+        return Elasticity(
+            number=self.lever.number,
+            time=float(self.slopes(lambda t: t.step_time_s)[0]),
+            energy=float(self.slopes(lambda t: t.energy_j)[0]),
+            memory=float(self.slopes(lambda t: t.memory_bytes)[0]),
+        )
+
+
+def leanings(
+    found: Sequence[Lever],
+    plans: Sequence[Plan],
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> list[Leaning]:
+    """Both sides of every number, all plans in one table.
+
+    Args:
+        found: The numbers.
+        plans: The plan itself, then others.
+        on_progress: Called with (what, done, of).
+    """
+    table = PlanTable.from_plans(plans)
+    result = []
+    for done, lever in enumerate(found):
+        if on_progress is not None:
+            on_progress("numbers", done, len(found))
+        high = min(STEP, _ceiling(lever.number))
+        low = 1 / STEP
+        below = evaluate_totals(lever.times(low), table)
+        above = evaluate_totals(lever.times(high), table)
+        result.append(Leaning(lever=lever, low=low, high=high, below=below, above=above))
+    return result
+
+
+def _ceiling(number: Number) -> float:
+    """The factor by which a number may grow."""
+    return float("inf") if number.most is None else max(number.most / number.value, 1.0)
+
+
+def elasticities(found: Sequence[Leaning]) -> list[Elasticity]:
+    """Those that change anything, the largest first."""
+    known = [leaning.elasticity for leaning in found]
+    return sorted((one for one in known if one.largest >= LEAST), key=lambda one: -one.largest)
+
+
+def overtakings(
+    model: CostModel,
+    found: Sequence[Leaning],
+    plans: Sequence[tuple[str, Plan]],
+    of: Objective,
+) -> list[Overtaking]:
+    """At which value of the numbers that count another plan becomes better.
+
+    Looked at are the numbers in which the plan is most elastic, and those that the slopes of both
+    plans say to close the distance first. Plans that are better or the same already are left out.
+
+    Args:
+        model: As it is.
+        found: Both sides of every number, for these plans.
+        plans: What each plan does differently, the plan itself first.
+        of: What is minimized.
+    """
+    values = np.log(of(evaluate_totals(model, PlanTable.from_plans([plan for _, plan in plans]))))
+    behind = values - values[0]
+    rivals = np.flatnonzero(behind > 1e-4)
+    if not len(rivals) or not len(found):
+        return []
+    slopes = np.array([leaning.slopes(of) for leaning in found])
+    apart = np.abs(slopes[:, :1] - slopes[:, rivals])
+    nearest = np.min(behind[rivals] / np.maximum(apart, 1e-12), axis=1)
+    largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:_LARGEST]
+    soonest = np.argsort(nearest, kind="stable")[:_NEAREST]
+    rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
+    kept = [plans[0], *(plans[int(row)] for row in rivals)]
+    return [_overtaking(found[row].lever, kept, of) for row in rows]
+
+
+def _overtaking(lever: Lever, plans: Sequence[tuple[str, Plan]], of: Objective) -> Overtaking:
+    table = PlanTable.from_plans([plan for _, plan in plans])
+
+    def ahead(logarithm: float) -> int:
+        """The plan that is best where the number has a factor; 0: still the plan itself."""
+        return int(np.argmin(of(evaluate_totals(lever.times(exp(logarithm)), table))))
+
+    value, ceiling = lever.number.value, log(min(_ceiling(lever.number), WIDEST))
+    ups = [min(log(factor), ceiling) for factor in _SCAN]
+    high, by_high = _first(ups, ahead)
+    low, by_low = _first([-log(factor) for factor in _SCAN], ahead)
+    return Overtaking(
+        number=lever.number,
+        low=None if low is None else value * exp(low),
+        high=None if high is None else value * exp(high),
+        low_plan=plans[by_low][0] if by_low else "",
+        high_plan=plans[by_high][0] if by_high else "",
+    )
+
+
+def _first(points: Sequence[float], ahead: Callable[[float], int]) -> tuple[float | None, int]:
+    """Where another plan is ahead first, going outwards from 0, and which."""
+    inside = 0.0
+    for outside in points:
+        winner = ahead(outside)
+        if winner:
+            return _narrowed(inside, outside, winner, ahead)
+        inside = outside
+    return None, 0
+
+
+def _narrowed(
+    inside: float, outside: float, winner: int, ahead: Callable[[float], int]
+) -> tuple[float, int]:
+    """The same between a point where none is ahead and one where one is, halved so often."""
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        at_middle = ahead(middle)
+        if at_middle:
+            outside, winner = middle, at_middle
+        else:
+            inside = middle
+    return outside, winner

@@ -1,0 +1,154 @@
+"""Puts an explanation together from real evaluations of the cost model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from planner.cost.evaluate import Totals
+from planner.explanation.answer import Explained, Step
+from planner.explanation.causes import binding_of, sentences
+from planner.explanation.elasticities import (
+    Objective,
+    elasticities,
+    leanings,
+    overtakings,
+)
+from planner.explanation.judging import is_tie, value_of, verdict_of
+from planner.explanation.machine_steps import machine_steps, scale_steps
+from planner.explanation.neighbors import Judged, judged_steps
+from planner.explanation.numbers import levers
+from planner.explanation.rebuilding import rebuilding
+from planner.plan import FloatArray, Plan
+from planner.resolved import Resolved
+from planner.results import PlanResult
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.units import show_percent, show_seconds
+
+Progress = Callable[[str, int, int], None]
+SAME = 5e-5
+"""Relative change below which two costs are called the same."""
+
+
+def explained(
+    resolved: Resolved,
+    result: PlanResult,
+    limits: Limits,
+    options: SpaceOptions,
+    objective: str = "time",
+    *,
+    rivals: Sequence[Plan] = (),
+    on_progress: Progress | None = None,
+) -> Explained:
+    """Why a plan costs what it costs.
+
+    Args:
+        resolved: The question.
+        result: The plan and its costs.
+        limits, options: What a plan has to obey.
+        objective: What plans are compared by: time, energy, edp or memory.
+        rivals: Other plans that might overtake it, beside those one step away.
+        on_progress: Called with (what, done, of).
+    """
+    model, made = resolved.cost, rebuilding(resolved)
+    near = judged_steps(model, result.plan, limits, options)
+    machines = machine_steps(made, result.plan, limits, near)
+    scales = scale_steps(model, result.plan, limits, all_orders=options.all_orders)
+    found, left_out = levers(made, result.chips)
+    allowed = [
+        (one.change, one.result.plan)
+        for one in near
+        if one.result is not None and one.refusal is None
+    ]
+    others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
+    plans = [("", result.plan), *allowed, *others]
+    leaning = leanings(found, [plan for _, plan in plans], on_progress)
+    steps = [
+        *(_step(resolved, result, one, "plan", objective) for one in near),
+        *(_step(resolved, result, one, "machine", objective) for one in machines),
+        *(_step(resolved, result, one, "scale", objective) for one in scales),
+    ]
+    binding = binding_of(model, result, limits, near)
+    return Explained(
+        objective=objective,
+        binding=binding,
+        why=sentences(model, result, limits, binding),
+        steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
+        refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
+        elasticities=tuple(elasticities(leaning)),
+        overtakings=tuple(overtakings(model, leaning, plans, objective_of(objective))),
+        numbers=len(found),
+        left_out=left_out,
+    )
+
+
+def objective_of(name: str) -> Objective:
+    """What is minimized, from the totals of a table: s, J, J s or bytes."""
+
+    def value(totals: Totals) -> FloatArray:
+        return {
+            "time": totals.step_time_s,
+            "energy": totals.energy_j,
+            "edp": totals.step_time_s * totals.energy_j,
+            "memory": totals.memory_bytes,
+        }[name]
+
+    return value
+
+
+def _order(step: Step, objective: str) -> tuple[int, float]:
+    """What may be had first, then what does not fit, then what breaks a rule."""
+    if step.result is None:
+        return (2, 0.0)
+    per_token = value_of(step.result, objective)
+    if objective != "memory":
+        power = 2 if objective == "edp" else 1
+        tokens = step.result.tokens_per_s * step.result.step_time_s
+        per_token /= tokens**power
+    return (int(step.refusal is not None), per_token)
+
+
+def _step(
+    resolved: Resolved, best: PlanResult, one: Judged, direction: str, objective: str
+) -> Step:
+    """A judged plan with how it compares; times and energies of a token, as batches may differ."""
+    if one.result is None:
+        assert one.refusal is not None
+        return Step(
+            change=one.change, direction=direction, result=None, refusal=one.refusal,
+            verdict=one.refusal.words, time=None, energy=None, memory=None, tie=None,
+        )  # fmt: skip
+    other = one.result
+    time = best.tokens_per_s / other.tokens_per_s - 1
+    tokens = best.tokens_per_s * best.step_time_s, other.tokens_per_s * other.step_time_s
+    energy = (other.energy_per_step_j / tokens[1]) / (best.energy_per_step_j / tokens[0]) - 1
+    tie = None
+    if direction == "plan" and one.refusal is None:
+        tie = is_tie(resolved.cost, best, other, objective)
+    if one.refusal is not None:
+        verdict = one.refusal.words
+    elif direction == "plan":
+        verdict = verdict_of(best, other, objective)
+    else:
+        verdict = _against(time, other, per_token=tokens[0] != tokens[1])
+    return Step(
+        change=one.change,
+        direction=direction,
+        result=other,
+        refusal=one.refusal,
+        verdict=verdict,
+        time=time,
+        energy=energy,
+        memory=other.memory_per_chip_bytes / best.memory_per_chip_bytes - 1,
+        tie=tie,
+    )
+
+
+def _against(change: float, other: PlanResult, *, per_token: bool) -> str:
+    """`faster by 12 % (1.2 s)`; of a token where the batch differs."""
+    if abs(change) < SAME:
+        return f"same time ({show_seconds(other.step_time_s)})"
+    word = "slower" if change > 0 else "faster"
+    what = " per token" if per_token else ""
+    return f"{word} by {show_percent(abs(change))}{what} ({show_seconds(other.step_time_s)})"

@@ -1,0 +1,189 @@
+"""How one plan is told against another: by how much, what forbids it, whether the two tie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
+from planner.cost.layout import stage_classes
+from planner.intervals import is_prediction, tie_noise, ties
+from planner.plan import Plan, PlanTable
+from planner.results import PlanResult
+from planner.rules import broken
+from planner.search.limits import Limits
+from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
+from planner.units import plain, show_bytes, show_joules, show_percent, show_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a plan may not be had.
+
+    Attributes:
+        reason: memory, host memory, step time, power, MFU, the name of a rule, or "not asked for".
+        words: With the figures.
+        source: Where a rule comes from; empty elsewhere.
+        needed, allowed: Of a limit, in SI units; else None.
+    """
+
+    reason: str
+    words: str
+    source: str = ""
+    needed: float | None = None
+    allowed: float | None = None
+
+    @property
+    def excess(self) -> float | None:
+        """What is needed over what is allowed; of a least value the other way round."""
+        if self.needed is None or not self.allowed:
+            return None
+        return self.needed / self.allowed
+
+
+def over(value: float, limit: float, unit: str) -> str:
+    """`92.1 of 80 GB`: three digits, the unit of the limit for both."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
+        if limit >= scale:
+            return f"{_apart(value / scale, limit / scale)} {prefix}{unit}"
+    return f"{value:.3g} of {limit:.3g} {unit}"
+
+
+def _apart(value: float, limit: float) -> str:
+    """Both numbers with as many digits as it takes to tell them apart, at least three."""
+    for digits in range(3, 10):
+        words = plain(value, digits), plain(limit, digits)
+        if words[0] != words[1]:
+            break
+    return " of ".join(words)
+
+
+def binding_stages(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[str]:
+    """Per plan ` on stage 3`, the pipeline stage whose chips are fullest; empty without stages.
+
+    Stages count from 0; of equal ones the first.
+    """
+    classes = stage_classes(plans, model.job.model)
+    rows = np.arange(len(plans))
+    first = classes.position[rows, costs.memory.binding_stage].astype(int)
+    return [
+        f" on stage {stage}" if pp > 1 else ""
+        for stage, pp in zip(first.tolist(), plans.pp.tolist(), strict=True)
+    ]
+
+
+def refusal_of(
+    model: CostModel, result: PlanResult, limits: Limits, stage: str = ""
+) -> Refusal | None:
+    """The limit that forbids a plan, with its figures, or None.
+
+    Args:
+        model: Job, cluster, assumptions.
+        result: What the plan costs.
+        limits: What it has to obey.
+        stage: Of `binding_stages`.
+    """
+    power = result.power_per_chip_w * result.chips
+    checks: tuple[tuple[str, float, float | None, str, str], ...] = (
+        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "B", stage),
+        ("host memory", result.host_memory_bytes, limits.host_limit(model), "B", ""),
+        ("step time", result.step_time_s, limits.step_time_s, "s", ""),
+        ("power", power, limits.power_w, "W", ""),
+    )
+    for name, value, limit, unit, where in checks:
+        if limit is not None and value > limit:
+            words = f"{name}: {over(value, limit, unit)}{where}"
+            return Refusal(reason=name, words=words, needed=value, allowed=limit)
+    if limits.mfu is not None and result.mfu < limits.mfu:
+        words = f"MFU: {show_percent(result.mfu)}, not allowed below {show_percent(limits.mfu)}"
+        return Refusal(reason="MFU", words=words, needed=result.mfu, allowed=limits.mfu)
+    return None
+
+
+def broken_rule(model: CostModel, plan: Plan, *, all_orders: bool) -> Refusal | None:
+    """The first rule that a plan breaks, with where the rule comes from, or None."""
+    found = broken(model, PlanTable.from_plans([plan]), all_orders=all_orders)
+    if not found:
+        return None
+    rule, line = found[0]
+    return Refusal(reason=rule.name, words=line, source=rule.source)
+
+
+def not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> Refusal | None:
+    """The flag that rules a plan out, or None."""
+    if plan.clock < model.clock_limit and not options.clocks:
+        return Refusal(reason="not asked for", words="not asked for (--no-clocks)")
+    if plan.offload and not options.offload:
+        return Refusal(reason="not asked for", words="not asked for (--offload allows it)")
+    table = PlanTable.from_plans([plan])
+    for name in (*MESH_AXES, *CHOICES):
+        if options.allows(name, getattr(table, name).astype(np.int64))[0]:
+            continue
+        flag = "--fix" if name in options.fixed else "--axes"
+        words = f"not asked for ({flag} rules out {name} {getattr(plan, name)})"
+        return Refusal(reason="not asked for", words=words)
+    return None
+
+
+def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:
+    """Whether two plans of one job cannot be told apart by an objective.
+
+    Energy carries the error of time once, energy x time twice; memory none of it, so there the
+    time decides. Plans that differ in the clock alone share their whole error: only equal ones tie.
+    None where times are bounds, not predictions.
+    """
+    if not is_prediction(model.assumptions):
+        return None
+    if replace(other.plan, clock=best.plan.clock) == best.plan:
+        return value_of(other, objective) == value_of(best, objective)
+    noise = tie_noise(model.job) * (2 if objective == "edp" else 1)
+    objective = "time" if objective == "memory" else objective
+    return bool(ties(value_of(other, objective), value_of(best, objective), noise))
+
+
+def value_of(result: PlanResult, objective: str) -> float:
+    """What an objective makes of a plan: s, J, J s or bytes."""
+    time, energy = result.step_time_s, result.energy_per_step_j
+    return {
+        "time": time,
+        "energy": energy,
+        "edp": time * energy,
+        "memory": result.memory_per_chip_bytes,
+    }[objective]
+
+
+_SAID: dict[str, tuple[str, str, Callable[[PlanResult], str]]] = {
+    "time": ("slower", "faster", lambda r: show_seconds(r.step_time_s)),
+    "energy": ("more energy", "less energy", lambda r: show_joules(r.energy_per_step_j)),
+    "edp": (
+        "more energy x time",
+        "less energy x time",
+        lambda r: f"{show_joules(r.energy_per_step_j)} x {show_seconds(r.step_time_s)}",
+    ),
+    "memory": ("more memory", "less memory", lambda r: show_bytes(r.memory_per_chip_bytes)),
+}
+
+
+def verdict_of(best: PlanResult, other: PlanResult, objective: str) -> str:
+    """How a plan compares by the objective; ties and other objectives with its time as well."""
+    more, less, shown = _SAID[objective]
+    change = change_of(best, other, objective)
+    same = f"same {'time' if objective == 'time' else less.split(' ', 1)[1]}"
+    word = same if abs(change) < 5e-5 else f"{_by(change, more, less)}"
+    verdict = f"{word} ({shown(other)})"
+    if objective in ("energy", "memory"):
+        later = change_of(best, other, "time")
+        verdict += ", same time" if abs(later) < 5e-5 else f", {_by(later, *_SAID['time'][:2])}"
+    return verdict
+
+
+def change_of(best: PlanResult, other: PlanResult, objective: str) -> float:
+    """The objective of another plan over that of the best one, minus one."""
+    return value_of(other, objective) / value_of(best, objective) - 1
+
+
+def _by(change: float, more: str, less: str) -> str:
+    return f"{more if change > 0 else less} by {show_percent(abs(change))}"

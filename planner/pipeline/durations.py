@@ -1,0 +1,147 @@
+"""How long the operations of one plan take, from the same cost model that gives its step time.
+
+    F_c = dense_c f_dense + moe_c f_moe + embedding or head forward + (c_mb / v + s p2p) / 2
+    B_c = the rest of both passes, likewise                          (c a chunk, v chunks per stage)
+
+f is `planner.cost.step.forward_pass_s`; where weight gradients are apart, F is both passes less
+the whole backward pass and W the weight gradients, as the fill of `planner.cost.step` has it. c_mb
+is the host's time per micro-batch. As in the cost model, a stage is busy with a message while it
+sends, first and last chunk alike. An interleaved schedule hides the share 1 - s of a message
+behind other chunks (s = `interleaved_p2p`): there the stage goes on, and the receiver waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.assumptions import Assumptions
+from planner.cost.breakdown import Evaluated
+from planner.cost.context import CostModel
+from planner.cost.layout import chunk_kinds, plan_chunks
+from planner.cost.step import (
+    EndCost,
+    LayerCost,
+    StageCost,
+    exposed_reduction_s,
+    forward_pass_s,
+    paced_sends,
+)
+from planner.plan import FloatArray, IntArray, Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """Seconds of every operation of a plan.
+
+    Attributes:
+        forward_s, backward_s, weight_grad_s: (pp, v) of one micro-batch on a chunk; backward is
+            the gradients of the inputs alone where weight_grad_s is not 0.
+        send_s: Of these, in forward and backward pass each, while a message is sent.
+        lag_s: From the end of an operation until its result is at the next stage, which hides it.
+        reduction_s, optimizer_s: (pp,) once per step: exposed reduction, optimizer.
+        overhead_s: Once per step, on all stages.
+    """
+
+    forward_s: FloatArray
+    backward_s: FloatArray
+    weight_grad_s: FloatArray
+    send_s: float
+    lag_s: float
+    reduction_s: FloatArray
+    optimizer_s: FloatArray
+    overhead_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Passes:
+    """Seconds of a chunk's layers or ends: forward, backward without and the weight gradients."""
+
+    forward: float
+    backward: float
+    weight_grad: float
+
+    def times(self, count: float) -> _Passes:
+        """Of several of them."""
+        return _Passes(
+            forward=count * self.forward,
+            backward=count * self.backward,
+            weight_grad=count * self.weight_grad,
+        )
+
+
+def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
+    """The durations of a plan.
+
+    Args:
+        model: Its cost model.
+        plan: The plan.
+        x: The same plan evaluated alone, by `planner.cost.layout.every_stage`.
+    """
+    a, v, stages = model.assumptions, plan.interleave, x.stages
+    split = plan.schedule == "zero-bubble"
+    passes = np.array([
+        [_chunk(a, stage, layers, split=split) for layers in row]
+        for stage, row in zip(stages, _layers(model, plan), strict=True)
+    ])  # fmt: skip
+    passes[0, 0] += _both(_embedding(x.inputs.ends), split=split)
+    passes[-1, -1] += _both(_head(x.inputs.ends), split=split)
+    sent = float(x.inputs.p2p[0, 0]) / 2
+    paced = sent * float(paced_sends(a, np.array(v))) / v
+    factor = float(x.step.factor[0, 0])
+    busy = paced + a.micro_batch_s / v / 2
+    return Durations(
+        forward_s=factor * (passes[:, :, 0] + busy),
+        backward_s=factor * (passes[:, :, 1] + busy),
+        weight_grad_s=factor * passes[:, :, 2],
+        send_s=factor * paced,
+        lag_s=factor * (sent - paced),
+        reduction_s=factor
+        * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
+        optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
+        overhead_s=factor * a.step_s,
+    )
+
+
+def _layers(model: CostModel, plan: Plan) -> IntArray:
+    """(pp, v, 2) dense and expert layers of every chunk of every stage."""
+    kinds = chunk_kinds(model.job.model.layer_kinds, plan_chunks(plan, model.job.model))
+    return np.swapaxes(kinds.reshape(plan.interleave, plan.pp, 2), 0, 1)
+
+
+def _chunk(a: Assumptions, stage: StageCost, layers: IntArray, *, split: bool) -> FloatArray:
+    """(3,) seconds of a chunk's layers in its passes."""
+    total = np.zeros(3)
+    for count, cost in zip(layers, (stage.dense, stage.moe), strict=True):
+        if count and cost is not None:
+            total += _both(_layer(a, cost, split=split).times(float(count)), split=split)
+    return total
+
+
+def _layer(a: Assumptions, cost: LayerCost, *, split: bool) -> _Passes:
+    total, backward = _first(cost.total), _first(cost.backward)
+    grad = _first(cost.weight_grad)
+    forward = total - backward if split else min(_first(forward_pass_s(a, cost)), total)
+    return _Passes(forward=forward, backward=max(total - forward - grad, 0.0), weight_grad=grad)
+
+
+def _embedding(ends: EndCost) -> _Passes:
+    return _Passes(forward=_first(ends.embedding), backward=0.0, weight_grad=0.0)
+
+
+def _head(ends: EndCost) -> _Passes:
+    total, back = _first(ends.head), _first(ends.head_backward)
+    grad = _first(ends.head_weight_grad)
+    return _Passes(forward=total - back, backward=back - grad, weight_grad=grad)
+
+
+def _both(one: _Passes, *, split: bool) -> FloatArray:
+    """(3,) passes; weight gradients within the backward pass unless they are apart."""
+    if split:
+        return np.array([one.forward, one.backward, one.weight_grad])
+    return np.array([one.forward, one.backward + one.weight_grad, 0.0])
+
+
+def _first(table: FloatArray) -> float:
+    return float(np.ravel(table)[0])

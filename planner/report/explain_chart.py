@@ -1,0 +1,164 @@
+"""Pictures of an explanation: what each step would change, and what the answer leans on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.explanation.answer import ExplainResult, Step
+from planner.explanation.elasticities import Elasticity
+from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
+from planner.report.explain_view import signed, value_words
+from planner.report.words import job_words, mesh_words
+from planner.units import show_seconds
+
+_MOST = 14
+_ROW, _FRAME = 0.042, 0.16
+"""Height of a row and of what is around the rows, over the width of a chart."""
+_ROOM = 1.35
+"""Length of half an axis over its longest bar: figures stand behind the bars."""
+_DIRECTIONS = {
+    "plan": ("blue", "", "another choice"),
+    "machine": ("purple", "slant", "another machine"),
+    "scale": ("teal", "dots", "more chips, a larger batch"),
+}
+
+
+def explain_picture(result: ExplainResult) -> Picture:
+    """Steps and elasticities of one plan."""
+    title = f"{job_words(result.evaluated)}: {mesh_words(result.result.plan)}"
+    charts = [steps_chart(result)]
+    if result.explained.elasticities:
+        charts.append(leaning_chart(result.explained.elasticities))
+    return Picture(title=title, charts=tuple(charts))
+
+
+def steps_chart(result: ExplainResult) -> Chart:
+    """A bar per step: the change of the time of a token; what does not fit is drawn lightly."""
+    steps = [step for step in result.explained.steps if step.time is not None]
+    longest = max((abs(step.time or 0.0) for step in steps), default=0.0) or 0.01
+    reach = 100 * longest * _ROOM
+    marks: list[Mark] = [_zero(len(steps))]
+    for row, step in enumerate(steps):
+        marks += _step_marks(row, step, reach)
+    binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
+    return Chart(
+        title="One step in every direction",
+        subtitle=f"time of a token against this plan's ({show_seconds(result.result.step_time_s)})",
+        x=Axis(label="change of the time of a token in %", low=-reach, high=reach),
+        y=_rows([step.change for step in steps]),
+        marks=tuple(marks),
+        legend=_step_legend(steps),
+        notes=(*binding, "To the left is faster."),
+        description="Change of the time of a token by step: "
+        + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
+        header=("change", "time", "energy", "memory", "verdict"),
+        rows=tuple(
+            (step.change, signed(step.time), signed(step.energy), signed(step.memory), step.verdict)
+            for step in steps
+        ),
+        height=_FRAME + _ROW * len(steps),
+    )
+
+
+def _step_marks(row: int, step: Step, reach: float) -> list[Mark]:
+    """A bar from zero and its figure at the far end; what forbids it beside that."""
+    change = 100 * (step.time or 0.0)
+    tone, hatch, _ = _DIRECTIONS[step.direction]
+    words = signed(step.time)
+    if step.refusal is not None:
+        words += f", {step.refusal.reason}"
+    elif step.tie:
+        words += ", tie"
+    gap = 0.012 * reach
+    side = -1 if change < 0 else 1
+    return [
+        Bar(
+            left=min(change, 0.0), right=max(change, 0.0), bottom=row + 0.36, top=row - 0.36,
+            tone=tone, hatch=hatch, faint=step.refusal is not None,
+            detail=f"{step.change}: {step.verdict}",
+        ),
+        Words(x=change + side * gap, y=row, words=words, anchor="end" if side < 0 else "start"),
+    ]  # fmt: skip
+
+
+def _step_legend(steps: Sequence[Step]) -> tuple[Key, ...]:
+    """The directions that there are, and what cannot be had."""
+    there = [name for name in _DIRECTIONS if any(step.direction == name for step in steps)]
+    keys = [
+        Key(words=_DIRECTIONS[name][2], tone=_DIRECTIONS[name][0], kind="bar",
+            hatch=_DIRECTIONS[name][1])
+        for name in there
+    ]  # fmt: skip
+    if any(step.refusal for step in steps):
+        keys.append(Key(words="cannot be had", tone="blue", kind="bar", faint=True))
+    return tuple(keys)
+
+
+def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
+    """A tornado: per number what 1 % more of it does to time and energy."""
+    shown = found[:most]
+    longest = max(max(abs(one.time), abs(one.energy)) for one in shown) or 1.0
+    reach = longest * _ROOM
+    marks: list[Mark] = [_zero(len(shown))]
+    for row, one in enumerate(shown):
+        marks += _lean_marks(row, one, reach)
+    names = [f"{one.number.path}{' *' if one.number.is_assumed else ''}" for one in shown]
+    rows = tuple(
+        (
+            name,
+            value_words(one.number, one.number.value),
+            one.number.kind,
+            f"{one.time:+.3f}",
+            f"{one.energy:+.3f}",
+            f"{one.memory:+.3f}",
+        )
+        for name, one in zip(names, shown, strict=True)
+    )
+    return Chart(
+        title="What the answer leans on",
+        subtitle="change of time and energy in % for 1 % more of a number",
+        x=Axis(label="% for 1 %", low=-reach, high=reach),
+        y=_rows(names),
+        marks=tuple(marks),
+        legend=(
+            Key(words="step time", tone="blue", kind="bar"),
+            Key(words="energy", tone="orange", kind="bar", hatch="slant"),
+        ),
+        notes=("* assumed: neither measured nor published.",),
+        description="Elasticities of step time and energy: "
+        + "; ".join(f"{row[0]} {row[3]} and {row[4]}" for row in rows),
+        header=("number", "value", "known as", "time", "energy", "memory"),
+        rows=rows,
+        height=_FRAME + _ROW * len(shown),
+    )
+
+
+def _lean_marks(row: int, one: Elasticity, reach: float) -> list[Mark]:
+    """Two bars, time above energy, and the larger figure behind them."""
+    number = one.number
+    slopes = f"time {one.time:+.3f}, energy {one.energy:+.3f}"
+    detail = f"{number.record}: {number.path} ({number.kind}): {slopes}"
+    bars: list[Mark] = [
+        Bar(
+            left=min(value, 0.0), right=max(value, 0.0), bottom=low, top=high, tone=tone,
+            hatch=hatch, detail=detail,
+        )
+        for value, tone, hatch, high, low in (
+            (one.time, "blue", "", row - 0.38, row - 0.01),
+            (one.energy, "orange", "slant", row + 0.01, row + 0.38),
+        )
+    ]  # fmt: skip
+    largest = max(one.time, one.energy, key=abs)
+    side = -1 if largest < 0 else 1
+    end = largest + side * 0.012 * reach
+    anchor = "end" if side < 0 else "start"
+    return [*bars, Words(x=end, y=row, words=f"{largest:+.3f}", anchor=anchor)]
+
+
+def _zero(rows: int) -> Line:
+    return Line(points=((0.0, -0.6), (0.0, rows - 0.4)), tone="grey")
+
+
+def _rows(names: Sequence[str]) -> Axis:
+    ticks = tuple((float(row), name) for row, name in enumerate(names))
+    return Axis(label="", low=-0.6, high=len(names) - 0.4, ticks=ticks, downwards=True)

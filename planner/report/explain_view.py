@@ -1,0 +1,211 @@
+"""`planner explain` in a terminal: what binds, what a step would change, what it leans on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.explanation.answer import Explained, ExplainResult, Step
+from planner.explanation.elasticities import Elasticity, Overtaking
+from planner.explanation.explaining import SAME
+from planner.explanation.numbers import Number
+from planner.report.fitted import Fitted
+from planner.report.likely import spread_words, with_interval
+from planner.report.tables import indented, section
+from planner.report.terminal import head, plan_view
+from planner.report.words import job_words, listed
+from planner.units import plain, plural, show_percent, show_seconds
+
+_MOST = 12
+_FEW = 4
+_COUNTS = 0.005
+"""Elasticities from which a number is named at the end of a search."""
+_STEP = ("change", "step time", "time", "energy", "memory", "")
+_LEAN = ("number", "value", "known as", "time", "energy", "memory")
+
+
+def explain_view(result: ExplainResult) -> RenderableType:
+    """Everything that `planner explain` prints."""
+    evaluated, why = result.evaluated, result.explained
+    return Group(
+        *head(job_words(evaluated), evaluated.losses, evaluated.warnings),
+        plan_view("Plan", result.result),
+        Text(spread_words(evaluated.spread)),
+        Text(),
+        section("Why", indented(why.why)),
+        Text(),
+        *steps_view(why),
+        *refused_view(why),
+        *leaning_view(why),
+        *overtaking_view(why),
+    )
+
+
+def steps_view(why: Explained) -> list[RenderableType]:
+    """What may be had one step away, and the same plan on other machines."""
+    titles = {
+        "plan": "One step away, all else the same",
+        "machine": "What if the machine were another one (the same plan; power stays)",
+        "scale": "What if the job were larger (energy and time per token)",
+    }
+    parts: list[RenderableType] = []
+    for direction, title in titles.items():
+        rows = [_step_row(step) for step in why.steps if step.direction == direction and _had(step)]
+        if rows:
+            view = Fitted(_STEP, rows, right=_STEP[2:5])
+            parts += [section(title, view), Text()]
+    return parts
+
+
+def _had(step: Step) -> bool:
+    return step.refusal is None and step.result is not None
+
+
+def _step_row(step: Step) -> tuple[str, ...]:
+    found = step.result
+    assert found is not None
+    time = with_interval(
+        found.step_time_s, found.step_time_low_s, found.step_time_high_s, show_seconds
+    )
+    return (
+        step.change,
+        time,
+        signed(step.time),
+        signed(step.energy),
+        signed(step.memory),
+        "tie" if step.tie else "",
+    )
+
+
+def signed(change: float | None) -> str:
+    """`+3.1 %`, `-0.2 %`, `same`; nothing where it is not known."""
+    if change is None:
+        return ""
+    if abs(change) < SAME:
+        return "same"
+    return f"{'+' if change > 0 else '-'}{show_percent(abs(change))}"
+
+
+def refused_view(why: Explained) -> list[RenderableType]:
+    """What forbids the other steps: how many each limit and rule, and the closest misses."""
+    refused = [step for step in why.steps if step.refusal is not None]
+    if not refused:
+        return []
+    counts = [f"{count} by {name}" for name, count in why.refused.items()]
+    words = f"Of the steps of the plan {listed(counts)} cannot be had." if counts else ""
+    rows = [(step.change, _refusal_words(step)) for step in sorted(refused, key=_distance)]
+    lines = [Text(words)] if words else []
+    return [section("What cannot be had, the closest first", *lines,
+                    Fitted(("change", "because"), rows)), Text()]  # fmt: skip
+
+
+def _distance(step: Step) -> float:
+    """How far a limit is exceeded; rules come after limits."""
+    assert step.refusal is not None
+    excess = step.refusal.excess
+    return float("inf") if excess is None else excess
+
+
+def _refusal_words(step: Step) -> str:
+    assert step.refusal is not None
+    source = f" [{step.refusal.source}]" if step.refusal.source else ""
+    return f"{step.refusal.words}{source}"
+
+
+def leaning_view(why: Explained, most: int = _MOST) -> list[RenderableType]:
+    """The numbers with the largest elasticities; what nobody measured is marked."""
+    if not why.elasticities:
+        return []
+    shown = list(why.elasticities[:most])
+    assumed = [one for one in why.elasticities if one.number.is_assumed]
+    shown += [one for one in assumed[:_FEW] if one not in shown]
+    rows = [_lean_row(one) for one in shown]
+    words = (
+        f"Per cent by which a result changes when a number grows by 1 %; "
+        f"{len(why.elasticities)} of {plural(why.numbers, 'number')} change anything. "
+        "* marks what is assumed, neither measured nor published."
+    )
+    view = Fitted(_LEAN, rows, right=_LEAN[3:])
+    return [section("What the answer leans on", view, Text(words)), Text()]
+
+
+def _lean_row(one: Elasticity) -> tuple[str, ...]:
+    number = one.number
+    mark = "*" if number.is_assumed else ""
+    parts = (one.time, one.energy, one.memory)
+    return (
+        f"{number.path}{mark}",
+        value_words(number, number.value),
+        number.kind,
+        *(_slope(part) for part in parts),
+    )
+
+
+def _slope(value: float) -> str:
+    return "0" if abs(value) < 5e-4 else f"{value:+.3f}"
+
+
+def value_words(number: Number, value: float) -> str:
+    """`450 GB/s`, `0.74`, `15.4 us`: a number with its unit."""
+    unit = "" if number.unit in ("", "1") else number.unit
+    if not unit:
+        return plain(value, 4) if value >= 1e-4 else f"{value:.4g}"
+    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
+        if value >= scale:
+            return f"{plain(value / scale, 4)} {prefix}{unit}"
+    for scale, prefix in ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p")):
+        if value >= scale:
+            return f"{plain(value / scale, 4)} {prefix}{unit}"
+    return f"{value:.4g} {unit}"
+
+
+def overtaking_view(why: Explained) -> list[RenderableType]:
+    """At which value of a number another plan becomes better."""
+    if not why.overtakings:
+        return []
+    header = ("number", "value", "another plan is better below", "above")
+    rows = [
+        (
+            f"{one.number.path}{'*' if one.number.is_assumed else ''}",
+            value_words(one.number, one.number.value),
+            _end(one, one.low, one.low_plan),
+            _end(one, one.high, one.high_plan),
+        )
+        for one in why.overtakings
+    ]
+    words = (
+        "Looked for among the plans one step away, down to half and up to twice the value (shares "
+        "up to their limit)."
+    )
+    view = Fitted(header, rows)
+    return [section("Would another value change the plan?", view, Text(words))]
+
+
+def _end(one: Overtaking, value: float | None, plan: str) -> str:
+    if value is None:
+        return "beyond"
+    change = value / one.number.value - 1
+    return f"{value_words(one.number, value)} ({signed(change)}): {plan}"
+
+
+def short_leaning_view(found: Sequence[Elasticity]) -> RenderableType:
+    """The end of `planner solve`: the numbers that its best plan leans on the most."""
+    largest = [one for one in found if abs(one.time) >= _COUNTS]
+    known = [one for one in largest if not one.number.is_assumed][:_FEW]
+    assumed = [one for one in largest if one.number.is_assumed][:_FEW]
+
+    def words(some: Sequence[Elasticity]) -> str:
+        return listed([f"{one.number.path} ({one.time:+.2f})" for one in some]) or "nothing"
+
+    return section(
+        "What the step time leans on",
+        indented(
+            [
+                f"Per cent of time for 1 % more: {words(known)}; of what is assumed, "
+                f"{words(assumed)}.",
+                "More, and at which values another plan wins: planner explain plan.yaml.",
+            ]
+        ),
+    )

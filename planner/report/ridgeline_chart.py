@@ -1,0 +1,240 @@
+"""Ridgelines as charts: the plane of each level, beside the rooflines and the paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner.plan import BoolArray, FloatArray
+from planner.report.chart import Area, Axis, Chart, Dot, Key, Line, Mark, Picture, Words
+from planner.report.ridgeline_paths import path_charts
+from planner.report.ridgeline_roofline import (
+    HEIGHT,
+    MOST_NAMED,
+    SHAPES,
+    TONES,
+    ends,
+    energy,
+    quotients,
+    rate_words,
+    roofline,
+)
+from planner.report.ridgeline_view import drawn_names, point_names, short, step_title
+from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
+from planner.ridgeline.plane import REGIONS, Ridge
+from planner.units import plain, show_bytes, show_seconds
+
+_HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
+_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+
+
+def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> Picture:
+    """The charts of an answer as one picture.
+
+    Args:
+        result: The answer.
+        figures: Some of `planner.report.ridgeline_figures.FIGURES`; empty: all that it has. Where
+            nothing crosses a network, a roofline stands for the plane.
+    """
+    wanted = figures or ("ridgeline", "roofline", "intensity", "times", "projected", "energy")
+    charts: list[Chart] = []
+    for name in wanted:
+        if name == "ridgeline":
+            charts += [] if result.is_degenerate else planes(result)
+        elif name == "roofline":
+            charts += [roofline(result)]
+        elif name == "energy":
+            charts += [energy(result)]
+        else:
+            charts += path_charts(result, name)
+    charts = charts or [roofline(result)]
+    return Picture(title=_title(result), charts=tuple(charts), columns=2 if len(charts) > 1 else 1)
+
+
+def _title(result: RidgelineResult) -> str:
+    machine = f"{result.hardware}, {result.precision}"
+    return f"{result.title}: {machine}" if len(result.counts) else machine
+
+
+def planes(result: RidgelineResult) -> list[Chart]:
+    """One plane per level; levels of one rate that carry the same bytes share theirs."""
+    charts = []
+    seen: list[tuple[float, tuple[float, ...]]] = []
+    for index, ridge in enumerate(result.ridges):
+        sent = result.counts.network_bytes[:, index]
+        if len(sent) and not sent.any():
+            continue
+        look = (ridge.network_bytes_per_s, tuple(sent))
+        if look in seen:
+            continue
+        seen.append(look)
+        same = [
+            other.level
+            for at, other in enumerate(result.ridges)
+            if look == (other.network_bytes_per_s, tuple(result.counts.network_bytes[:, at]))
+        ]
+        charts.append(plane(result, index, listed(same)))
+    return charts
+
+
+def listed(names: Sequence[str]) -> str:
+    """`leaf`, `leaf and spine`, `leaf, spine and core`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def plane(result: RidgelineResult, index: int, name: str) -> Chart:
+    """The plane of one level: regions, contours of FLOP/s, points and their paths.
+
+    Args:
+        result: The answer.
+        index: Of the level.
+        name: What it is called, with the levels that look the same.
+    """
+    ridge, counts = result.ridges[index], result.counts
+    sent = counts.network_bytes[:, index]
+    on = (counts.flop > 0) & (counts.memory_bytes > 0) & (sent > 0)
+    x, y = quotients(counts.memory_bytes, sent, on), quotients(counts.flop, counts.memory_bytes, on)
+    across = ends([ridge.knee_x, *x[on]], ridge.knee_x)
+    up = ends([ridge.knee_y, *y[on]], ridge.knee_y)
+    rows = np.flatnonzero(on).tolist()
+    dots = _dots(result, index, rows, (x, y))
+    regions = (
+        Key(words=f"{region}-bound", tone=TONES[region], shape=SHAPES[region]) for region in REGIONS
+    )
+    return Chart(
+        title=f"Ridgeline of {name}: {show_bytes(ridge.network_bytes_per_s)}/s",
+        subtitle=f"knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
+        x=Axis(
+            label="memory bytes per network byte", low=across[0], high=across[1], logarithmic=True
+        ),
+        y=Axis(label="FLOP per memory byte", low=up[0], high=up[1], logarithmic=True),
+        marks=(
+            *_edges(ridge, across, up),
+            *_contours(ridge, across, up),
+            *_arrows(result, x, y, on),
+            *dots,
+        ),
+        legend=(*regions, Key(words="equal FLOP/s", tone="grey", kind="dashed")),
+        notes=(NEAR_RULE.replace("Near", "Ringed, near"),) if dots else (),
+        description=_words(result, ridge, name),
+        header=(step_title(result), "region", "x", "y", "time"),
+        rows=_table(result, index, rows, (x, y)),
+        height=HEIGHT,
+    )
+
+
+def _dots(
+    result: RidgelineResult, index: int, rows: list[int], at: tuple[FloatArray, FloatArray]
+) -> tuple[Dot, ...]:
+    """The points on the plane of a level; those near its ridge are ringed."""
+    placed, names = result.placed.of_level(index), point_names(result)
+    shown = drawn_names(result) if len(rows) <= MOST_NAMED else [""] * len(names)
+    regions = [REGIONS[region] for region in placed.region]
+    return tuple(
+        Dot(
+            x=float(at[0][row]),
+            y=float(at[1][row]),
+            tone=TONES[regions[row]],
+            shape=SHAPES[regions[row]],
+            words=shown[row],
+            detail=_detail(result, row, names[row]),
+            strong=bool(placed.near_ridge[row]),
+        )
+        for row in rows
+    )
+
+
+def _table(
+    result: RidgelineResult, index: int, rows: list[int], at: tuple[FloatArray, FloatArray]
+) -> tuple[tuple[str, ...], ...]:
+    """The same points as words."""
+    placed, names = result.placed.of_level(index), point_names(result)
+    return tuple(
+        (
+            names[row],
+            REGIONS[placed.region[row]],
+            short(float(at[0][row])),
+            short(float(at[1][row])),
+            show_seconds(float(placed.bound_s[row])),
+        )
+        for row in rows
+    )
+
+
+def _words(result: RidgelineResult, ridge: Ridge, name: str) -> str:
+    counts = np.bincount(result.placed.region, minlength=len(REGIONS))
+    found = ", ".join(f"{n} {region}" for region, n in zip(REGIONS, counts, strict=True) if n)
+    points = f" Of the points {found}-bound." if found else ""
+    return (
+        f"Plane of memory bytes per network byte and FLOP per memory byte for {name}: left of "
+        f"{plain(ridge.knee_x)} and below the diagonal the network binds, right of it and below "
+        f"{plain(ridge.knee_y)} the memory, elsewhere compute.{points}"
+    )
+
+
+def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+    """The three regions and the lines between them."""
+    (left, right), (low, high) = across, up
+    knee_x, knee_y = ridge.knee_x, ridge.knee_y
+    at_left = ridge.diagonal / left
+    top = max(high, at_left)
+    corners = {
+        "network": ((left, low), (knee_x, low), (knee_x, knee_y), (left, at_left)),
+        "memory": ((knee_x, low), (right, low), (right, knee_y), (knee_x, knee_y)),
+        "compute": ((left, at_left), (knee_x, knee_y), (right, knee_y), (right, top), (left, top)),
+    }
+    for region, around in corners.items():
+        yield Area(corners=around, tone=TONES[region], hatch=_HATCHES[region], detail=region)
+    for points in (
+        ((left, at_left), (knee_x, knee_y)),
+        ((knee_x, low), (knee_x, knee_y)),
+        ((knee_x, knee_y), (right, knee_y)),
+    ):
+        yield Line(points=points, tone="red", bold=True, detail="the ridge")
+    middle = (knee_x * right) ** 0.5
+    yield Words(
+        x=middle, y=(knee_y * high) ** 0.5, words="compute", tone=TONES["compute"], bold=True
+    )
+    yield Words(x=middle, y=(low * knee_y) ** 0.5, words="memory", tone=TONES["memory"], bold=True)
+    yield Words(
+        x=(left * knee_x) ** 0.5, y=low * (knee_y / low) ** 0.2, words="network",
+        tone=TONES["network"], bold=True,
+    )  # fmt: skip
+
+
+def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+    """Lines of equal FLOP/s below the peak: level right of the knee, sloping left of it."""
+    (left, right), (low, high) = across, up
+    raised = (high / low) ** 0.03
+    for share in (1.0, *_SHARES):
+        rate, level = share * ridge.flop_per_s, share * ridge.knee_y
+        if level < low * raised:
+            return
+        words = rate_words(rate)
+        if share < 1:
+            points = ((left, share * ridge.diagonal / left), (ridge.knee_x, level), (right, level))
+            yield Line(points=points, tone="grey", dashed=True, detail=words)
+        yield Words(x=right / (right / left) ** 0.01, y=level * raised, words=words, anchor="end")
+
+
+def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray) -> Iterator[Line]:
+    """From each point of a path to the next."""
+    if not result.step_name:
+        return
+    for row in range(1, len(x)):
+        if result.series[row] == result.series[row - 1] and on[row] and on[row - 1]:
+            ends = ((float(x[row - 1]), float(y[row - 1])), (float(x[row]), float(y[row])))
+            yield Line(points=ends, tone="purple", arrow=True)
+
+
+def _detail(result: RidgelineResult, row: int, name: str) -> str:
+    """What a pointer is told."""
+    placed = result.placed
+    level = int(placed.level[row])
+    times = (
+        f"compute {show_seconds(float(placed.compute_s[row]))}, "
+        f"memory {show_seconds(float(placed.memory_s[row]))}, "
+        f"{result.ridges[level].level} {show_seconds(float(placed.network_s[row, level]))}"
+    )
+    return f"{name}: {REGIONS[placed.region[row]]}-bound, {times}"

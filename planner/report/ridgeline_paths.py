@@ -1,0 +1,212 @@
+"""Charts along a path of a ridgeline: intensity, times and the projected time by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from planner.plan import FloatArray
+from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
+from planner.report.ridgeline_roofline import HEIGHT, SHAPES, TONES
+from planner.report.ridgeline_view import step_title, step_words
+from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.plane import REGIONS
+from planner.units import plain, show_seconds
+
+_TONES = ("blue", "orange", "green", "purple", "teal", "brown")
+_OF_LEVELS = ("blue", "purple", "teal", "brown", "grey")
+_MARGIN = 1.6
+
+
+def path_charts(result: RidgelineResult, name: str) -> list[Chart]:
+    """The chart of a name, where the points are steps of a path.
+
+    Args:
+        result: The answer.
+        name: intensity, times or projected.
+    """
+    return [_CHARTS[name](result)] if len(set(result.steps)) > 1 else []
+
+
+def _rows_of(result: RidgelineResult) -> Iterator[tuple[str, list[int]]]:
+    """The points of every path, by its name."""
+    for name in dict.fromkeys(result.series):
+        yield name, [row for row, other in enumerate(result.series) if other == name]
+
+
+def _last(result: RidgelineResult) -> tuple[str, list[int]]:
+    """The points of the last path: the sum, where there are several."""
+    return list(_rows_of(result))[-1]
+
+
+def _steps_axis(result: RidgelineResult) -> Axis:
+    steps = sorted(set(result.steps))
+    return Axis(
+        label=step_title(result),
+        low=steps[0] / _MARGIN,
+        high=steps[-1] * _MARGIN,
+        logarithmic=True,
+        ticks=tuple((step, step_words(step)) for step in steps),
+    )
+
+
+def _values_axis(label: str, values: FloatArray) -> Axis:
+    """A logarithmic axis that shows all values above 0."""
+    shown = values[values > 0]
+    low, high = (float(shown.min()), float(shown.max())) if len(shown) else (1.0, 10.0)
+    return Axis(label=label, low=low / 2, high=high * 2, logarithmic=True)
+
+
+def _curve(result: RidgelineResult, rows: list[int], values: FloatArray, tone: str) -> Line:
+    """A line through the values above 0 of a path."""
+    points = tuple((result.steps[row], float(values[row])) for row in rows if values[row] > 0)
+    return Line(points=points, tone=tone)
+
+
+def _marked(
+    result: RidgelineResult, rows: list[int], values: FloatArray, look: tuple[str, str], words: str
+) -> list[Mark]:
+    """A curve with its points.
+
+    Args:
+        result: The answer.
+        rows: Of the path.
+        values: Of all points.
+        look: Tone and shape.
+        words: What the values are.
+    """
+    dots = (
+        Dot(
+            x=result.steps[row],
+            y=float(values[row]),
+            tone=look[0],
+            shape=look[1],
+            detail=f"{step_words(result.steps[row])}: {words} {values[row]:.4g}",
+        )
+        for row in rows
+        if values[row] > 0
+    )
+    return [_curve(result, rows, values, look[0]), *dots]
+
+
+def intensity(result: RidgelineResult) -> Chart:
+    """FLOP per byte along the paths, with the machine's balance."""
+    counts, knee = result.counts, result.ridges[0].knee_y
+    values = np.zeros(len(counts))
+    np.divide(counts.flop, counts.memory_bytes, where=counts.memory_bytes > 0, out=values)
+    axis = _steps_axis(result)
+    words = f"balance, {plain(knee)} FLOP per byte"
+    balance = ((axis.low, knee), (axis.high, knee))
+    marks: list[Mark] = [Line(points=balance, tone="red", bold=True, detail=words)]
+    keys = [Key(words=words, tone="red", kind="line")]
+    for at, (name, rows) in enumerate(_rows_of(result)):
+        tone = _TONES[at % len(_TONES)]
+        marks += _marked(result, rows, values, (tone, "circle"), name)
+        keys.append(Key(words=name, tone=tone))
+    return Chart(
+        title="FLOP per memory byte",
+        x=axis,
+        y=_values_axis("FLOP per memory byte", np.append(values, knee)),
+        marks=tuple(marks),
+        legend=tuple(keys),
+        description=f"FLOP per byte of memory along {step_title(result)}; the machine's balance is "
+        f"{plain(knee)}: below it memory would bind, were there no network.",
+        header=(step_title(result), "of", "FLOP per byte"),
+        height=HEIGHT,
+        rows=tuple(
+            (step_words(result.steps[row]), result.series[row], plain(float(values[row])))
+            for row in range(len(counts))
+        ),
+    )
+
+
+def _resources(result: RidgelineResult, rows: list[int]) -> dict[str, tuple[FloatArray, str]]:
+    """Seconds of each resource that is used, with its tone; levels of equal times are one."""
+    placed = result.placed
+    found = {"compute": (placed.compute_s, "green"), "memory": (placed.memory_s, "orange")}
+    for index, ridge in enumerate(result.ridges):
+        seconds = placed.network_s[:, index]
+        same = any(np.array_equal(seconds, other) for other, _ in found.values())
+        if seconds[rows].any() and not same:
+            name = ridge.level if ridge.level == "network" else f"network: {ridge.level}"
+            found[name] = (seconds, _OF_LEVELS[index % len(_OF_LEVELS)])
+    return found
+
+
+def times(result: RidgelineResult) -> Chart:
+    """Seconds of computing, of memory and of each level along the last path."""
+    name, rows = _last(result)
+    found = _resources(result, rows)
+    marks: list[Mark] = []
+    for what, (seconds, tone) in found.items():
+        marks += _marked(result, rows, seconds, (tone, SHAPES.get(what, "diamond")), f"{what}, s")
+    every = np.concatenate([seconds[rows] for seconds, _ in found.values()])
+    words = f" of {name}" if len(set(result.series)) > 1 else ""
+    return Chart(
+        title=f"Times of each resource{words}",
+        x=_steps_axis(result),
+        y=_values_axis("seconds", every),
+        marks=tuple(marks),
+        legend=tuple(
+            Key(words=what, tone=tone, shape=SHAPES.get(what, "diamond"))
+            for what, (_, tone) in found.items()
+        ),
+        description=f"Seconds that each resource alone would take along {step_title(result)}; the "
+        "longest binds.",
+        header=(step_title(result), *found),
+        height=HEIGHT,
+        rows=tuple(
+            (
+                step_words(result.steps[row]),
+                *(show_seconds(float(seconds[row])) for seconds, _ in found.values()),
+            )
+            for row in rows
+        ),
+    )
+
+
+def projected(result: RidgelineResult) -> Chart:
+    """The projected time along the last path, with the region of each point."""
+    placed = result.placed
+    name, rows = _last(result)
+    known = np.array([time or 0.0 for time in result.times_s] or np.zeros(len(result.counts)))
+    marks: list[Mark] = [_curve(result, rows, placed.bound_s, "grey")]
+    for row in rows:
+        region = REGIONS[placed.region[row]]
+        marks.append(
+            Dot(x=result.steps[row], y=float(placed.bound_s[row]), tone=TONES[region],
+                shape=SHAPES[region], words=show_seconds(float(placed.bound_s[row])),
+                strong=bool(placed.near_ridge[row]),
+                detail=f"{name}, {step_words(result.steps[row])}: {region}-bound")
+        )  # fmt: skip
+    keys = [
+        Key(words=f"{region}-bound", tone=tone, shape=SHAPES[region])
+        for region, tone in TONES.items()
+    ]
+    if result.times_s:
+        marks.append(_curve(result, rows, known, "purple"))
+        keys.append(Key(words=result.times_are, tone="purple", kind="line"))
+    return Chart(
+        title="Projected time",
+        x=_steps_axis(result),
+        y=_values_axis("seconds", np.concatenate([placed.bound_s[rows], known])),
+        marks=tuple(marks),
+        legend=tuple(keys),
+        description=f"Projected time along {step_title(result)}: the longest of compute, memory "
+        "and network.",
+        header=(step_title(result), "region", "time"),
+        height=HEIGHT,
+        rows=tuple(
+            (step_words(result.steps[row]), REGIONS[placed.region[row]],
+             show_seconds(float(placed.bound_s[row])))
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+_CHARTS: dict[str, Callable[[RidgelineResult], Chart]] = {
+    "intensity": intensity,
+    "times": times,
+    "projected": projected,
+}

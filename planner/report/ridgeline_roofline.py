@@ -1,0 +1,198 @@
+"""The roofline of a chip and its roofline of energy as charts, and what all ridgelines share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner.plan import BoolArray, FloatArray
+from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
+from planner.report.ridgeline_view import drawn_names, energy_words, point_names, short, step_title
+from planner.ridgeline.answer import RidgelineResult
+from planner.units import plain, show_count
+
+TONES = {"compute": "green", "memory": "orange", "network": "blue"}
+"""Colour of a region, in every chart."""
+SHAPES = {"compute": "circle", "memory": "square", "network": "diamond"}
+"""Shape of a point in a region, in every chart."""
+HEIGHT = 0.7
+MOST_NAMED = 40
+"""Points up to which all have their names beside them."""
+_AROUND = 30.0
+_MARGIN = 2.5
+_SAMPLES = 121
+_STEPS = (1.0, 2.0, 5.0)
+
+
+def quotients(above: FloatArray, below: FloatArray, on: BoolArray) -> FloatArray:
+    """Quotients where both counts are there, 1 elsewhere."""
+    return np.divide(above, below, out=np.ones(len(above)), where=on)
+
+
+def ends(values: Sequence[float], knee: float) -> tuple[float, float]:
+    """Ends of an axis that show all values, and the knee well inside."""
+    low = min(min(values) / _MARGIN, knee / _AROUND)
+    high = max(max(values) * _MARGIN, knee * _AROUND)
+    return float(low), float(high)
+
+
+def rate_words(flop_per_s: float) -> str:
+    """`4.2 TFLOP/s`."""
+    words = show_count(flop_per_s)
+    return f"{words}{'' if words[-1:].isalpha() else ' '}FLOP/s"
+
+
+def roofline(result: RidgelineResult) -> Chart:
+    """FLOP/s over FLOP per byte: the roof, the points under it, and what the network leaves."""
+    ridge, counts = result.ridges[0], result.counts
+    on = (counts.flop > 0) & (counts.memory_bytes > 0)
+    x = quotients(counts.flop, counts.memory_bytes, on)
+    across = ends([ridge.knee_y, *x[on]], ridge.knee_y)
+    peak, slope = ridge.flop_per_s, ridge.memory_bytes_per_s
+    roof = np.minimum(peak, x * slope)
+    kept = counts.flop / np.maximum(result.placed.bound_s, np.finfo(float).tiny)
+    known = _known(result, x, on)
+    low = float(min([across[0] * slope, *kept[on] / _MARGIN, *(dot.y / _MARGIN for dot in known)]))
+    high = max([peak * 2, *(dot.y * 2 for dot in known)])
+    corners = ((across[0], across[0] * slope), (ridge.knee_y, peak), (across[1], peak))
+    below = ((ridge.knee_y, low), (ridge.knee_y, peak))
+    rows = np.flatnonzero(on).tolist()
+    names = point_names(result)
+    return Chart(
+        title="Roofline",
+        subtitle=f"knee at {plain(ridge.knee_y)} FLOP per byte",
+        x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
+        y=_rate_axis(low, high),
+        marks=(
+            Line(points=corners, tone="red", bold=True, detail="the roof"),
+            Line(points=below, tone="grey", dashed=True),
+            *(mark for row in rows for mark in _under_roof(result, row, x, roof, kept)),
+            *known,
+        ),
+        legend=_roofline_legend(result),
+        description=f"Roofline: memory-bound below {plain(ridge.knee_y)} FLOP per byte, "
+        f"compute-bound above, {rate_words(peak)} at most.",
+        header=(step_title(result), "FLOP per byte", "FLOP/s", "FLOP/s with the network"),
+        rows=tuple(
+            (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in (roof, kept)))
+            for row in rows
+        ),
+        height=HEIGHT,
+    )
+
+
+def _under_roof(
+    result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray, kept: FloatArray
+) -> Iterator[Mark]:
+    """A point at the roof, and where the network takes it."""
+    at, top, left = float(x[row]), float(roof[row]), float(kept[row])
+    names = point_names(result)
+    if left < top * (1 - 1e-9):
+        words = f"{names[row]}: {rate_words(left)} with the network"
+        yield Line(points=((at, top), (at, left)), tone="blue", dashed=True)
+        yield Dot(x=at, y=left, tone="blue", shape="diamond", detail=words)
+    region = "compute" if at >= result.ridges[0].knee_y else "memory"
+    yield Dot(
+        x=at,
+        y=top,
+        tone=TONES[region],
+        shape=SHAPES[region],
+        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
+        detail=f"{names[row]}: at most {rate_words(top)}",
+    )
+
+
+def _rate_axis(low: float, high: float) -> Axis:
+    """FLOP/s with ticks at 1, 2 and 5 of each power of ten, or fewer on a long axis."""
+    steps = _STEPS if high / low < 3e3 else (1.0,)
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    shown = tuple((tick, show_count(tick)) for tick in ticks if low <= tick <= high)
+    return Axis(label="FLOP/s of a chip", low=low, high=high, logarithmic=True, ticks=shown)
+
+
+def _known(result: RidgelineResult, x: FloatArray, on: BoolArray) -> list[Dot]:
+    """What was measured, or the cost model says."""
+    dots = []
+    for row in np.flatnonzero(on).tolist():
+        time = result.times_s[row] if result.times_s else None
+        if time is not None:
+            rate = float(result.counts.flop[row]) / time
+            words = f"{result.counts.names[row]}: {rate_words(rate)}, {result.times_are}"
+            dots.append(Dot(x=float(x[row]), y=rate, tone="purple", shape="cross", detail=words))
+    return dots
+
+
+def _roofline_legend(result: RidgelineResult) -> tuple[Key, ...]:
+    """What the marks of a roofline mean."""
+    keys = [
+        Key(words=f"{region}-bound", tone=TONES[region], shape=SHAPES[region])
+        for region in ("compute", "memory")
+    ]
+    if len(result.counts) and not result.is_degenerate:
+        keys.append(Key(words="with the network", tone="blue", shape="diamond"))
+    if result.times_s:
+        keys.append(Key(words=result.times_are, tone="purple", shape="cross"))
+    return tuple(keys)
+
+
+def energy(result: RidgelineResult) -> Chart:
+    """Joules per FLOP over FLOP per byte: the arch line, its parts, and the points."""
+    roof, ridge, counts = result.energy, result.ridges[0], result.counts
+    on = (counts.flop > 0) & (counts.memory_bytes > 0)
+    x = quotients(counts.flop, counts.memory_bytes, on)
+    across = ends([ridge.knee_y, roof.balance, *x[on]], ridge.knee_y)
+    at = np.geomspace(*across, _SAMPLES)
+    arch = 1e12 * roof.per_flop(ridge, at)
+    picojoules = 1e12 * quotients(roof.joules(counts, result.placed), counts.flop, on)
+    floor = 1e12 * roof.flop_j
+    rows, names = np.flatnonzero(on).tolist(), point_names(result)
+    points = (Key(words="points, with the network", tone="blue", shape="diamond"),) if rows else ()
+    return Chart(
+        title="Roofline of energy",
+        subtitle=f"balance at {plain(roof.balance)} FLOP per byte",
+        x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
+        y=Axis(
+            label="pJ per FLOP of a chip",
+            low=floor / 2,
+            high=2 * float(max([arch[0], *picojoules[on]])),
+            logarithmic=True,
+        ),
+        marks=(
+            *_arch(roof.balance, floor, tuple(zip(at.tolist(), arch.tolist(), strict=True))),
+            *(_drawn_energy(result, row, x, picojoules) for row in rows),
+        ),
+        legend=(
+            Key(words="chip and memory", tone="red", kind="line"),
+            Key(words="arithmetic alone", tone="green", kind="dashed"),
+            *points,
+        ),
+        notes=tuple(energy_words(result)[-1:]) if roof.assumed else (),
+        description=" ".join(energy_words(result)),
+        header=(step_title(result), "FLOP per byte", "pJ per FLOP"),
+        rows=tuple((names[r], short(float(x[r])), short(float(picojoules[r]))) for r in rows),
+        height=HEIGHT,
+    )
+
+
+def _arch(balance: float, floor: float, line: tuple[tuple[float, float], ...]) -> Iterator[Line]:
+    """The arch line, what arithmetic alone draws, and where memory draws as much."""
+    ends_of_floor = ((line[0][0], floor), (line[-1][0], floor))
+    upright = ((balance, floor / 2), (balance, line[0][1]))
+    yield Line(points=line, tone="red", bold=True, detail="chip and memory")
+    yield Line(points=ends_of_floor, tone="green", dashed=True, detail="arithmetic alone")
+    yield Line(points=upright, tone="grey", dashed=True, detail="both draw the same")
+
+
+def _drawn_energy(result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray) -> Dot:
+    """A point with what crosses its slowest level."""
+    drawn, names = float(picojoules[row]), point_names(result)
+    return Dot(
+        x=float(x[row]),
+        y=drawn,
+        tone="blue",
+        shape="diamond",
+        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
+        detail=f"{names[row]}: {short(drawn)} pJ per FLOP, network included",
+    )

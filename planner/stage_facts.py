@@ -1,0 +1,211 @@
+"""One plan looked into: what each pipeline stage holds and takes, what each network level carries.
+
+The cost model groups equal stages into classes; here every stage stands at its own position of
+the pipeline, so that a later stage holds the activations of fewer micro-batches. The functions of
+`planner.cost` are the only formulas: the fullest stage holds what the plan reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from planner.cost.breakdown import Evaluated, breakdown
+from planner.cost.context import CostModel, mesh_of
+from planner.cost.evaluate import evaluated
+from planner.cost.layout import every_stage
+from planner.cost.memory import MEMORY_PARTS
+from planner.cost.step import passes_s
+from planner.frozen import freeze, thawed
+from planner.network.where import TorusAxis, members_by_level, torus_axes
+from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, IntArray, Plan, PlanTable
+
+_OF_LEVEL = ("name", "domain_chips", "domains", "bytes_per_s", "wire_bytes", "busy_s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageFacts:
+    """One pipeline stage of a plan.
+
+    Attributes:
+        index: From 0.
+        layers: Transformer layers, of which `moe_layers` are mixtures of experts; with
+            interleaving those of all its chunks.
+        embedding, head: Whether it holds them.
+        recompute, sharding, clock: As the plan has them on this stage.
+        memory_bytes: Bytes per chip by `planner.cost.memory.MEMORY_PARTS`; they add up to
+            `total_bytes`, which is without the reserve.
+        host_bytes: Offloaded bytes per chip.
+        forward_s, backward_s: Seconds of each pass of one micro-batch, collectives included, as
+            they count in the step time (with site factor and jitter). Interleaved: of all chunks.
+    """
+
+    index: int
+    layers: int
+    moe_layers: int
+    embedding: bool
+    head: bool
+    recompute: str
+    sharding: str
+    clock: float
+    memory_bytes: Mapping[str, float] = field(repr=False)
+    total_bytes: float
+    host_bytes: float
+    forward_s: float
+    backward_s: float
+
+    def __post_init__(self) -> None:
+        freeze(self, "memory_bytes")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: thawed(getattr(self, name)) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelFacts:
+    """One level of the network under a plan, as far as the job reaches.
+
+    Attributes:
+        name: As in the cluster record.
+        domain_chips: Chips of the job that share one domain of the level.
+        domains: Such domains in the job.
+        bytes_per_s: Achieved rate per chip and direction.
+        wire_bytes: Bytes received over the level in a step, all chips.
+        busy_s: Seconds of a step that these take at that rate, hidden or not.
+        members: Mesh axis that crosses the level to (its ranks in a domain of the level inside,
+            in one of this level, in all); experts (`ep`) lie over the other axes.
+        torus: Physical axes of its torus with the parts of the mesh that they serve; elsewhere
+            empty, also where a part goes round a corner.
+    """
+
+    name: str
+    domain_chips: int
+    domains: int
+    bytes_per_s: float
+    wire_bytes: float
+    busy_s: float
+    members: Mapping[str, tuple[int, int, int]]
+    torus: tuple[TorusAxis, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self, "members")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        own = {name: getattr(self, name) for name in _OF_LEVEL}
+        return {
+            **own,
+            "members": {axis: list(found) for axis, found in self.members.items()},
+            "torus": [
+                {**asdict(axis), "parts": [list(part) for part in axis.parts]}
+                for axis in self.torus
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFacts:
+    """The stages of a plan in order, the levels it reaches (innermost first), and chip memory.
+
+    Attributes:
+        stages, levels: As above.
+        memory_limit_bytes: What a plan may fill of a chip, without the reserve.
+        chip_memory_bytes: What a chip has.
+    """
+
+    stages: tuple[StageFacts, ...]
+    levels: tuple[LevelFacts, ...]
+    memory_limit_bytes: float
+    chip_memory_bytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {
+            "per_stage": [stage.to_dict() for stage in self.stages],
+            "per_level": [level.to_dict() for level in self.levels],
+            "memory_limit_bytes": self.memory_limit_bytes,
+            "chip_memory_bytes": self.chip_memory_bytes,
+        }
+
+
+def plan_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> PlanFacts:
+    """What a plan does on each stage and each level.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plan: A plan that satisfies the rules of arithmetic.
+        memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
+
+    Raises:
+        InputError: See `planner.cost.evaluate.evaluate_table`.
+    """
+    table = PlanTable.from_plans([plan])
+    x = evaluated(model, table, classes=every_stage(table, model.job.model))
+    return PlanFacts(
+        stages=tuple(_stages(model, x)),
+        levels=tuple(_levels(model, x)),
+        memory_limit_bytes=memory_limit_bytes,
+        chip_memory_bytes=model.chip.memory_bytes,
+    )
+
+
+def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
+    columns, factor = x.columns, float(x.step.factor[0, 0])
+    facts = []
+    for index, stage in enumerate(x.stages):
+        forward, backward = passes_s(model.assumptions, stage, x.inputs)
+        facts.append(
+            StageFacts(
+                index=index,
+                layers=int(columns.stages.layers[0, index]),
+                moe_layers=int(columns.stages.moe[0, index]),
+                embedding=bool(stage.first[0, 0]),
+                head=bool(stage.last[0, 0]),
+                recompute=RECOMPUTES[int(_on(columns.recompute, index))],
+                sharding=SHARDINGS[int(_on(columns.sharding, index))],
+                clock=_on(columns.clock, index),
+                memory_bytes={name: float(x.memory.parts[name][0, index]) for name in MEMORY_PARTS},
+                total_bytes=float(x.memory.total[0, index]),
+                host_bytes=float(x.memory.host[0, index]),
+                forward_s=factor * float(forward[0, 0]),
+                backward_s=factor * float(backward[0, 0]),
+            )
+        )
+    return facts
+
+
+def _on(table: FloatArray | IntArray, stage: int) -> float:
+    """Of a table of one row with a column per stage, or one for all."""
+    return float(table[0, stage if table.shape[1] > 1 else 0])
+
+
+def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
+    """The levels that hold more than one domain of the level inside."""
+    plans = x.columns.plans
+    chips = int(plans.chips[0])
+    fabric = model.fabric(chips)
+    members = members_by_level(fabric, mesh_of(plans).take(np.array([0])))
+    moved = breakdown(model, x).wire_bytes
+    torus, _ = torus_axes(fabric, plans.plan(0).ranks)
+    facts, reach = [], 1
+    for level in fabric.levels:
+        if level.domain > reach:
+            wire = float(moved[level.name][0])
+            facts.append(
+                LevelFacts(
+                    name=level.name,
+                    domain_chips=level.domain,
+                    domains=-(-chips // level.domain),
+                    bytes_per_s=level.bytes_per_s,
+                    wire_bytes=wire,
+                    busy_s=wire / chips / level.bytes_per_s if level.bytes_per_s else 0.0,
+                    members=members[level.name],
+                    torus=torus if level is fabric.levels[0] else (),
+                )
+            )
+        reach = max(reach, level.domain)
+    return facts

@@ -1,0 +1,106 @@
+"""Reports in a headless Chromium.
+
+Playwright is the one library that is needed: its driver comes in its wheel, and it waits for what a
+page does, listens to its console and its requests, prints, and imitates dark screens and screens
+without JavaScript, all of which Selenium leaves to its user. The browser is the system's own.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.answers import answer_to
+from cli.command import planner
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+ASKED = {
+    "front": "dense, GPU, clocks",
+    "pipeline": "dense, GPU, pipeline",
+}
+Open = Callable[..., Any]
+
+
+def _missing(what: str) -> None:
+    """Skips a test, or fails it where a browser must be there."""
+    if os.environ.get("PLANNER_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"{what}, and PLANNER_REQUIRE_BROWSER=1 asks for a browser")
+    pytest.skip(what)
+
+
+def chromium() -> str | None:
+    """The browser: the one that PLANNER_CHROMIUM names, or the first on the path."""
+    return os.environ.get("PLANNER_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """A browser for the tests of this folder."""
+    path = chromium()
+    if path is None:
+        _missing(f"no browser: none of {', '.join(NAMES)} is on the path")
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415  (an extra)
+    except ImportError:
+        _missing("Playwright is not installed: pip install 'planner[browser]'")
+    with sync_playwright() as started:
+        running = started.chromium.launch(executable_path=path, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="package")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Pages by name, each written by the command."""
+    folder = tmp_path_factory.mktemp("reports")
+    pages = {}
+    for name, job in ASKED.items():
+        result = folder / f"{name}.json"
+        result.write_text(json.dumps(answer_to(job)), encoding="utf-8")
+        outcome = planner("report", result)
+        assert (outcome.code, outcome.err) == (0, ""), outcome.err
+        pages[name] = result.with_suffix(".html")
+    none = planner("solve", "--model", "gpt3-175b", "--hardware", "h100-sxm5-80", "--chips", 8,
+                   "--json")  # fmt: skip
+    assert none.code == 3, none.err
+    (folder / "infeasible.json").write_text(none.out, encoding="utf-8")
+    assert planner("report", folder / "infeasible.json").code == 0
+    pages["infeasible"] = folder / "infeasible.html"
+    return pages
+
+
+@pytest.fixture
+def opened(browser: Any, reports: dict[str, Path]) -> Iterator[Open]:
+    """Opens a report; at the end nothing may have been loaded, complained or failed."""
+    problems: list[str] = []
+    contexts: list[Any] = []
+
+    def open_page(name: str = "front", place: str = "", **options: Any) -> Any:
+        settings = {"viewport": {"width": 1280, "height": 900}, **options}
+        context = browser.new_context(**settings)
+        context.set_default_timeout(5000)
+        contexts.append(context)
+        page = context.new_page()
+        address = reports[name].as_uri()
+
+        def asked(request: Any) -> None:
+            if request.url.partition("#")[0] != address:
+                problems.append(f"asks for {request.url}")
+
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"fails: {error}"))
+        page.on("request", asked)
+        page.goto(address + place)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not problems, problems

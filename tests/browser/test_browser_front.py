@@ -1,0 +1,151 @@
+"""The front of a report answers to the pointer, the keyboard and its address."""
+
+import re
+from typing import Any
+
+import pytest
+from cli.answers import answer_to
+
+from browser.conftest import ASKED, Open
+
+FRONT = answer_to(ASKED["front"])["front"]
+LAST = len(FRONT)
+
+
+def dot(page: Any, number: int) -> Any:
+    return page.locator(f'[data-key="front-{number}"]')
+
+
+def shown(page: Any) -> str:
+    """The heading of the plan in the panel; there is exactly one."""
+    return page.locator("#panel .record.shown h3").inner_text()
+
+
+def begins(number: int) -> str:
+    return f"Plan {number} of {LAST}"
+
+
+def announced(page: Any) -> str:
+    return page.locator("#live").text_content()
+
+
+def test_the_best_plan_is_shown_first(opened: Open) -> None:
+    page = opened()
+    assert shown(page).startswith(f"{begins(1)} (the best plan)")
+    assert page.locator("[data-key^=front-]").count() == LAST > 3
+
+
+def test_pointing_at_a_point_shows_its_plan_for_as_long(opened: Open) -> None:
+    page = opened()
+    dot(page, 3).hover()
+    assert shown(page).startswith(begins(3))
+    page.mouse.move(1, 1)
+    assert shown(page).startswith(begins(1))
+
+
+def test_a_click_pins_the_plan_in_full(opened: Open) -> None:
+    page = opened()
+    dot(page, 3).click()
+    page.mouse.move(1, 1)
+    assert shown(page).startswith(begins(3))
+    assert dot(page, 3).get_attribute("aria-pressed") == "true"
+    assert dot(page, 1).get_attribute("aria-pressed") == "false"
+    assert page.url.endswith("#front-3")
+    assert announced(page).startswith(f"Chosen: {begins(3)}")
+    words = page.locator("#panel .record.shown").inner_text()
+    assert f"{FRONT[2]['clock']:g} of nominal" in words
+    for part in ("step time", "energy per step", "memory per chip", "compute", "activations"):
+        assert part in words
+    assert page.locator("tr.chosen").get_attribute("data-row") == "front-3"
+
+
+def test_the_keyboard_walks_along_the_front(opened: Open) -> None:
+    page = opened()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.key || ''"):
+            break
+    assert page.evaluate("document.activeElement.dataset.key") == "front-1"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.key") == "front-3"
+    assert shown(page).startswith(begins(3))
+    assert announced(page).startswith(begins(3))
+    page.keyboard.press("ArrowLeft")
+    assert shown(page).startswith(begins(2))
+    page.keyboard.press("End")
+    assert shown(page).startswith(begins(LAST))
+    page.keyboard.press("ArrowRight")
+    assert shown(page).startswith(begins(LAST))
+    page.keyboard.press("Enter")
+    assert page.url.endswith(f"#front-{LAST}")
+    page.keyboard.press("Home")
+    page.keyboard.press(" ")
+    assert page.url.endswith("#front-1")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    assert shown(page).startswith(begins(1))
+    assert "#" not in page.url
+    assert announced(page).startswith("Back to")
+
+
+def test_one_point_alone_is_on_the_way_of_the_tab_key(opened: Open) -> None:
+    page = opened()
+    assert page.locator('[data-key][tabindex="0"]').count() == 1
+
+
+@pytest.mark.parametrize("number", [2, LAST])
+def test_the_address_chooses_a_plan(opened: Open, number: int) -> None:
+    page = opened(place=f"#front-{number}")
+    assert shown(page).startswith(begins(number))
+    page.evaluate("location.hash = '#front-1'")
+    page.wait_for_function("document.querySelector('.record.shown h3').id === 'front-1-name'")
+
+
+@pytest.mark.parametrize("place", ["#front-99", "#%E0%A4%A", "#front-", "#provenance"])
+def test_other_addresses_change_nothing(opened: Open, place: str) -> None:
+    assert shown(opened(place=place)).startswith(begins(1))
+
+
+def test_the_number_of_a_plan_in_the_table_leads_to_it(opened: Open) -> None:
+    page = opened()
+    page.get_by_role("link", name="Plan 4", exact=True).click()
+    assert shown(page).startswith(begins(4))
+    assert page.evaluate("document.activeElement.id") == "front-4-name"
+    assert page.url.endswith("#front-4")
+
+
+def column(page: Any, at: int) -> list[float]:
+    values = page.locator("table[data-sortable] tbody tr").evaluate_all(
+        "(rows, at) => rows.map(row => Number(row.cells[at].dataset.value))", at
+    )
+    return [float(value) for value in values]
+
+
+def test_the_table_is_sorted_by_its_headers(opened: Open) -> None:
+    page = opened()
+    heads = page.locator("table[data-sortable] thead th")
+    names = [re.sub(r"\W+$", "", text) for text in heads.all_inner_texts()]
+    energy = names.index("energy/step")
+    given = [point["energy_per_step_j"] for point in FRONT]
+    assert column(page, energy) == pytest.approx(given)
+    button = page.get_by_role("button", name="energy/step")
+    button.click()
+    assert column(page, energy) == sorted(given)
+    assert heads.nth(energy).get_attribute("aria-sort") == "ascending"
+    assert announced(page) == "Sorted by energy/step, ascending."
+    button.press("Enter")
+    assert column(page, energy) == sorted(given, reverse=True)
+    assert heads.nth(energy).get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="#", exact=True).press(" ")
+    assert column(page, 0) == [float(number) for number in range(1, LAST + 1)]
+    assert heads.nth(energy).get_attribute("aria-sort") is None
+
+
+def test_a_walk_does_not_move_a_plan_that_is_pinned(opened: Open) -> None:
+    page = opened(place="#front-5")
+    dot(page, 2).hover()
+    assert shown(page).startswith(begins(2))
+    page.mouse.move(1, 1)
+    assert shown(page).startswith(begins(5))

@@ -1,0 +1,167 @@
+"""Plans beside each other: the waterfall, the noise, who dominates."""
+
+from itertools import pairwise
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import planner
+from explanation.cases import JOB, PLAN
+from planner.explanation.compare_answer import CompareResult
+from planner.planfile import plan_fields
+
+PLANS = {
+    "a": PLAN,
+    "b": planner.Plan(dp=8, tp=2, micro_batch=2, sharding="zero1"),
+    "c": planner.Plan(dp=4, tp=1, pp=4, micro_batch=1, sharding="ddp", recompute="full"),
+    "half": planner.Plan(dp=2, tp=2, pp=2, micro_batch=2, sharding="zero1"),
+}
+
+
+def write(path: Path, plan: planner.Plan = PLAN, **changes: Any) -> str:
+    """A plan file; returns its path."""
+    job = {name: value for name, value in {**JOB, **changes}.items() if value is not None}
+    data = {"schema_version": 1, "job": job, "plan": plan_fields(plan)}
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("plans")
+    return {name: write(folder / f"{name}.yaml", plan) for name, plan in PLANS.items()}
+
+
+@pytest.fixture(scope="module")
+def result(files: dict[str, str]) -> CompareResult:
+    return planner.compare(*files.values())
+
+
+def test_the_costs_are_those_of_evaluate(result: CompareResult, files: dict[str, str]) -> None:
+    costs = {cost.name: cost for cost in result.costs}
+    for number, file in enumerate(files.values()):
+        alone = planner.evaluate(file).result
+        assert costs["step_time_s"].values[number] == alone.step_time_s
+        assert costs["step_time_s"].low[number] == alone.step_time_low_s
+        assert costs["energy_per_step_j"].values[number] == alone.energy_per_step_j
+        assert costs["memory_per_chip_bytes"].values[number] == alone.memory_per_chip_bytes
+    times = costs["step_time_s"]
+    assert times.absolute[0] == times.relative[0] == 0
+    assert times.values[1] is not None
+    assert times.values[0] is not None
+    assert times.relative[1] == times.values[1] / times.values[0] - 1
+
+
+def test_a_waterfall_adds_up(result: CompareResult) -> None:
+    for fall in result.waterfalls:
+        total = fall.start_s + sum(fall.parts.values())
+        assert isclose(total, fall.end_s, rel_tol=1e-12)
+        assert fall.start_s == result.sides[0].result.step_time_s
+    bubbles = [fall.parts.get("bubble") for fall in result.waterfalls]
+    assert bubbles[0] is not None
+    assert bubbles[0] < 0, "b has no pipeline"
+
+
+def test_what_differs_is_named_and_nothing_else(result: CompareResult) -> None:
+    named = {(one.group, one.name): one.values for one in result.differences}
+    assert named["mesh", "pp"] == ("2", "1", "4", "2")
+    assert named["machine", "chips"] == ("16", "16", "16", "8")
+    assert named["choices", "recompute"] == ("none", "none", "full", "none")
+    assert ("job", "model") not in named
+    assert ("choices", "schedule") not in named
+
+
+def test_ties_are_the_same_either_way_round(result: CompareResult, files: dict[str, str]) -> None:
+    back = planner.compare(*reversed(files.values()))
+    known = {frozenset((p.left, p.right)): p for p in back.pairs}
+    assert len(result.pairs) == 6
+    for pair in result.pairs:
+        other = known[frozenset((pair.left, pair.right))]
+        assert (pair.tie, pair.overlap, pair.common, pair.dominates) == (
+            other.tie, other.overlap, other.common, other.dominates,
+        )  # fmt: skip
+        assert pair.noise == pytest.approx(other.noise)
+
+
+def test_errors_are_shared_on_one_machine_and_as_many_chips(
+    result: CompareResult, tmp_path: Path, files: dict[str, str]
+) -> None:
+    common = {(p.left, p.right): p.common for p in result.pairs}
+    assert common[files["a"], files["b"]]
+    assert not common[files["a"], files["half"]]
+    elsewhere = write(tmp_path / "h200.yaml", PLAN, hardware="dgx-h200-ndr")
+    (pair,) = planner.compare(files["a"], elsewhere).pairs
+    assert not pair.common
+    ends = [planner.evaluate(name).result for name in (files["a"], elsewhere)]
+    assert pair.noise is not None
+    assert pair.tie == (
+        max(pair.noise, 1 / pair.noise) >= max(
+            ends[0].step_time_s / ends[1].step_time_s, ends[1].step_time_s / ends[0].step_time_s
+        )
+    )  # fmt: skip
+
+
+def test_the_better_plan_in_everything_dominates(result: CompareResult) -> None:
+    for pair in result.pairs:
+        sides = {side.name: side.result for side in result.sides}
+        left, right = sides[pair.left], sides[pair.right]
+        better = [
+            getattr(left, name) - getattr(right, name)
+            for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes")
+        ]
+        if pair.dominates == pair.left:
+            assert max(better) <= 0
+        elif pair.dominates == pair.right:
+            assert min(better) >= 0
+        else:
+            assert min(better) < 0 < max(better)
+
+
+def test_the_same_plan_twice_differs_in_nothing(files: dict[str, str], tmp_path: Path) -> None:
+    found = planner.compare(files["a"], write(tmp_path / "again.yaml"))
+    assert found.differences == ()
+    assert all(cost.relative[1] in (0, None) for cost in found.costs)
+    (pair,) = found.pairs
+    assert pair.tie is True
+    assert pair.dominates == ""
+
+
+def test_other_batches_are_compared_per_token(files: dict[str, str], tmp_path: Path) -> None:
+    larger = write(tmp_path / "larger.yaml", batch_tokens=2**20)
+    found = planner.compare(files["a"], larger)
+    assert any("batches differ" in line for line in found.warnings)
+    costs = {cost.name: cost.values for cost in found.costs}
+    alone = planner.evaluate(larger).result
+    assert costs["basis_time_s"][1] == alone.step_time_s / 2
+    assert costs["step_time_s"][1] == alone.step_time_s
+    (fall,) = found.waterfalls
+    assert fall.end_s == alone.step_time_s / 2
+    assert isclose(fall.start_s + sum(fall.parts.values()), fall.end_s, rel_tol=1e-12)
+
+
+def test_other_models_are_warned_of_and_adapters_refused(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    other = write(tmp_path / "other.yaml", model="gpt3-350m")
+    assert any("models differ" in line for line in planner.compare(files["a"], other).warnings)
+    adapters = write(tmp_path / "lora.yaml", job="lora", lora_rank=16)
+    with pytest.raises(planner.InputError, match="trains adapters"):
+        planner.compare(files["a"], adapters)
+
+
+def test_bounds_have_no_noise(files: dict[str, str], tmp_path: Path) -> None:
+    bound = write(tmp_path / "bound.yaml", assumptions="roofline")
+    found = planner.compare(files["a"], bound)
+    (pair,) = found.pairs
+    assert pair.tie is pair.noise is pair.overlap is None
+    assert any("bounds" in line for line in found.warnings)
+
+
+def test_every_pair_once(result: CompareResult) -> None:
+    names = [side.name for side in result.sides]
+    assert [(p.left, p.right) for p in result.pairs][:3] == [(names[0], name) for name in names[1:]]
+    assert len({(p.left, p.right) for p in result.pairs}) == 6
+    assert all(first != second for first, second in pairwise(names))

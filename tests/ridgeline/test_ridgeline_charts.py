@@ -1,0 +1,121 @@
+"""Pictures of ridgelines as data, before they are drawn."""
+
+import math
+from pathlib import Path
+
+import pytest
+from cli.command import planner
+
+from planner.report.chart import Area, Chart, Dot, Line
+from planner.report.ridgeline_chart import ridgeline_picture
+from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
+from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.asking import ridgeline
+from planner.ridgeline.question import question_of
+
+
+@pytest.fixture(scope="module")
+def paper() -> RidgelineResult:
+    return ridgeline(question_of({"case": "mlp-4096"}))
+
+
+def charts_of(result: RidgelineResult, *figures: str) -> dict[str, Chart]:
+    return {chart.title: chart for chart in ridgeline_picture(result, figures).charts}
+
+
+def test_one_chart_per_figure_of_the_paper(paper: RidgelineResult) -> None:
+    for figure in OF_THE_PAPER.values():
+        assert len(charts_of(paper, figure)) == 1
+    assert len(charts_of(paper)) == len(FIGURES)
+
+
+def test_the_regions_meet_at_the_knee(paper: RidgelineResult) -> None:
+    plane = charts_of(paper)["Ridgeline of network: 12 GB/s"]
+    areas = [mark for mark in plane.marks if isinstance(mark, Area)]
+    assert {area.detail for area in areas} == {"network", "memory", "compute"}
+    assert all((8.75, 40.0) in area.corners for area in areas)
+    assert plane.x.low < 8.75 < plane.x.high
+    assert plane.y.low < 40 < plane.y.high
+
+
+def test_points_on_the_plane(paper: RidgelineResult) -> None:
+    plane = charts_of(paper)["Ridgeline of network: 12 GB/s"]
+    dots = {mark.words: mark for mark in plane.marks if isinstance(mark, Dot)}
+    assert len(dots) == 11
+    assert [name for name, dot in dots.items() if dot.strong] == ["512"]
+    assert (dots["512"].x, dots["512"].y) == (0.625, 614.4)
+    assert all(plane.x.low < dot.x < plane.x.high for dot in dots.values())
+    assert all(plane.y.low < dot.y < plane.y.high for dot in dots.values())
+    arrows = [mark for mark in plane.marks if isinstance(mark, Line) and mark.arrow]
+    assert len(arrows) == 10
+
+
+def test_contours_have_equal_flop_per_s(paper: RidgelineResult) -> None:
+    plane = charts_of(paper)["Ridgeline of network: 12 GB/s"]
+    contours = [mark for mark in plane.marks if isinstance(mark, Line) and mark.dashed]
+    assert contours
+    ridge = paper.ridges[0]
+    for contour in contours:
+        rates = [
+            min(ridge.flop_per_s, y * ridge.memory_bytes_per_s, x * y * ridge.network_bytes_per_s)
+            for x, y in contour.points
+        ]
+        assert all(math.isclose(rate, rates[0]) for rate in rates)
+
+
+def test_the_roof_and_what_the_network_leaves(paper: RidgelineResult) -> None:
+    roof = charts_of(paper)["Roofline"]
+    below = [mark for mark in roof.marks if isinstance(mark, Dot) and mark.shape == "diamond"]
+    assert len(below) == 5  # 16 to 256
+    at_roof = {mark.words: mark for mark in roof.marks if isinstance(mark, Dot) and mark.words}
+    assert at_roof["16"].shape == "square"
+    assert at_roof["32"].shape == "circle"
+    assert at_roof["32"].y == 4.2e12
+
+
+def test_the_arch_of_energy(paper: RidgelineResult) -> None:
+    chart = charts_of(paper)["Roofline of energy"]
+    arch = next(mark for mark in chart.marks if isinstance(mark, Line) and mark.bold)
+    heights = [y for _, y in arch.points]
+    assert heights == sorted(heights, reverse=True)
+    assert heights[-1] > paper.energy.flop_j * 1e12
+    assert "Assumed" in chart.notes[0]
+
+
+def test_levels_that_look_the_same_share_a_plane() -> None:
+    result = ridgeline(question_of({"hardware": "gb200-nvl72"}))
+    planes = [chart.title for chart in ridgeline_picture(result).charts if "Ridge" in chart.title]
+    assert planes == ["Ridgeline of nvlink: 900 GB/s", "Ridgeline of leaf, spine and core: 50 GB/s"]
+
+
+def test_every_chart_says_what_it_shows(paper: RidgelineResult) -> None:
+    layer = ridgeline(
+        question_of({"hardware": "h100-sxm5-80", "model": "llama3-8b", "chips": "16", "tp": "8"})
+    )
+    for result in (paper, layer):
+        for chart in ridgeline_picture(result).charts:
+            assert chart.description
+            assert chart.rows
+            assert all(len(row) == len(chart.header) for row in chart.rows)
+            for mark in chart.marks:
+                if isinstance(mark, Dot):
+                    assert 0 < mark.x < math.inf
+                    assert 0 < mark.y < math.inf
+
+
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_files(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"mlp.{ending}"
+    flags = ("--case", "mlp-4096", "--figure", "4a,4b,4c,6a,6b", "--plot", path)
+    assert planner("ridgeline", *flags).code == 0
+    text = path.read_text(encoding="utf-8")
+    assert "12.27 ms" in text
+    assert "Roofline of energy" not in text
+
+
+@pytest.mark.picture
+def test_png(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "mlp.png"
+    assert planner("ridgeline", "--case", "mlp-4096", "--plot", path).code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")

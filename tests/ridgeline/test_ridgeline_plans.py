@@ -1,0 +1,137 @@
+"""Points of plans and layers against the breakdown of the cost model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.traffic import flop_without_repeats, model_flop_per_token
+from planner.errors import InputError
+from planner.plan import Plan, PlanTable
+from planner.report.ridgeline_chart import ridgeline_picture
+from planner.request import request_from
+from planner.resolved import resolve
+from planner.ridgeline.asking import plan_ridgeline
+from planner.ridgeline.layer import OPERATORS, layer_counts
+from planner.ridgeline.machine import ridges_of
+from planner.ridgeline.plans import SWEEPS
+
+PLAN = Plan(dp=8, tp=4, pp=2, micro_batch=1)
+
+
+@pytest.fixture(scope="module")
+def model() -> CostModel:
+    request = request_from(
+        {"model": "llama2-7b", "hardware": "h100-sxm5-80", "chips": 64, "batch_tokens": 2**20}
+    )
+    return resolve(request).cost
+
+
+def test_a_plan_has_the_counts_of_its_breakdown(model: CostModel) -> None:
+    costs = evaluate_table(model, PlanTable.from_plans([PLAN]))
+    found = plan_ridgeline(model, PLAN)
+    assert found.counts.flop[0] == pytest.approx(costs.flop[0] / 64)
+    assert found.counts.memory_bytes[0] == pytest.approx(costs.memory_traffic_bytes[0] / 64)
+    sent = dict(
+        zip([ridge.level for ridge in found.ridges], found.counts.network_bytes[0], strict=True)
+    )
+    wires = {name: float(each[0]) / 64 for name, each in costs.wire_bytes.items()}
+    assert sent["nvlink"] == pytest.approx(wires["nvlink"])
+    assert sent["leaf"] == pytest.approx(wires["leaf"] + wires["spine"] + wires["core"])
+    assert found.times_s == (pytest.approx(float(costs.step_time_s[0])),)
+
+
+def test_every_byte_of_a_plan_costs_energy_once(model: CostModel) -> None:
+    costs = evaluate_table(model, PlanTable.from_plans([PLAN]))
+    found, chip = plan_ridgeline(model, PLAN), model.chip
+    wires = {level.name: level.energy_j_per_byte for level in model.cluster.levels}
+    moved = sum(float(costs.wire_bytes[name][0]) * joules for name, joules in wires.items())
+    moved += costs.memory_traffic_bytes[0] * chip.memory_j_per_byte
+    moved += costs.flop[0] * chip.flop_j["bf16"]
+    expected = moved / 64 + chip.idle_w * found.placed.bound_s[0]
+    assert found.energy.joules(found.counts, found.placed)[0] == pytest.approx(expected)
+
+
+def test_the_bound_is_below_the_step_of_the_cost_model(model: CostModel) -> None:
+    for sweep in SWEEPS:
+        found = plan_ridgeline(model, PLAN, sweep=sweep)
+        assert len(found.counts) > 1
+        assert list(found.steps) == sorted(set(found.steps))
+        assert all(
+            bound < time
+            for bound, time in zip(found.placed.bound_s, found.times_s, strict=True)
+            if time is not None
+        )
+
+
+def test_the_plan_itself_is_on_its_path(model: CostModel) -> None:
+    alone = plan_ridgeline(model, PLAN)
+    for sweep in SWEEPS:
+        path = plan_ridgeline(model, PLAN, sweep=sweep)
+        assert path.placed.bound_s[path.given] == pytest.approx(alone.placed.bound_s[0])
+        assert path.times_s[path.given] == pytest.approx(alone.times_s[0])
+
+
+def test_sweeps_change_what_they_say(model: CostModel) -> None:
+    tp = plan_ridgeline(model, PLAN, sweep="tp")
+    assert set(tp.steps) <= {1, 2, 4, 8, 16, 32}
+    nvlink = tp.counts.network_bytes[:, 0]
+    assert nvlink[0] < nvlink[-1]
+    chips = plan_ridgeline(model, PLAN, sweep="chips")
+    assert np.allclose(
+        chips.counts.flop * np.array(chips.steps), chips.counts.flop[0] * chips.steps[0]
+    )
+    batch = plan_ridgeline(model, PLAN, sweep="batch")
+    assert batch.step_name == "batch-tokens"
+    assert np.allclose(
+        batch.counts.flop / np.array(batch.steps), batch.counts.flop[0] / batch.steps[0]
+    )
+
+
+def test_one_chip_is_a_roofline(model: CostModel) -> None:
+    small = resolve(
+        request_from(
+            {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 1, "batch_tokens": 2**14}
+        )
+    ).cost
+    found = plan_ridgeline(small, Plan(micro_batch=1, sharding="ddp"))
+    assert found.is_degenerate
+    titles = [chart.title for chart in ridgeline_picture(found).charts]
+    assert titles == ["Roofline", "Roofline of energy"]
+    assert [chart.title for chart in ridgeline_picture(found, ["ridgeline"]).charts] == ["Roofline"]
+
+
+def test_a_plan_that_cannot_run(model: CostModel) -> None:
+    with pytest.raises(InputError, match="plan: "):
+        plan_ridgeline(model, replace(PLAN, micro_batch=7))
+
+
+def test_the_operators_of_a_layer_are_the_layers_of_a_step(model: CostModel) -> None:
+    """All layers together have the FLOP of the model without its head, and the parts their sum."""
+    ridges = ridges_of(model.cluster, "bf16")
+    table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
+    counts = layer_counts(model, table, ridges)
+    flop = counts.flop.reshape(len(OPERATORS), 2)
+    assert np.allclose(flop[:-1].sum(axis=0), flop[-1])
+    job, shapes = model.job, model.shapes
+    head = 6 * shapes.hidden * shapes.vocab
+    a_step = (flop_without_repeats(model) - head) * job.seq_len / 8
+    assert flop[-1][0] * job.model.layers == pytest.approx(a_step, rel=1e-3)
+    assert model_flop_per_token(job, shapes) > 0
+
+
+def test_exchanges_and_gradients_of_a_layer(model: CostModel) -> None:
+    ridges = ridges_of(model.cluster, "bf16")
+    table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
+    counts = layer_counts(model, table, ridges)
+    sent = counts.network_bytes.reshape(len(OPERATORS), 2, len(ridges))[-1]
+    hidden, tokens = model.shapes.hidden, model.job.seq_len
+    exchanges = 8 * 2 * tokens * hidden * 7 / 8  # 4 forward, 4 backward, 2 bytes each
+    assert sent[0, 0] == pytest.approx(exchanges)
+    assert sent[1, 0] == pytest.approx(2 * exchanges)
+    parameters = model.shapes.dense_parameters / 8
+    gradients = 2 * model.assumptions.gradient_wire_bytes * parameters * 7 / 8
+    assert sent[0, 1] == pytest.approx(gradients, rel=1e-3)
+    assert sent[1, 1] == sent[0, 1]
