@@ -113,7 +113,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Text at a point; `anchor` is start, middle or end, `turned` in degrees counter-clockwise."""
+    """Text at a point; `anchor` is start, middle or end, `turned` in degrees counter-clockwise.
+
+    `towards` turns the text along the line to another point, and puts it just above that line.
+    """
 
     x: float
     y: float
@@ -122,6 +125,7 @@ class Words:
     tone: str = ""
     bold: bool = False
     turned: float = 0.0
+    towards: Point | None = None
 
 
 Mark = Area | Line | Bar | Dot | Words
@@ -129,7 +133,7 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed or bar, which may be `faint`."""
+    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`."""
 
     words: str
     tone: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.report.chart import Chart, Key
+from planner.report.chart import Axis, Chart, Key
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Frame
 from planner.report.lettering import clean
-from planner.report.machine_marks import symbol
+from planner.report.symbols import symbol
 
 
 def number(value: float) -> str:
@@ -67,12 +67,18 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
     if key.kind in ("line", "dashed"):
         look = "line dashed" if key.kind == "dashed" else "line"
         return f'<path class="{look}" d="M{number(x)},{number(y)} h17"/>'
-    if key.kind == "bar":
+    if key.kind in ("bar", "area"):
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'
-        over = hatch_id.get((key.hatch, key.tone if key.faint else "paper"))
+        over = hatch_id.get((key.hatch, key.tone if is_soft(key) else "paper"))
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
-        return f'<rect class="{"faint" if key.faint else "fill"}" {place}/>{pattern}'
-    return symbol(x + 8, y, 5, key.shape, 'class="mark"')
+        look = "soft" if key.kind == "area" else "faint" if key.faint else "fill"
+        return f'<rect class="{look}" {place}/>{pattern}'
+    return symbol((x + 8, y), 5, key.shape, "mark")
+
+
+def is_soft(key: Key) -> bool:
+    """Whether the fill of a key is light, so that its hatch has the key's own tone."""
+    return key.faint or key.kind == "area"
 
 
 def notes(drawn: Frame) -> list[str]:
@@ -86,15 +92,18 @@ def notes(drawn: Frame) -> list[str]:
 def grid(one: Chart, drawn: Frame) -> list[str]:
     """Thin lines at the ticks; none across an axis whose ticks are names of rows or columns."""
     area, lines = drawn.area, []
-    if not one.x.hidden and not one.x.ticks:
-        lines += [
-            f"M{number(t.at)},{number(area.bottom)} V{number(area.top)}" for t in drawn.x_ticks
-        ]
-    if not one.y.hidden and not one.y.ticks:
-        lines += [
-            f"M{number(area.left)},{number(t.at)} H{number(area.right)}" for t in drawn.y_ticks
-        ]
+    if not is_named(one.x):
+        ends = f"{number(area.bottom)} V{number(area.top)}"
+        lines += [f"M{number(tick.at)},{ends}" for tick in drawn.x_ticks]
+    if not is_named(one.y):
+        left, right = number(area.left), number(area.right)
+        lines += [f"M{left},{number(tick.at)} H{right}" for tick in drawn.y_ticks]
     return [f'<path class="grid" d="{" ".join(lines)}"/>'] if lines else []
+
+
+def is_named(axis: Axis) -> bool:
+    """Whether what is written at an axis are names, not values."""
+    return any(not words[:1].isdigit() for _, words in axis.ticks if words)
 
 
 def axes(one: Chart, drawn: Frame) -> list[str]:

@@ -1,29 +1,40 @@
-"""Charts with matplotlib, for PNG files; what they look like otherwise is `chart_svg`."""
+"""Charts with matplotlib as PNG: every part where `chart_svg` has it, in light colours."""
 
 from __future__ import annotations
 
 import io
-from math import ceil
-from textwrap import wrap
+from collections.abc import Sequence
 from typing import Any
 
-from planner.report.chart import Area, Axis, Bar, Chart, Dot, Key, Line, Picture, Words
-from planner.report.chart_frame import value_words
+from planner.report.chart import Area, Bar, Chart, Dot, Key, Line, Picture, Words
+from planner.report.chart_axes import is_named, is_soft
+from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Entry, Frame
+from planner.report.chart_places import (
+    RING,
+    box_of,
+    is_many,
+    labels_of,
+    parts_of,
+    radius_of,
+    shown_dots,
+    turned_of,
+    words_inside,
+)
+from planner.report.chart_svg import Sheet, sheet_of
+from planner.report.clipping import clipped_area
 from planner.report.palette import LIGHT
 from planner.report.plotting import load_pyplot
+from planner.report.shapes import Pixel
+from planner.report.symbols import corners_of
 
-_INCH = 90.0
-"""Pixels of `chart_svg` in an inch here."""
-_WIDTH, _SIDE_BY_SIDE = 860.0 / _INCH, 560.0 / _INCH
+_PIXELS = 72.0
+"""Pixels of a sheet in an inch, so that a pixel is a point."""
 _DPI = 144
-_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "P"}
-_HATCHES = {"": "", "slant": "///", "backslant": "\\\\\\", "dots": "...", "cross": "xxx"}
-_LEGEND_COLUMNS = 4
-_NOTE_CHARACTERS = 15.5
-"""Characters of a note in an inch."""
-_FAINT = "22"
-"""Opacity of areas and faint bars, as hexadecimal digits."""
-_TOP = 8
+_LETTERS = 0.87
+"""The font of matplotlib is wider than that of the pages."""
+_HATCHES = {"": "", "slant": "////", "backslant": "\\\\\\\\", "dots": "...", "cross": "xxxx"}
+_FAINT, _HATCHED, _OVER = "21", "73", "90"
+"""Opacity of faint fills, of the hatches over them and over solid fills, in hexadecimal digits."""
 
 
 def picture_png(picture: Picture) -> bytes:
@@ -33,228 +44,230 @@ def picture_png(picture: Picture) -> bytes:
         InputError: matplotlib is not installed.
     """
     plt = load_pyplot()
-    columns = max(1, min(picture.columns, len(picture.charts)))
-    rows = ceil(len(picture.charts) / columns)
-    width = _WIDTH if columns == 1 else _SIDE_BY_SIDE
-    heights = [
-        max(_height(chart, width) for chart in picture.charts[row * columns : (row + 1) * columns])
-        for row in range(rows)
-    ]
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(width * columns, sum(heights)), layout="constrained",
-        squeeze=False, height_ratios=heights,
-    )  # fmt: skip
-    panels = list(grid.flat)
-    for panel, chart in zip(panels, picture.charts, strict=False):
-        _draw(panel, chart, width)
-    for panel in panels[len(picture.charts) :]:
+    sheet = sheet_of(picture)
+    size = (sheet.width / _PIXELS, sheet.height / _PIXELS)
+    with plt.rc_context({"hatch.linewidth": 0.8, "font.family": "DejaVu Sans"}):
+        figure = plt.figure(figsize=size, facecolor=LIGHT["paper"])
+        panel = figure.add_axes((0, 0, 1, 1), xlim=(0, sheet.width), ylim=(sheet.height, 0))
         panel.set_axis_off()
-    if picture.title and [chart.title for chart in picture.charts] != [picture.title]:
-        figure.suptitle(_plain(picture.title), fontweight="bold", fontsize=13)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
-    plt.close(figure)
+        for canvas, chart, drawn in _canvases(panel, sheet):
+            _draw(canvas, chart, drawn)
+        if sheet.title:
+            _Canvas(panel=panel).text(PAD, PAD + 20, sheet.title, size=TITLE + 3, bold=True)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
+        plt.close(figure)
     return buffer.getvalue()
 
 
-def _height(chart: Chart, width: float) -> float:
-    """Inches of a chart with its heading, legend and notes."""
-    lines = len(_notes(chart, width)) + (2 if chart.subtitle else 1)
-    legend = ceil(len(chart.legend) / _LEGEND_COLUMNS)
-    return max(width * chart.height, 0.9) + 0.2 * lines + 0.24 * legend
+class _Canvas:
+    """A part of the sheet with its own origin, in pixels; what is drawn later covers the rest."""
 
+    def __init__(self, *, panel: Any, left: float = 0.0, top: float = 0.0) -> None:
+        self.panel, self.left, self.top = panel, left, top
+        self.order = 1.0
 
-def _notes(chart: Chart, width: float) -> list[str]:
-    return [line for note in chart.notes for line in wrap(note, int(_NOTE_CHARACTERS * width))]
+    def _above(self) -> float:
+        self.order += 1e-3
+        return self.order
 
+    def _shifted(self, points: Sequence[Pixel]) -> list[Pixel]:
+        return [(x + self.left, y + self.top) for x, y in points]
 
-def _draw(panel: Any, chart: Chart, width: float) -> None:
-    """One chart with everything around it."""
-    _axes(panel, chart)
-    for order, mark in enumerate(chart.marks):
-        above = 2.0 + order / max(len(chart.marks), 1)
-        match mark:
-            case Area():
-                _area(panel, mark)
-            case Line():
-                _line(panel, mark, above)
-            case Bar():
-                _bar(panel, mark, above)
-            case Dot():
-                _dot(panel, mark, above)
-            case Words():
-                _words(panel, mark)
-    rows = ceil(len(chart.legend) / _LEGEND_COLUMNS)
-    if chart.legend:
-        panel.legend(
-            handles=[_handle(key) for key in chart.legend], loc="lower left",
-            bbox_to_anchor=(0.0, 1.0), ncols=min(len(chart.legend), _LEGEND_COLUMNS),
-            frameon=False, fontsize=8.5, borderaxespad=0.2, handlelength=1.6,
-        )  # fmt: skip
-    pad = _TOP + 17 * rows
-    if chart.subtitle:
-        panel.annotate(
-            _plain(chart.subtitle), (0, 1), xycoords="axes fraction", xytext=(0, pad),
-            textcoords="offset points", color=LIGHT["muted"], fontsize=9.5,
-        )  # fmt: skip
-        pad += 15
-    panel.set_title(_plain(chart.title), loc="left", fontweight="bold", pad=pad)
-    _below(panel, chart, width)
+    def polygon(self, corners: Sequence[Pixel], face: str, edge: str = "none", hatch: str = "",
+                outline: str = "none", width: float = 0.0) -> None:  # fmt: skip
+        """A filled polygon, with a hatch in the colour `edge`, and an outline above both."""
+        from matplotlib.patches import Polygon  # noqa: PLC0415  (an extra, and only for pictures)
 
+        at = self._shifted(corners)
+        patch = Polygon(at, facecolor=face, edgecolor=edge if hatch else "none", linewidth=0,
+                        hatch=_HATCHES[hatch], zorder=self._above())  # fmt: skip
+        self.panel.add_patch(patch)
+        if outline != "none":
+            self.panel.add_patch(Polygon(at, fill=False, edgecolor=outline, linewidth=width,
+                                         zorder=self._above()))  # fmt: skip
 
-def _below(panel: Any, chart: Chart, width: float) -> None:
-    """The label of the horizontal axis, and under it the notes."""
-    notes = _notes(chart, width)
-    words = "" if chart.x.hidden else _plain(chart.x.label)
-    panel.set_xlabel(words, color=LIGHT["ink"])
-    if not notes:
-        return
-    depth = 6 if chart.x.hidden else 38 + 9 * _tick_lines(chart)
-    panel.annotate(
-        _plain("\n".join(notes)), (0, 0), xycoords="axes fraction", xytext=(0, -depth),
-        textcoords="offset points", va="top", color=LIGHT["muted"], fontsize=8.5,
-    )  # fmt: skip
+    def line(
+        self, points: Sequence[Pixel], colour: str, width: float, *, dashed: bool = False
+    ) -> None:
+        """A line through points."""
+        x, y = zip(*self._shifted(points), strict=True)
+        style = (0, (6 / width, 4 / width)) if dashed else "-"
+        self.panel.plot(x, y, color=colour, linewidth=width, linestyle=style,
+                        solid_capstyle="butt", zorder=self._above())  # fmt: skip
 
-
-def _tick_lines(chart: Chart) -> int:
-    turned = _are_turned(chart.x)
-    return max((len(words) // 3 for _, words in chart.x.ticks), default=0) if turned else 0
-
-
-def _are_turned(axis: Axis) -> bool:
-    return sum(len(words) + 2 for _, words in axis.ticks) > 90
-
-
-def _axes(panel: Any, chart: Chart) -> None:
-    panel.set(
-        xscale="log" if chart.x.logarithmic else "linear",
-        yscale="log" if chart.y.logarithmic else "linear",
-        xlim=(chart.x.low, chart.x.high), ylim=_ends(chart.y),
-    )  # fmt: skip
-    panel.set_facecolor(LIGHT["paper"])
-    panel.grid(visible=False)
-    for axis, given, side in ((panel.xaxis, chart.x, "bottom"), (panel.yaxis, chart.y, "left")):
-        if given.hidden:
-            axis.set_visible(False)
-            panel.spines[side].set_visible(False)
-            continue
-        panel.spines[side].set_color(LIGHT["muted"])
-        axis.set_minor_locator(load_pyplot().NullLocator())
-        if given.ticks:
-            axis.set_ticks([value for value, _ in given.ticks])
-            axis.set_ticklabels([_plain(words) for _, words in given.ticks], fontsize=8.5)
+    def symbol(self, at: Pixel, radius: float, shape: str, colour: str) -> None:
+        """A dot with a thin edge."""
+        if shape == "circle":
+            self._circle(at, radius, facecolor=colour, edgecolor=LIGHT["paper"], linewidth=0.8)
         else:
-            axis.set_major_formatter(lambda value, _: value_words(value))
-            axis.grid(visible=True, color=LIGHT["grid"], alpha=1.0)
-    if _are_turned(chart.x):
-        panel.tick_params(axis="x", rotation=35)
-    if not chart.y.hidden:
-        panel.set_ylabel(_plain(chart.y.label), color=LIGHT["ink"])
+            corners = corners_of(shape, at, radius)
+            self.polygon(corners, colour, outline=LIGHT["paper"], width=0.8)
 
+    def ring(self, at: Pixel, radius: float, colour: str) -> None:
+        """A circle."""
+        self._circle(at, radius, fill=False, edgecolor=colour, linewidth=2.2)
 
-def _ends(axis: Axis) -> tuple[float, float]:
-    return (axis.high, axis.low) if axis.downwards else (axis.low, axis.high)
+    def _circle(self, at: Pixel, radius: float, **look: Any) -> None:
+        from matplotlib.patches import Circle  # noqa: PLC0415  (an extra, and only for pictures)
 
+        (middle,) = self._shifted([at])
+        self.panel.add_patch(Circle(middle, radius, zorder=self._above(), **look))
 
-def _area(panel: Any, mark: Area) -> None:
-    colour = LIGHT[mark.tone]
-    x, y = zip(*mark.corners, strict=True)
-    panel.fill(
-        x, y, facecolor=colour + _FAINT, edgecolor=colour + "66" if mark.hatch else "none",
-        hatch=_HATCHES[mark.hatch], linewidth=0, zorder=0.5,
-    )  # fmt: skip
-
-
-def _line(panel: Any, mark: Line, above: float) -> None:
-    x, y = zip(*mark.points, strict=True)
-    width = 2.8 if mark.bold else 1.4
-    style = "--" if mark.dashed else "-"
-    panel.plot(x, y, style, color=LIGHT[mark.tone], linewidth=width, zorder=above)
-    if mark.arrow and len(mark.points) > 1:
-        panel.annotate(
-            "", mark.points[-1], xytext=mark.points[-2], zorder=above, annotation_clip=True,
-            arrowprops={"arrowstyle": "-|>", "color": LIGHT[mark.tone], "lw": width,
-                        "shrinkA": 0, "shrinkB": 0},
+    def text(self, x: float, y: float, words: str, *, size: float = SMALL, anchor: str = "start",
+             colour: str = "ink", bold: bool = False, turned: float = 0.0,
+             halo: str = "") -> None:  # fmt: skip
+        """A line of text on its base line; `turned` in degrees counter-clockwise."""
+        written = self.panel.text(
+            x + self.left, y + self.top, words, fontsize=size * _LETTERS, parse_math=False,
+            ha={"start": "left", "middle": "center", "end": "right"}[anchor], va="baseline",
+            color=LIGHT[colour], fontweight="bold" if bold else "normal", rotation=turned,
+            rotation_mode="anchor", zorder=self._above(),
         )  # fmt: skip
+        if halo:
+            from matplotlib.patheffects import withStroke  # noqa: PLC0415  (an extra)
+
+            written.set_path_effects([withStroke(linewidth=3.0, foreground=LIGHT[halo])])
 
 
-def _bar(panel: Any, mark: Bar, above: float) -> None:
-    from matplotlib.patches import Rectangle  # noqa: PLC0415  (an extra, and only for pictures)
-
-    colour = LIGHT[mark.tone]
-    face, edge = (colour + _FAINT, colour) if mark.faint else (colour, LIGHT["paper"])
-    panel.add_patch(
-        Rectangle(
-            (mark.left, mark.bottom), mark.right - mark.left, mark.top - mark.bottom,
-            facecolor=face, edgecolor=edge, hatch=_HATCHES[mark.hatch], linewidth=0.6, zorder=above,
-        )
-    )  # fmt: skip
-    if not mark.words:
-        return
-    written = panel.text(
-        (mark.left + mark.right) / 2, (mark.bottom + mark.top) / 2, _plain(mark.words),
-        ha="center", va="center", fontsize=8.5, zorder=above, clip_on=True,
-        color=LIGHT["ink" if mark.faint else "paper"],
-    )  # fmt: skip
-    if not mark.faint:
-        _halo(written, colour)
-    box, ends = (
-        written.get_window_extent(),
-        panel.transData.transform([(mark.left, mark.bottom), (mark.right, mark.top)]),
-    )
-    wide, high = abs(ends[1] - ends[0])
-    if box.width > wide or box.height > 1.15 * high:
-        written.remove()
+def _canvases(panel: Any, sheet: Sheet) -> list[tuple[_Canvas, Chart, Frame]]:
+    return [
+        (_Canvas(panel=panel, left=place.left, top=place.top), place.chart, place.frame)
+        for place in sheet.places
+    ]
 
 
-def _halo(written: Any, colour: str) -> None:
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415  (an extra)
-
-    written.set_path_effects([withStroke(linewidth=2.5, foreground=colour)])
-
-
-def _dot(panel: Any, mark: Dot, above: float) -> None:
-    colour = LIGHT[mark.tone]
-    size = 9 if mark.strong else 6.5
-    panel.plot([mark.x], [mark.y], _MARKERS[mark.shape], color=colour, markersize=size,
-               markeredgecolor=LIGHT["paper"], markeredgewidth=0.6, zorder=above + 2)  # fmt: skip
-    if mark.strong:
-        panel.plot([mark.x], [mark.y], "o", markersize=15, fillstyle="none", color=colour,
-                   markeredgewidth=1.6, zorder=above + 2)  # fmt: skip
-    if mark.words:
-        written = panel.annotate(
-            _plain(mark.words), (mark.x, mark.y), xytext=(8, 5), textcoords="offset points",
-            fontsize=8.5, zorder=6, color=LIGHT["ink"],
-            fontweight="bold" if mark.strong else "normal",
-        )  # fmt: skip
-        _halo(written, LIGHT["paper"])
-
-
-def _words(panel: Any, mark: Words) -> None:
-    side = {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
-    written = panel.text(
-        mark.x, mark.y, _plain(mark.words), ha=side, va="center", fontsize=8.5, zorder=6,
-        rotation=mark.turned, rotation_mode="anchor", fontweight="bold" if mark.bold else "normal",
-        color=LIGHT[mark.tone or "ink"],
-    )  # fmt: skip
-    _halo(written, LIGHT["paper"])
+def _draw(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
+    """One chart with everything around it."""
+    _around(canvas, drawn)
+    for mark in chart.marks:
+        if isinstance(mark, Area):
+            _area(canvas, mark, drawn)
+    _axes(canvas, chart, drawn)
+    many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
+    for mark in chart.marks:
+        if isinstance(mark, Line):
+            _line(canvas, mark, drawn)
+        elif isinstance(mark, Bar):
+            _bar(canvas, mark, drawn)
+        elif isinstance(mark, Words):
+            _words(canvas, mark, drawn)
+        elif isinstance(mark, Dot) and id(mark) in dots:
+            _dot(canvas, mark, drawn, many=many)
+    for label, dot in labels_of(chart, drawn):
+        if label.leader is not None:
+            canvas.line([label.leader.start, label.leader.end], LIGHT["muted"], 0.8)
+        canvas.text(label.x, label.y, dot.words, anchor=label.anchor, bold=dot.strong, halo="paper")
 
 
-def _handle(key: Key) -> Any:
-    """What stands for a key in the legend."""
-    from matplotlib.lines import Line2D  # noqa: PLC0415  (an extra, and only for pictures)
-    from matplotlib.patches import Patch  # noqa: PLC0415
+def _around(canvas: _Canvas, drawn: Frame) -> None:
+    """Heading, legend and notes."""
+    for row, line in enumerate(drawn.title):
+        canvas.text(PAD, PAD + 13 + 19 * row, line, size=TITLE, bold=True)
+    for row, line in enumerate(drawn.subtitle):
+        canvas.text(PAD, drawn.subtitle_top + 11 + 16 * row, line, size=NORMAL, colour="muted")
+    for entry in drawn.legend:
+        _sign(canvas, entry)
+        canvas.text(entry.x + SYMBOL, entry.y, entry.key.words)
+    for row, line in enumerate(drawn.notes):
+        canvas.text(PAD, drawn.notes_top + 11 + LINE * row, line, colour="muted")
 
-    colour, label = LIGHT[key.tone], _plain(key.words)
-    if key.kind == "bar":
-        face, edge = (colour + _FAINT, colour) if key.faint else (colour, LIGHT["paper"])
-        return Patch(facecolor=face, edgecolor=edge, hatch=_HATCHES[key.hatch], label=label)
+
+def _sign(canvas: _Canvas, entry: Entry) -> None:
+    key: Key = entry.key
+    x, y, colour = entry.x, entry.y - 4, LIGHT[key.tone]
     if key.kind in ("line", "dashed"):
-        return Line2D([], [], color=colour, linestyle="--" if key.kind == "dashed" else "-",
-                      label=label)  # fmt: skip
-    return Line2D([], [], color=colour, marker=_MARKERS[key.shape], linestyle="", label=label)
+        canvas.line([(x, y), (x + 17, y)], colour, 1.8, dashed=key.kind == "dashed")
+    elif key.kind == "dot":
+        canvas.symbol((x + 8, y), 5, key.shape, colour)
+    else:
+        corners = [(x + 1, y - 5), (x + 16, y - 5), (x + 16, y + 5), (x + 1, y + 5)]
+        _fill(canvas, corners, key.tone, key.hatch, soft=is_soft(key))
+        if key.faint:
+            canvas.polygon(corners, "none", outline=colour, width=1.0)
 
 
-def _plain(words: str) -> str:
-    """Words in which matplotlib sees no formulas."""
-    return words.replace("$", r"\$")
+def _fill(canvas: _Canvas, corners: Sequence[Pixel], tone: str, hatch: str, *, soft: bool) -> None:
+    colour = LIGHT[tone]
+    if soft:
+        canvas.polygon(corners, colour + _FAINT, colour + _HATCHED, hatch)
+    else:
+        canvas.polygon(corners, colour, LIGHT["paper"] + _OVER, hatch)
+
+
+def _axes(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
+    """Grid, axes and what is written at them."""
+    area = drawn.area
+    for tick in () if is_named(chart.x) else drawn.x_ticks:
+        canvas.line([(tick.at, area.bottom), (tick.at, area.top)], LIGHT["grid"], 1.0)
+    for tick in () if is_named(chart.y) else drawn.y_ticks:
+        canvas.line([(area.left, tick.at), (area.right, tick.at)], LIGHT["grid"], 1.0)
+    if not chart.x.hidden:
+        canvas.line([(area.left, area.bottom), (area.right, area.bottom)], LIGHT["muted"], 1.0)
+        _below(canvas, chart, drawn)
+    if not chart.y.hidden:
+        canvas.line([(area.left, area.top), (area.left, area.bottom)], LIGHT["muted"], 1.0)
+        for tick in drawn.y_ticks:
+            canvas.text(area.left - 7, tick.at + 4, tick.lines[0], anchor="end")
+        middle = (area.top + area.bottom) / 2
+        for row, line in enumerate(drawn.y_label):
+            canvas.text(PAD + 10 + 15 * row, middle, line, size=NORMAL, anchor="middle", turned=90)
+
+
+def _below(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
+    area = drawn.area
+    for tick in drawn.x_ticks:
+        canvas.line([(tick.at, area.bottom), (tick.at, area.bottom + 4)], LIGHT["muted"], 1.0)
+        if drawn.turned:
+            canvas.text(tick.at + 4, area.bottom + 13, tick.lines[0], anchor="end", turned=TURNED)
+            continue
+        for row, line in enumerate(tick.lines):
+            canvas.text(tick.at, area.bottom + 17 + 13 * row, line, anchor="middle")
+    middle = (area.left + area.right) / 2
+    canvas.text(middle, drawn.notes_top - 12, chart.x.label, size=NORMAL, anchor="middle")
+
+
+def _area(canvas: _Canvas, mark: Area, drawn: Frame) -> None:
+    corners = clipped_area([drawn.at(corner) for corner in mark.corners], drawn.area)
+    if len(corners) > 2:
+        _fill(canvas, corners, mark.tone, mark.hatch, soft=True)
+
+
+def _line(canvas: _Canvas, mark: Line, drawn: Frame) -> None:
+    parts, head = parts_of(mark, drawn)
+    for part in parts:
+        canvas.line(part, LIGHT[mark.tone], 3.6 if mark.bold else 1.8, dashed=mark.dashed)
+    if head:
+        canvas.polygon(head, LIGHT[mark.tone])
+
+
+def _bar(canvas: _Canvas, mark: Bar, drawn: Frame) -> None:
+    box = box_of(mark, drawn)
+    if box is None:
+        return
+    corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom),
+               (box.left, box.bottom)]  # fmt: skip
+    _fill(canvas, corners, mark.tone, mark.hatch, soft=mark.faint)
+    if mark.faint or min(box.right - box.left, box.bottom - box.top) > 3:
+        outline = LIGHT[mark.tone if mark.faint else "paper"]
+        canvas.polygon(corners, "none", outline=outline, width=1.0)
+    turned = words_inside(mark, box)
+    if turned is not None:
+        x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+        at = (x + 4, y) if turned else (x, y + 4)
+        colour, halo = ("ink", "") if mark.faint else ("paper", mark.tone)
+        canvas.text(*at, mark.words, anchor="middle", colour=colour, turned=turned, halo=halo)
+
+
+def _dot(canvas: _Canvas, mark: Dot, drawn: Frame, *, many: bool) -> None:
+    at, radius = drawn.at((mark.x, mark.y)), radius_of(mark, many=many)
+    canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone])
+    if mark.strong:
+        canvas.ring(at, radius + RING, LIGHT[mark.tone])
+
+
+def _words(canvas: _Canvas, mark: Words, drawn: Frame) -> None:
+    x, y = drawn.at((mark.x, mark.y))
+    canvas.text(x, y - 5 if mark.towards else y + 4, mark.words, anchor=mark.anchor,
+                colour=mark.tone or "ink", bold=mark.bold, turned=turned_of(mark, drawn),
+                halo="paper")  # fmt: skip

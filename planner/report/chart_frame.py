@@ -98,7 +98,7 @@ def frame_of(one: Chart, width: float) -> Frame:
     legend, rows = _legend(one.legend, legend_top, inner)
     top = legend_top + _LEGEND_LINE * rows + (10 if title or rows else 0)
     body = width * one.height
-    y_label = () if one.y.hidden else tuple(wrapped(one.y.label, NORMAL, 0.9 * body))
+    y_label = () if one.y.hidden else tuple(wrapped(one.y.label, NORMAL, 0.75 * body - 20))
     left = PAD if one.y.hidden else _left(one.y, len(y_label), width)
     right = width - PAD - (0 if one.x.hidden else 12)
     x = axis_of(one.x, left, right)
@@ -157,7 +157,8 @@ def value_words(value: float) -> str:
 
 def _legend(keys: Sequence[Key], top: float, inner: float) -> tuple[tuple[Entry, ...], int]:
     """The entries from left to right, line by line, and how many lines there are."""
-    entries, x, row = [], PAD, 0
+    entries: list[Entry] = []
+    x, row = PAD, 0
     for key in keys:
         wide = SYMBOL + width_of(key.words, SMALL) + 18
         if entries and x + wide - 18 > PAD + inner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 
@@ -14,13 +15,12 @@ from planner.report.chart_marks import (
     bars_svg,
     dot_svg,
     hatch_ids,
-    is_many,
     labels_svg,
     line_svg,
     patterns,
-    shown_dots,
     words_svg,
 )
+from planner.report.chart_places import is_many, shown_dots
 from planner.report.lettering import clean
 from planner.report.palette import chart_css, theme_css
 
@@ -46,31 +46,59 @@ def chart_svg(chart: Chart, *, width: float = WIDTH, ident: str = "") -> str:
     return _svg(chart, drawn, ident or _ident(chart), f'viewBox="0 0 {_size(drawn)}"')
 
 
-def picture_svg(picture: Picture) -> str:
-    """A file of its own, light or dark as the viewer's system is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A chart of a sheet with its upper left corner, in pixels."""
+
+    chart: Chart
+    frame: Frame
+    left: float
+    top: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """Where the charts of a picture are; without a title of its own where it has one chart's."""
+
+    title: str
+    width: float
+    height: float
+    places: tuple[Place, ...]
+
+
+def sheet_of(picture: Picture) -> Sheet:
+    """Puts the charts of a picture on a grid."""
     columns = max(1, min(picture.columns, len(picture.charts)))
     width = WIDTH if columns == 1 else _SIDE_BY_SIDE
-    titled = picture.title and [chart.title for chart in picture.charts] != [picture.title]
-    y = PAD + _TITLE_HEIGHT if titled else 0.0
-    placed = []
+    own = [chart.title for chart in picture.charts] != [picture.title]
+    title = picture.title if own else ""
+    top, places = PAD + _TITLE_HEIGHT if title else 0.0, []
     for first in range(0, len(picture.charts), columns):
-        row = [(chart, frame_of(chart, width)) for chart in picture.charts[first : first + columns]]
-        for at, (chart, drawn) in enumerate(row):
-            placed.append((chart, drawn, at * (width + _GAP), y))
-        y += max(drawn.height for _, drawn in row) + _GAP
-    whole, high = columns * width + (columns - 1) * _GAP, y - _GAP + PAD
-    head = [text(PAD, PAD + 20, picture.title, size=TITLE + 3, bold=True)] if titled else []
+        row = [
+            Place(chart=chart, frame=frame_of(chart, width), left=at * (width + _GAP), top=top)
+            for at, chart in enumerate(picture.charts[first : first + columns])
+        ]
+        places += row
+        top += max(place.frame.height for place in row) + _GAP
+    whole = columns * width + (columns - 1) * _GAP
+    return Sheet(title=title, width=whole, height=top - _GAP + PAD, places=tuple(places))
+
+
+def picture_svg(picture: Picture) -> str:
+    """A file of its own, light or dark as the viewer's system is."""
+    sheet = sheet_of(picture)
+    size = f'width="{number(sheet.width)}" height="{number(sheet.height)}"'
+    head = [text(PAD, PAD + 20, sheet.title, size=TITLE + 3, bold=True)] if sheet.title else []
     body = [
-        _svg(chart, drawn, f"c{at}", f'x="{number(x)}" y="{number(top)}" {_box(drawn)}')
-        for at, (chart, drawn, x, top) in enumerate(placed)
-    ]
-    size = f'viewBox="0 0 {number(whole)} {number(high)}" width="{number(whole)}"'
+        _svg(place.chart, place.frame, f"c{at}",
+             f'x="{number(place.left)}" y="{number(place.top)}" {_box(place.frame)}')
+        for at, place in enumerate(sheet.places)
+    ]  # fmt: skip
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {size} height="{number(high)}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" '
+        f'viewBox="0 0 {number(sheet.width)} {number(sheet.height)}" {size}>\n'
         f"<title>{clean(picture.title)}</title>\n<style>\n{theme_css()}{chart_css()}</style>\n"
-        f'<rect class="paper" width="{number(whole)}" height="{number(high)}"/>\n'
-        + "\n".join([*head, *body])
-        + "\n</svg>\n"
+        f'<rect class="paper" {size}/>\n' + "\n".join([*head, *body]) + "\n</svg>\n"
     )
 
 
@@ -113,7 +141,7 @@ def _marks(chart: Chart, drawn: Frame, ids: HatchIds) -> list[str]:
             elif isinstance(mark, Words):
                 parts.append(words_svg(mark, drawn))
             elif isinstance(mark, Dot) and id(mark) in dots:
-                parts.append(dot_svg(mark, drawn, many))
+                parts.append(dot_svg(mark, drawn, many=many))
     return parts
 
 

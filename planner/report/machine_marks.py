@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from rich.console import RenderableType
 
 from planner.answers import Machine
@@ -13,20 +11,6 @@ from planner.results import PlanResult, SolveResult
 
 COLUMNS = ("PEs", "wiring")
 _TONES = ("blue", "orange", "green", "purple", "brown", "teal", "grey")
-_PATHS = {  # corners around (0, 0) in units of the radius
-    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    "triangle": ((0, -1.15), (1.05, 0.8), (-1.05, 0.8)),
-    "diamond": ((0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)),
-    "cross": (
-        (-0.4, -1.1), (0.4, -1.1), (0.4, -0.4), (1.1, -0.4), (1.1, 0.4), (0.4, 0.4),
-        (0.4, 1.1), (-0.4, 1.1), (-0.4, 0.4), (-1.1, 0.4), (-1.1, -0.4), (-0.4, -0.4),
-    ),
-    "hexagon": ((-1.1, 0), (-0.55, -0.95), (0.55, -0.95), (1.1, 0), (0.55, 0.95), (-0.55, 0.95)),
-    "wedge": ((0, 1.15), (1.05, -0.8), (-1.05, -0.8)),
-    "bar": ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
-    "star": ((0, -1.3), (0.4, -0.4), (1.3, 0), (0.4, 0.4), (0, 1.3), (-0.4, 0.4), (-1.3, 0),
-             (-0.4, -0.4)),
-}  # fmt: skip
 
 
 def wiring_words(machine: Machine) -> str:
@@ -63,15 +47,6 @@ def look_of(point: PlanResult, result: SolveResult) -> tuple[str, str]:
     wirings = sorted({wiring_words(one) for one in _machines(result)})
     shape = SHAPES[wirings.index(wiring_words(machine)) % len(SHAPES)]
     return _TONES[pes.index(machine.pes) % len(_TONES)], shape
-
-
-def symbol(x: float, y: float, radius: float, shape: str, style: str, title: str = "") -> str:
-    """A symbol of a picture with a title that pointers show."""
-    inside = f"<title>{escape(title)}</title>" if title else ""
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {style}>{inside}</circle>'
-    corners = " ".join(f"{x + radius * dx:.1f},{y + radius * dy:.1f}" for dx, dy in _PATHS[shape])
-    return f'<polygon points="{corners}" {style}>{inside}</polygon>'
 
 
 def machine_keys(result: SolveResult) -> list[Key]:

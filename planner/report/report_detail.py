@@ -175,7 +175,9 @@ def _timeline(resolved: Resolved, plan: PlanResult) -> DetailPicture:
     lead = f"No timeline: {reason}."
     if not reason:
         picture = timeline_picture(timeline_of(resolved.cost, plan.plan), "One step of the plan")
-        lead = "Every pass of every micro-batch of one step, simulated in the order of the schedule."
+        lead = (
+            "Every pass of every micro-batch of one step, simulated in the order of the schedule."
+        )
     return DetailPicture(ident="timeline", title="Pipeline timeline", lead=lead, picture=picture)
 
 

@@ -99,8 +99,7 @@ def _table(answer: SolveResult) -> Table:
     """All plans; the numbers lead to their records."""
     machines = has_machines(answer)
     rows = tuple(
-        _row(number, point, machines=machines)
-        for number, point in enumerate(answer.front, start=1)
+        _row(number, point, machines=machines) for number, point in enumerate(answer.front, start=1)
     )
     names = (*(COLUMNS if machines else ()), "chips", "step time", "energy/step", "MFU", "memory")
     right = [0, *(at + 1 for at, name in enumerate(names) if name != "wiring")]

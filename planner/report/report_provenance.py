@@ -13,9 +13,7 @@ from planner.results import EvaluateResult, SolveResult
 _UNITS = {"_w": " W", "_w_per_chip": " W per chip", "_bytes": " bytes"}
 
 
-def provenance_section(
-    answer: SolveResult | EvaluateResult, detail: PlanDetail | None
-) -> Section:
+def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail | None) -> Section:
     """The job, what was assumed, the guesses in the records, the documents, the versions."""
     found = isinstance(answer, EvaluateResult) or bool(answer.best or answer.front)
     spread = (spread_words(answer.spread),) if found else ()

@@ -95,7 +95,11 @@ def _title(answer: Answer) -> str:
 def _verdict(answer: Answer, plan: PlanResult | None) -> tuple[str, str, str]:
     """The answer in a sentence, how sure it is, and the tone."""
     if isinstance(answer, EvaluateResult):
-        return f"{_plan_words(answer.result)}.", fits_words(answer), "good" if answer.fits else "bad"
+        return (
+            f"{_plan_words(answer.result)}.",
+            fits_words(answer),
+            "good" if answer.fits else "bad",
+        )
     if plan is None and answer.diagnosis is None:
         return "No plan was found before the time limit; none is excluded either.", "", "bad"
     if plan is None or kind_of(answer) == "front":
