@@ -16,7 +16,10 @@ _INCH = 90.0
 """Pixels of `chart_svg` in an inch here."""
 _WIDTH, _SIDE_BY_SIDE = 860.0 / _INCH, 560.0 / _INCH
 _DPI = 144
-_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "P"}
+_MARKERS: dict[str, Any] = {
+    "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "P",
+    "hexagon": "h", "wedge": "v", "bar": ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)), "star": "*",
+}  # fmt: skip
 _HATCHES = {"": "", "slant": "///", "backslant": "\\\\\\", "dots": "...", "cross": "xxx"}
 _LEGEND_COLUMNS = 4
 _NOTE_CHARACTERS = 15.5
