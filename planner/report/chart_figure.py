@@ -16,9 +16,9 @@ _INCH = 90.0
 """Pixels of `chart_svg` in an inch here."""
 _WIDTH, _SIDE_BY_SIDE = 860.0 / _INCH, 560.0 / _INCH
 _DPI = 144
-_MARKERS: dict[str, Any] = {
+_MARKERS = {
     "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "P",
-    "hexagon": "h", "wedge": "v", "bar": ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)), "star": "*",
+    "hexagon": "h", "wedge": "v", "bar": "<", "star": "*",
 }  # fmt: skip
 _HATCHES = {"": "", "slant": "///", "backslant": "\\\\\\", "dots": "...", "cross": "xxx"}
 _LEGEND_COLUMNS = 4
