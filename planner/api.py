@@ -197,13 +197,9 @@ def _with_plan(
         run=training_run(request, result),
         diagnosis=None,
         losses=losses,
-        defaults=resolved.defaults,
         counts=proof.counts,
         seconds=time.perf_counter() - started,
-        job=job_fields(resolved),
-        plan_job=job_of(resolved),
-        versions=versions(),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        **_question(resolved),
         sources=sources_of(model),
         front_counts={} if whole is proof else whole.counts,
         top=top,
@@ -269,6 +265,17 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     return whole, front_note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
+def _question(resolved: Resolved) -> dict[str, Any]:
+    """What an answer says of its question."""
+    return {
+        "defaults": resolved.defaults,
+        "job": job_fields(resolved),
+        "plan_job": job_of(resolved),
+        "versions": versions(),
+        "mfu_convention": mfu_convention(resolved.cost.assumptions),
+    }
+
+
 def _without_plan(
     resolved: Resolved,
     found: Found,
@@ -301,11 +308,7 @@ def _without_plan(
         run=None,
         diagnosis=diagnosis,
         losses=losses,
-        defaults=resolved.defaults,
         counts=found.counts,
         seconds=time.perf_counter() - started,
-        job=job_fields(resolved),
-        plan_job=job_of(resolved),
-        versions=versions(),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        **_question(resolved),
     )
