@@ -24,6 +24,8 @@ def test_a_margin_prunes_as_the_same_bytes_do() -> None:
     half = answer_to(GPU)["best"]["memory_per_chip_bytes"] / 2
     by_share = solve(*SMALL, "--memory-margin", repr(half / room_bytes()))
     by_bytes = solve(*SMALL, "--max-memory", half * (1 + 1e-12))
+    limits = [answer["best"].pop("memory_limit_bytes") for answer in (by_share, by_bytes)]
+    assert limits == [half, half * (1 + 1e-12)]
     for key in ("objective", "bound", "counts", "front", "best"):
         assert by_share[key] == by_bytes[key]
     assert by_share["job"]["memory_margin"] == half / room_bytes()

@@ -19,7 +19,7 @@ def test_max_memory() -> None:
     answer = solve(*SMALL, "--max-memory", free / 2)
     assert all(row["memory_per_chip_bytes"] <= free / 2 for row in rows(answer))
     assert answer["objective"] > answer_to("dense, GPU, clocks")["objective"]
-    assert all("may be filled" in line for line in answer["why"][1:2])
+    assert sum("may be filled" in line for line in answer["why"]) == 1
 
 
 def test_max_power() -> None:

@@ -27,6 +27,7 @@ WORDS = {
 TAKEN = {
     "a job file": "planner solve takes it", "a plan": "planner evaluate takes it",
     "a front": "planner evaluate takes it, with --row",
+    "the answer of planner evaluate": "planner report takes it",
 }  # fmt: skip
 LONG = "9" * 5001
 TOO_LONG = "a number of 5,001 digits is too long; at most 640 are read"
