@@ -18,10 +18,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
-from planner.evaluation import evaluate_plan as evaluate_plan
-from planner.evaluation import limits_of as limits_of
-from planner.evaluation import options_of as options_of
-from planner.evaluation import training_run
+from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
 from planner.explanation.causes import binding_of, sentences
 from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.front_notes import better_on_fewer, front_note
@@ -43,6 +40,7 @@ from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import (
     EvaluateResult,
+    Neighbor,
     PlanResult,
     SolveResult,
     plan_results,
@@ -52,6 +50,8 @@ from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
 from planner.stage_facts import plan_facts
 from solvers.solution import Status
+
+__all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
 
 def solve(
@@ -180,8 +180,7 @@ def _with_plan(
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
-    near = judged_steps(model, result.plan, search.limits, search.options)
-    binding = binding_of(model, result, search.limits, near)
+    why, near = _why(search, result, request.objective)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -193,18 +192,14 @@ def _with_plan(
         front_objectives=request.front,
         front_complete=whole.status is Status.OPTIMAL,
         front_note=" ".join([note, *better_on_fewer(result, front)]),
-        why=sentences(model, result, search.limits, binding),
-        neighbors=ranked_neighbors(model, result, near, request.objective),
+        why=why,
+        neighbors=near,
         run=training_run(request, result),
         diagnosis=None,
         losses=losses,
-        defaults=resolved.defaults,
         counts=proof.counts,
         seconds=time.perf_counter() - started,
-        job=job_fields(resolved),
-        plan_job=job_of(resolved),
-        versions=versions(),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        **_question(resolved),
         sources=sources_of(model),
         front_counts={} if whole is proof else whole.counts,
         top=top,
@@ -212,6 +207,17 @@ def _with_plan(
         spread=spread_of(model),
         facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
     )
+
+
+def _why(
+    search: Search, result: PlanResult, objective: str
+) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
+    """What binds the best plan, in sentences, and what plans one step away would cost."""
+    model, limits = search.model, search.limits
+    near = judged_steps(model, result.plan, limits, search.options)
+    binding = binding_of(model, result, limits, near)
+    why = sentences(model, result, limits, binding)
+    return why, ranked_neighbors(model, result, near, objective)
 
 
 def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:
@@ -259,6 +265,17 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     return whole, front_note(whole, f"plans on up to {request.chips:,} chips", search)
 
 
+def _question(resolved: Resolved) -> dict[str, Any]:
+    """What an answer says of its question."""
+    return {
+        "defaults": resolved.defaults,
+        "job": job_fields(resolved),
+        "plan_job": job_of(resolved),
+        "versions": versions(),
+        "mfu_convention": mfu_convention(resolved.cost.assumptions),
+    }
+
+
 def _without_plan(
     resolved: Resolved,
     found: Found,
@@ -291,11 +308,7 @@ def _without_plan(
         run=None,
         diagnosis=diagnosis,
         losses=losses,
-        defaults=resolved.defaults,
         counts=found.counts,
         seconds=time.perf_counter() - started,
-        job=job_fields(resolved),
-        plan_job=job_of(resolved),
-        versions=versions(),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        **_question(resolved),
     )

@@ -75,7 +75,9 @@ class Rereading:
         Raises:
             InputError: It is not one; one line per mistake.
         """
-        point = {name: record[name] for name in (*PlanModel.model_fields, "chips") if name in record}
+        point = {
+            name: record[name] for name in (*PlanModel.model_fields, "chips") if name in record
+        }
         point |= {"schema_version": SCHEMA_VERSION, "job": record_job(record, job)}
         return plan_in(point, self.path, f"{self.name}: {where}", row=1)
 
@@ -171,5 +173,3 @@ def with_machine(
     except TypeError as error:
         raise InputError(f"{where}.machine: {shown(machine)} is no machine") from error
     return replace(result, machine=known)
-
-

@@ -134,7 +134,7 @@ def write_files(text: str, folder: Path) -> None:
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
-    reads = any(word in line for word in ("evaluate", "planner report"))
+    reads = any(word in line for word in ("evaluate", "explain", "compare", "planner report"))
     return reads, "--calibration" in line
 
 
@@ -184,7 +184,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
-                    ("ridgeline",), ("report",),
+                    ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"),
                     ("models", "show"),

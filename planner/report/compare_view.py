@@ -44,6 +44,7 @@ _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 _ABSOLUTE = ("out_of_memory_probability", "mfu")
 _FEW = 3
+_DUST = 1e-12
 
 
 def letter_of(number: int) -> str:
@@ -169,13 +170,19 @@ def _waterfalls(result: CompareResult, letters: Sequence[str]) -> list[Renderabl
     rows = [
         ("A", *(show_seconds(fall.start_s) for fall in falls)),
         *(
-            (name.replace("_", " "), *(signed_seconds(fall.parts.get(name, 0.0)) for fall in falls))
+            (name.replace("_", " "), *(signed_seconds(_change(fall, name)) for fall in falls))
             for name in names
         ),
         ("in all", *(show_seconds(fall.end_s) for fall in falls)),
     ]
     header = ("part of the step", *(f"A to {letter}" for letter in letters[1:]))
     return [section("What makes the difference", Fitted(header, rows, right=header[1:])), Text()]
+
+
+def _change(fall: Waterfall, name: str) -> float:
+    """Seconds that a part takes more; what rounding leaves is nothing."""
+    seconds = fall.parts.get(name, 0.0)
+    return seconds if abs(seconds) > _DUST * fall.start_s else 0.0
 
 
 def _pairs(result: CompareResult, letters: Sequence[str]) -> RenderableType:

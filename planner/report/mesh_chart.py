@@ -227,7 +227,7 @@ def _axes_words(box: LevelBox) -> str:
         if below == 1:
             part = f"{axis} {now}"
         elif now % below == 0:
-            part = f"{axis} {now // below} x {below}"
+            part = f"{axis} {now // below} x {below} inside"
         else:
             part = f"{axis} {now}"
         words.append(part if now == size else f"{part} of {size}")

@@ -11,6 +11,7 @@ from planner.report.report_blocks import Block, Cell, Figure, Prose, Records, Se
 from planner.report.report_blocks import words_table as of_words
 from planner.report.terminal import cost_rows
 from planner.report.words import (
+    best_apart,
     choice_words,
     front_title,
     is_best,
@@ -58,13 +59,16 @@ def _title(number: int, point: PlanResult, answer: SolveResult) -> str:
 
 
 def _records(answer: SolveResult) -> Records:
-    return Records(
-        label="Plans of the front",
-        records=tuple(
-            (key_of(number), _title(number, point, answer), plan_tables(point))
-            for number, point in enumerate(answer.front, start=1)
-        ),
+    """Every plan of the front, and the best one where it is not among them."""
+    front = tuple(
+        (key_of(number), _title(number, point, answer), plan_tables(point))
+        for number, point in enumerate(answer.front, start=1)
     )
+    apart = tuple(
+        ("best", f"The best plan, not on the front: {mesh_words(best.plan)}", plan_tables(best))
+        for best in best_apart(answer)
+    )
+    return Records(label="Plans of the front", records=(*front, *apart))
 
 
 def plan_tables(point: PlanResult) -> tuple[Table, ...]:

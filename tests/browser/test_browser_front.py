@@ -8,8 +8,12 @@ from cli.answers import answer_to
 
 from browser.conftest import ASKED, Open
 
-FRONT = answer_to(ASKED["front"])["front"]
-LAST = len(FRONT)
+LAST = 7
+"""Plans of the front; `test_the_best_plan_is_shown_first` counts them."""
+
+
+def front() -> list[Any]:
+    return list(answer_to(ASKED["front"])["front"])
 
 
 def dot(page: Any, number: int) -> Any:
@@ -32,7 +36,7 @@ def announced(page: Any) -> str:
 def test_the_best_plan_is_shown_first(opened: Open) -> None:
     page = opened()
     assert shown(page).startswith(f"{begins(1)} (the best plan)")
-    assert page.locator("[data-key^=front-]").count() == LAST > 3
+    assert page.locator("[data-key^=front-]").count() == len(front()) == LAST
 
 
 def test_pointing_at_a_point_shows_its_plan_for_as_long(opened: Open) -> None:
@@ -53,7 +57,7 @@ def test_a_click_pins_the_plan_in_full(opened: Open) -> None:
     assert page.url.endswith("#front-3")
     assert announced(page).startswith(f"Chosen: {begins(3)}")
     words = page.locator("#panel .record.shown").inner_text()
-    assert f"{FRONT[2]['clock']:g} of nominal" in words
+    assert f"{front()[2]['clock']:g} of nominal" in words
     for part in ("step time", "energy per step", "memory per chip", "compute", "activations"):
         assert part in words
     assert page.locator("tr.chosen").get_attribute("data-row") == "front-3"
@@ -128,7 +132,7 @@ def test_the_table_is_sorted_by_its_headers(opened: Open) -> None:
     heads = page.locator("table[data-sortable] thead th")
     names = [re.sub(r"\W+$", "", text) for text in heads.all_inner_texts()]
     energy = names.index("energy/step")
-    given = [point["energy_per_step_j"] for point in FRONT]
+    given = [point["energy_per_step_j"] for point in front()]
     assert column(page, energy) == pytest.approx(given)
     button = page.get_by_role("button", name="energy/step")
     button.click()

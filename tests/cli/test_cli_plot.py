@@ -58,9 +58,11 @@ def test_pages(folder: Path) -> None:
 
 def test_png(folder: Path) -> None:
     pytest.importorskip("matplotlib")
-    path = folder / "plan.png"
-    assert planner("evaluate", folder / "plan.yaml", "--plot", path).code == 0
-    assert path.read_bytes().startswith(b"\x89PNG")
+    plan, whole = folder / "plan.png", folder / "all.png"
+    assert planner("evaluate", folder / "plan.yaml", "--plot", plan).code == 0
+    solve(*TINY, "--plot", whole)
+    for path in (plan, whole):
+        assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_a_plan_nothing_is_drawn(tmp_path: Path) -> None:

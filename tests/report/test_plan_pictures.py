@@ -13,7 +13,8 @@ import planner
 from planner.plan import Plan
 from planner.report.breakdown_chart import breakdown_charts, breakdown_picture, wholes
 from planner.report.breakdown_view import breakdown_view, stage_view
-from planner.report.chart import HATCHES, SHAPES, TONES, Bar, Chart, Dot, Line, Words
+from planner.report.chart import HATCHES, SHAPES, TONES, Bar, Chart, Dot, Line, Picture, Words
+from planner.report.chart_figure import picture_png
 from planner.report.chart_svg import picture_svg
 from planner.report.front_chart import front_chart, is_refused
 from planner.report.memory_chart import memory_chart
@@ -238,6 +239,17 @@ def test_marks_use_the_names_of_the_vocabulary(solved: SolveResult, piped: Evalu
     assert len(solve_picture(solved).charts) == 6
     assert len(evaluate_picture(piped).charts) == 5
     assert picture_svg(evaluate_picture(piped)).startswith("<svg ")
+
+
+def test_every_shape_can_be_drawn(solved: SolveResult) -> None:
+    pytest.importorskip("matplotlib")
+    chart = front_chart(solved)
+    (dot, *_) = [mark for mark in chart.marks if isinstance(mark, Dot)]
+    marks = tuple(replace(dot, shape=shape) for shape in SHAPES)
+    keys = tuple(replace(chart.legend[0], shape=shape) for shape in SHAPES)
+    picture = Picture(title="", charts=(replace(chart, marks=marks, legend=keys),))
+    assert picture_png(picture).startswith(b"\x89PNG")
+    assert picture_svg(picture).startswith("<svg ")
 
 
 def test_one_chip_has_no_mesh() -> None:

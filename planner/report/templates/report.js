@@ -86,7 +86,7 @@
     if (records.has(dot.dataset.key)) { dots.set(dot.dataset.key, dot); }
   }
   const strong = document.querySelector("tr.strong[data-row]");
-  const home = strong ? strong.dataset.row : keys[0];
+  const home = strong ? strong.dataset.row : records.has("best") ? "best" : keys[0];
   let pinned = null;
 
   const show = (key) => {
