@@ -64,9 +64,9 @@ def test_dots_stand_where_their_values_are_on_the_axes(logarithmic: bool, downwa
 def test_ticks_are_written_where_dots_of_their_value_stand() -> None:
     chart = replace(PLANE, marks=(Dot(x=10, y=1000, tone="blue"),), legend=())
     ((x, y),) = circles(chart)
-    written = {t.text: t for t in drawn(chart).iter("text")}
-    assert float(written["10"].get("x", "")) == pytest.approx(x, abs=0.1)
-    assert float(written["1,000"].get("y", "")) - 4 == pytest.approx(y, abs=0.1)
+    written = {(t.text, t.get("text-anchor")): t for t in drawn(chart).iter("text")}
+    assert float(written["10", "middle"].get("x", "")) == pytest.approx(x, abs=0.1)
+    assert float(written["1,000", "end"].get("y", "")) - 4 == pytest.approx(y, abs=0.1)
 
 
 @pytest.mark.parametrize("chart", ALL, ids=lambda chart: chart.title)
