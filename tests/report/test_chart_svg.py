@@ -354,5 +354,13 @@ def test_lines_of_text_are_as_wide_as_asked() -> None:
     assert cut("a", 11, 1) == ""
 
 
+def test_axes_cover_bars_and_dots_cover_axes() -> None:
+    stages = chart_svg(STAGES)
+    assert stages.index('class="axis"') > stages.rindex('class="gap"')
+    plane = chart_svg(PLANE)
+    assert plane.rindex('class="axis"') < plane.index('class="dot ')
+    assert plane.index('class="axis"') > plane.rindex('class="line bold"')
+
+
 def test_a_chart_without_axes_has_no_ticks() -> None:
     assert not [p for p in drawn(BOXES).iter("path") if p.get("class") == "axis"]
