@@ -11,7 +11,7 @@ from typing import Any
 from planner.version import SCHEMA_VERSION
 
 _PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "PyYAML")
-_OPTIONAL = ("plotly", "dask", "matplotlib")
+_OPTIONAL = ("dask", "matplotlib")
 _SMALL_JOB: dict[str, Any] = {
     "model": "gpt3-125m",
     "hardware": "dgx-h100-ndr",

@@ -83,7 +83,7 @@ def feasible(
     max_memory: MaxMemory = None,
     memory_margin: MemoryMargin = None,
     plot: Annotated[
-        Path | None, option("Write the chapter's pictures: .svg or .png.", OUTPUT)
+        Path | None, option("Write the chapter's pictures: .svg, .png or .html.", OUTPUT)
     ] = None,
     picture: Annotated[
         str | None,

@@ -75,7 +75,7 @@ def parallelism(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
-    plot: Annotated[Path | None, option("Write the figures: .svg or .png.", OUTPUT)] = None,
+    plot: Annotated[Path | None, option("Write the figures: .svg, .png or .html.", OUTPUT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Data, tensor and pipeline parallelism on a rack: latency and energy, figure by figure.

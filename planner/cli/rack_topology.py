@@ -86,7 +86,7 @@ def topology(
     port_power: Annotated[str | None, option("Static, of a port of a switch.", _LINKS)] = None,
     plot: Annotated[
         Path | None,
-        option("Write the graphs, links coloured by load, and bars: .svg or .png.", OUTPUT),
+        option("Write the graphs, links coloured by load, and bars: .svg, .png or .html.", OUTPUT),
     ] = None,
     loads: Annotated[
         Path | None,

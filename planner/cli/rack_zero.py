@@ -84,7 +84,7 @@ def zero(
     ] = None,
     plot: Annotated[
         Path | None,
-        option("Write the figures as panels of one picture: .svg or .png.", OUTPUT),
+        option("Write the figures as panels of one picture: .svg, .png or .html.", OUTPUT),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

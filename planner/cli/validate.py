@@ -46,7 +46,10 @@ def validate(
     calibration: Calibration = None,
     plot: Annotated[
         Path | None,
-        option("Write predicted against measured, and the error per source: .svg or .png.", OUTPUT),
+        option(
+            "Write predicted against measured, and the error per source: .svg, .png or .html.",
+            OUTPUT,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

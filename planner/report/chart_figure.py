@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from planner.report.chart import Area, Bar, Chart, Dot, Key, Line, Picture, Words
+from planner.report.chart import Area, Bar, Chart, Dot, Key, Line, Mark, Picture, Words
 from planner.report.chart_axes import is_named, is_soft
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Entry, Frame
 from planner.report.chart_places import (
@@ -14,6 +14,7 @@ from planner.report.chart_places import (
     box_of,
     is_many,
     labels_of,
+    layers,
     parts_of,
     radius_of,
     shown_dots,
@@ -33,7 +34,7 @@ _DPI = 144
 _LETTERS = 0.87
 """The font of matplotlib is wider than that of the pages."""
 _HATCHES = {"": "", "slant": "////", "backslant": "\\\\\\\\", "dots": "...", "cross": "xxxx"}
-_FAINT, _HATCHED, _OVER = "21", "73", "90"
+_FAINT, _HATCHED, _OVER = "21", "73", "73"
 """Opacity of faint fills, of the hatches over them and over solid fills, in hexadecimal digits."""
 
 
@@ -143,9 +144,21 @@ def _draw(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
     for mark in chart.marks:
         if isinstance(mark, Area):
             _area(canvas, mark, drawn)
+    _grid(canvas, chart, drawn)
+    below, above = layers(chart)
+    _marks(canvas, chart, below, drawn)
     _axes(canvas, chart, drawn)
+    _marks(canvas, chart, above, drawn)
+    for label, dot in labels_of(chart, drawn):
+        if label.leader is not None:
+            canvas.line([label.leader.start, label.leader.end], LIGHT["muted"], 0.8)
+        canvas.text(label.x, label.y, dot.words, anchor=label.anchor, bold=dot.strong, halo="paper")
+
+
+def _marks(canvas: _Canvas, chart: Chart, marks: Sequence[Mark], drawn: Frame) -> None:
+    """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
-    for mark in chart.marks:
+    for mark in marks:
         if isinstance(mark, Line):
             _line(canvas, mark, drawn)
         elif isinstance(mark, Bar):
@@ -154,10 +167,6 @@ def _draw(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
             _words(canvas, mark, drawn)
         elif isinstance(mark, Dot) and id(mark) in dots:
             _dot(canvas, mark, drawn, many=many)
-    for label, dot in labels_of(chart, drawn):
-        if label.leader is not None:
-            canvas.line([label.leader.start, label.leader.end], LIGHT["muted"], 0.8)
-        canvas.text(label.x, label.y, dot.words, anchor=label.anchor, bold=dot.strong, halo="paper")
 
 
 def _around(canvas: _Canvas, drawn: Frame) -> None:
@@ -195,13 +204,18 @@ def _fill(canvas: _Canvas, corners: Sequence[Pixel], tone: str, hatch: str, *, s
         canvas.polygon(corners, colour, LIGHT["paper"] + _OVER, hatch)
 
 
-def _axes(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
-    """Grid, axes and what is written at them."""
+def _grid(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
+    """Thin lines at the ticks."""
     area = drawn.area
     for tick in () if is_named(chart.x) else drawn.x_ticks:
         canvas.line([(tick.at, area.bottom), (tick.at, area.top)], LIGHT["grid"], 1.0)
     for tick in () if is_named(chart.y) else drawn.y_ticks:
         canvas.line([(area.left, tick.at), (area.right, tick.at)], LIGHT["grid"], 1.0)
+
+
+def _axes(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
+    """Axes and what is written at them."""
+    area = drawn.area
     if not chart.x.hidden:
         canvas.line([(area.left, area.bottom), (area.right, area.bottom)], LIGHT["muted"], 1.0)
         _below(canvas, chart, drawn)

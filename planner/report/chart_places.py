@@ -35,6 +35,12 @@ def is_many(one: Chart) -> bool:
     return sum(isinstance(mark, Dot) for mark in one.marks) >= _MANY
 
 
+def layers(one: Chart) -> tuple[tuple[Mark, ...], tuple[Mark, ...]]:
+    """The marks below the axes and those above them: the first dot and what follows it."""
+    first = next((at for at, mark in enumerate(one.marks) if isinstance(mark, Dot)), None)
+    return one.marks[:first], () if first is None else one.marks[first:]
+
+
 def box_of(mark: Bar, drawn: Frame) -> Box | None:
     """The part of a bar inside the axes; None where there is none."""
     (x, y), (x_end, y_end) = drawn.at((mark.left, mark.bottom)), drawn.at((mark.right, mark.top))

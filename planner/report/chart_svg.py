@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 
-from planner.report.chart import Area, Bar, Chart, Dot, Line, Picture, Words
+from planner.report.chart import Area, Bar, Chart, Dot, Line, Mark, Picture, Words
 from planner.report.chart_axes import axes, grid, heading, legend, notes, number, text
 from planner.report.chart_frame import PAD, TITLE, Frame, frame_of
 from planner.report.chart_marks import (
@@ -20,7 +21,7 @@ from planner.report.chart_marks import (
     patterns,
     words_svg,
 )
-from planner.report.chart_places import is_many, shown_dots
+from planner.report.chart_places import is_many, layers, shown_dots
 from planner.report.lettering import clean
 from planner.report.palette import chart_css, theme_css
 
@@ -104,6 +105,7 @@ def picture_svg(picture: Picture) -> str:
 
 def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
     ids = hatch_ids(chart, ident)
+    below, above = layers(chart)
     active = any(isinstance(mark, Dot) and mark.key for mark in chart.marks)
     defs = f"<defs>{''.join(patterns(ids))}</defs>" if ids else ""
     parts = [
@@ -114,8 +116,9 @@ def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
         *legend(drawn, ids),
         *(area_svg(mark, drawn, ids) for mark in chart.marks if isinstance(mark, Area)),
         *grid(chart, drawn),
+        *_marks(chart, below, drawn, ids),
         *axes(chart, drawn),
-        *_marks(chart, drawn, ids),
+        *_marks(chart, above, drawn, ids),
         *labels_svg(chart, drawn),
         *notes(drawn),
     ]
@@ -127,11 +130,11 @@ def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
     )
 
 
-def _marks(chart: Chart, drawn: Frame, ids: HatchIds) -> list[str]:
-    """Everything inside the axes but areas and labels, in the chart's order."""
+def _marks(chart: Chart, marks: Sequence[Mark], drawn: Frame, ids: HatchIds) -> list[str]:
+    """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
     parts: list[str] = []
-    for kind, run in groupby(chart.marks, key=type):
+    for kind, run in groupby(marks, key=type):
         if kind is Bar:
             parts += bars_svg([mark for mark in run if isinstance(mark, Bar)], drawn, ids)
             continue

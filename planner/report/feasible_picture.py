@@ -16,13 +16,27 @@ from planner.feasibility.pictured import Pictured
 from planner.messages import not_one_of
 from planner.plan import FloatArray
 from planner.report import plotting
-from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
+from planner.report.page import Table
+from planner.report.plotting import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    About,
+    apart,
+    load_pyplot,
+    save,
+)
 from planner.units import plain, show_count, show_seconds
 
 PANELS = ("ratio", "time", "split")
 _PAPER = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
 _APART = 0.055
 """Least distance of two labels, as a share of the height of a panel."""
+
+_ROWS = 13
+"""Points of the curves that a page's table has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,9 @@ def check_plot(plot: Path | None, picture: str | None) -> tuple[str, ...]:
     names = PANELS if picture is None else tuple(name.strip() for name in picture.split(","))
     if plot is None:
         if picture is not None:
-            raise InputError("picture: has no effect without --plot FILE.svg or FILE.png")
+            raise InputError(
+                "picture: has no effect without --plot FILE.svg, FILE.png or FILE.html"
+            )
         return ()
     if wrong := [name for name in names if name not in PANELS]:
         raise InputError(f"picture: {not_one_of(wrong[0], PANELS)}")
@@ -60,13 +76,13 @@ def draw(pictured: Pictured, panels: Sequence[str], path: Path) -> None:
     Args:
         pictured: What is drawn.
         panels: Some of `PANELS`.
-        path: An .svg or .png file.
+        path: An .svg, .png or .html file.
 
     Raises:
         InputError: The file cannot be written, or matplotlib is missing.
     """
     plt = load_pyplot()
-    drawn: dict[str, Callable[[Any, Pictured], None]] = {
+    drawn: dict[str, Callable[[Any, Pictured], Table]] = {
         "ratio": _ratio,
         "time": _time,
         "split": _split,
@@ -74,14 +90,17 @@ def draw(pictured: Pictured, panels: Sequence[str], path: Path) -> None:
     figure, axes = plt.subplots(
         1, len(panels), figsize=(6.2 * len(panels), 4.6), layout="constrained", squeeze=False
     )
-    for panel, name in zip(axes[0], panels, strict=True):
-        drawn[name](panel, pictured)
+    tables = tuple(
+        drawn[name](panel, pictured) for panel, name in zip(axes[0], panels, strict=True)
+    )
     figure.suptitle(pictured.title, fontsize=11)
     figure.draw_without_rendering()
-    save(figure, path)
+    shown = "; ".join(caption for caption, _, _ in tables)
+    about = About(title=pictured.title, description=f"{shown}, on logarithmic axes.", tables=tables)
+    save(figure, path, about)
 
 
-def _ratio(panel: Any, pictured: Pictured) -> None:
+def _ratio(panel: Any, pictured: Pictured) -> Table:
     """FLOP time over communication time against the batch."""
     machine = pictured.ratio
     batches = machine.batches()
@@ -100,9 +119,10 @@ def _ratio(panel: Any, pictured: Pictured) -> None:
     )
     _mark_crossing(panel, machine, 1.0, above=True)
     _label_ends(panel, lines)
+    return _table(panel, batches, lines, plain)
 
 
-def _time(panel: Any, pictured: Pictured) -> None:
+def _time(panel: Any, pictured: Pictured) -> Table:
     """Communication time of each strategy against the batch, with the FLOP line."""
     machine = pictured.time
     batches = machine.batches()
@@ -122,6 +142,18 @@ def _time(panel: Any, pictured: Pictured) -> None:
     if math.isfinite(crossing):
         _mark_crossing(panel, machine, float(machine.math_s(np.array([crossing]))[0]))
     _label_ends(panel, lines)
+    return _table(panel, batches, lines, show_seconds)
+
+
+def _table(
+    panel: Any, x: FloatArray, lines: Sequence[Line], show_y: Callable[[float], str]
+) -> Table:
+    """Some values of the curves: title of the panel, names, rows."""
+    rows = [
+        [show_count(round(x[at])), *(show_y(float(line.values[at])) for line in lines)]
+        for at in np.unique(np.linspace(0, len(x) - 1, _ROWS).round().astype(int))
+    ]
+    return panel.get_title(), [panel.get_xlabel(), *(line.name for line in lines)], rows
 
 
 def _curves(
@@ -150,7 +182,7 @@ def _mark_crossing(panel: Any, machine: Machine, height: float, *, above: bool =
     )  # fmt: skip
 
 
-def _split(panel: Any, pictured: Pictured) -> None:
+def _split(panel: Any, pictured: Pictured) -> Table:
     """Communication time over the split of the chips into FSDP and TP."""
     machine, batch = pictured.split, pictured.split_batch
     whole_x, whole = machine.whole_splits(batch)
@@ -180,6 +212,7 @@ def _split(panel: Any, pictured: Pictured) -> None:
     panel.tick_params(axis="x", rotation=30)
     _mark_least(panel, machine, batch)
     _label_ends(panel, lines)
+    return _table(panel, x, lines, show_seconds)
 
 
 def _mark_least(panel: Any, machine: Machine, batch_tokens: float) -> None:

@@ -7,10 +7,12 @@ and figures as macros. A page loads nothing, and its policy forbids that it does
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from planner.report.chart import Picture
@@ -20,8 +22,13 @@ from planner.report.palette import chart_css, theme_css
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""Caption, header and rows, all plain text."""
 _NARROW = 560.0
 _MOST_COLUMNS = 3
+_WIDE_POINTS = 900.0
+"""Width of a drawing from which its page is wider than others."""
+_WIDE_STYLE = "body{max-width:100rem}\n"
 
 
 def page_html(
@@ -87,6 +94,30 @@ def picture_page(picture: Picture) -> str:
         for at, chart in enumerate(picture.charts)
     ]
     return rendered("picture.html", title=picture.title, charts=charts, columns=columns)
+
+
+def drawing_page(
+    svg: str,
+    title: str,
+    description: str,
+    tables: Sequence[Table] = (),
+    lines: Sequence[str] = (),
+) -> str:
+    """A page with a picture that a library drew.
+
+    Args:
+        svg: The picture as a file.
+        title: Of the page.
+        description: What the picture shows, for people who do not see it.
+        tables: Its figures.
+        lines: Sentences below, plain text.
+    """
+    label = escape(description)
+    inside = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    width = re.search(r'<svg [^>]*?width="([0-9.]+)pt"', inside)
+    wide = width is not None and float(width[1]) > _WIDE_POINTS
+    return rendered("drawing.html", title=title, description=description, svg=_trusted(inside),
+                    tables=tables, lines=lines, style=_WIDE_STYLE if wide else "")  # fmt: skip
 
 
 def data_block(ident: str, data: Any) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
 from planner.files import check_writable, write_bytes
+from planner.report.page import Table, drawing_page
+from planner.report.picture_file import check_ending
 
 BLUE, ORANGE, GREEN, PURPLE, BLACK = "#3b6ea5", "#c2571a", "#3a7d44", "#7a4b94", "#222222"
 _SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
@@ -22,7 +25,21 @@ _SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
     "axes.axisbelow": True,
 }
 _SWEEPS = 100
-_ENDINGS = (".svg", ".png")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a page says about its picture.
+
+    Attributes:
+        title: Its heading.
+        description: What the picture shows, for people who do not see it.
+        tables: The figures as (caption, header, rows).
+    """
+
+    title: str
+    description: str
+    tables: tuple[Table, ...] = ()
 
 
 def check_plot(plot: Path | None) -> None:
@@ -33,8 +50,7 @@ def check_plot(plot: Path | None) -> None:
     """
     if plot is None:
         return
-    if plot.suffix.lower() not in _ENDINGS:
-        raise InputError(f"plot: {plot}: pictures are written as {' or '.join(_ENDINGS)}")
+    check_ending(plot)
     load_pyplot()
     check_writable(plot)
 
@@ -61,18 +77,33 @@ def load_pyplot(flag: str = "plot") -> Any:
     return pyplot
 
 
-def save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path, about: About | None = None) -> None:
     """Writes a figure as its file's ending says, without the date, whole or not at all.
+
+    Args:
+        figure: What is drawn; it is closed.
+        path: An .svg, .png or .html file.
+        about: What a page says; needed for .html.
 
     Raises:
         InputError: The file cannot be written.
     """
     kind = path.suffix.lower().removeprefix(".")
+    content = figure_bytes(figure, "svg" if kind == "html" else kind)
+    if kind == "html":
+        assert about is not None
+        page = drawing_page(content.decode(), about.title, about.description, about.tables)
+        content = page.encode()
+    write_bytes(path, content)
+
+
+def figure_bytes(figure: Any, kind: str) -> bytes:
+    """A figure as the bytes of an svg or png file, without the date; it is closed."""
     buffer = io.BytesIO()
     same = {"Date": None} if kind == "svg" else {"Software": None}
     figure.savefig(buffer, format=kind, dpi=144, metadata=same)
     load_pyplot().close(figure)
-    write_bytes(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:

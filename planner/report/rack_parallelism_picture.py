@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.rack.parallelism import Figure
-from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, load_pyplot, save
-from planner.report.rack_parallelism_view import NAMES, PART_NAMES, curve_names, curve_of
+from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, About, load_pyplot, save
+from planner.report.rack_parallelism_view import (
+    NAMES,
+    PART_NAMES,
+    curve_names,
+    curve_of,
+    figure_table,
+)
 from planner.units import show_joules, show_seconds
 
 _COLOURS = {"dp": BLUE, "tp": ORANGE, "pp+tp": GREEN}
@@ -35,7 +41,7 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
 
     Args:
         figures: At least one.
-        path: An .svg or .png file.
+        path: An .svg, .png or .html file.
 
     Raises:
         InputError: The file cannot be written, or matplotlib is missing.
@@ -52,7 +58,20 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
         panel.set_title(f"{figure.number}. {figure.title}", fontsize=9.5, wrap=True)
     for panel in panels[len(figures) :]:
         panel.set_visible(False)
-    save(picture, path)
+    save(picture, path, _about(figures))
+
+
+def _about(figures: Sequence[Figure]) -> About:
+    """What a page says."""
+    titles = [f"Figure {figure.number}. {figure.title}" for figure in figures]
+    tables = [figure_table(figure) for figure in figures]
+    return About(
+        title="Latency and energy of parallelism in a rack",
+        description="; ".join(titles),
+        tables=tuple(
+            (title, table.header, table.rows) for title, table in zip(titles, tables, strict=True)
+        ),
+    )
 
 
 def _lines(panel: Any, figure: Figure) -> None:

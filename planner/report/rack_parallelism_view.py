@@ -48,7 +48,7 @@ def parallelism_view(answer: ParallelismAnswer) -> RenderableType:
 _READ = ("ring", "transfers", "tensor", "in_stage", "scores")
 
 
-def figure_table(figure: Figure) -> RenderableType:
+def figure_table(figure: Figure) -> SplitTable:
     """The points of a figure as a table: a line per point where it shows parts of energy."""
     if figure.shown == "energy":
         return _breakdown(figure)
@@ -65,7 +65,7 @@ def curve_of(point: Point) -> str:
     return " ".join(filter(None, (NAMES[point.strategy], point.direction)))
 
 
-def _curves(figure: Figure) -> RenderableType:
+def _curves(figure: Figure) -> SplitTable:
     """A line per GPU count or block size, a column per curve."""
     curves = curve_names(figure)
     swept = sorted({getattr(point, figure.swept) for point in figure.series})
@@ -83,7 +83,7 @@ def _curves(figure: Figure) -> RenderableType:
     return SplitTable(header, rows, by=header[:1], right=header)
 
 
-def _breakdown(figure: Figure) -> RenderableType:
+def _breakdown(figure: Figure) -> SplitTable:
     """A line per part of the energy, a column per point."""
     points = figure.series
     labels = [_label(figure, point) for point in points]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 
 from planner.errors import InputError
@@ -15,11 +14,6 @@ from planner.report.plotting import load_pyplot
 from planner.report.rack_solve_view import HEADER, budget_lines, point_cells, sentence
 from planner.version import SCHEMA_VERSION
 
-_STYLE = (
-    "body{font-family:Helvetica,Arial,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;"
-    "color:#222;line-height:1.4}svg{max-width:100%;height:auto}table{border-collapse:collapse}"
-    "td,th{padding:.25em .8em;text-align:left;border-bottom:1px solid #ddd}"
-)
 _DRAWN = (".svg", ".html")
 
 
@@ -32,7 +26,7 @@ def check_front(path: Path) -> None:
     if path.suffix.lower() not in _WRITERS:
         raise InputError(f"pareto: {path}: the front is written as {', '.join(_WRITERS)}")
     if path.suffix.lower() in _DRAWN:
-        load_pyplot()
+        load_pyplot("pareto")
     check_writable(path)
 
 
@@ -59,24 +53,12 @@ def _svg(answer: RackAnswer) -> str:
 
 def _html(answer: RackAnswer) -> str:
     """One self-contained page: the picture, the table, why the best plan wins."""
-    picture = _svg(answer)
-    picture = picture[picture.index("<svg") :]
-    head = "".join(f"<th>{escape(name)}</th>" for name in HEADER)
-    rows = "".join(
-        "<tr>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in point_cells(answer, point))
-        + "</tr>"
-        for point in answer.front
-    )
-    words = "".join(
-        f"<p>{escape(line)}</p>" for line in (sentence(answer), *answer.why, *budget_lines(answer))
-    )
-    title = escape(f"{answer.question.workload.title}: latency and energy")
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{title}</h1>{picture}"
-        f"<table><tr>{head}</tr>{rows}</table>{words}</body></html>\n"
-    )
+    from planner.report.page import drawing_page  # noqa: PLC0415  (only for pages)
+
+    title = f"{answer.question.workload.title}: latency and energy"
+    rows = [point_cells(answer, point) for point in answer.front]
+    words = [sentence(answer), *answer.why, *budget_lines(answer)]
+    return drawing_page(_svg(answer), title, sentence(answer), [("Front", HEADER, rows)], words[1:])
 
 
 _WRITERS: dict[str, Callable[[RackAnswer], str]] = {

@@ -12,7 +12,8 @@ import numpy as np
 from planner.network.topology.wiring import Wiring
 from planner.plan import FloatArray
 from planner.rack.topology_rows import TopologyResult, TopologyRow
-from planner.report.plotting import BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
+from planner.report.plotting import BLUE, GREEN, ORANGE, PURPLE, About, load_pyplot, save
+from planner.report.rack_topology_view import load_heading, load_table, wiring_table
 from planner.units import plain, show_bytes, unit_for
 
 _DRAWN_NODES = 200
@@ -51,7 +52,20 @@ def draw_topologies(result: TopologyResult, path: Path) -> None:
     for at, (title, values, show, colour) in enumerate(bars):
         _bar(figure.add_subplot(grid[lines, at]), result.rows, title, values, show, colour,
              named=at == 0)  # fmt: skip
-    save(figure, path)
+    save(figure, path, _about(result))
+
+
+def _about(result: TopologyResult) -> About:
+    """What a page says."""
+    wiring, load = wiring_table(result.rows), load_table(result.rows)
+    heading = load_heading(result)
+    names = ", ".join(row.name for row in result.rows)
+    return About(
+        title=f"Topologies: {names}",
+        description=f"{heading}: graphs with links from pale to dark by load, and bars of average "
+        "hops, bisection, links and the load of the busiest link.",
+        tables=(("Wiring", wiring.header, wiring.rows), (heading, load.header, load.rows)),
+    )
 
 
 _Bars = tuple[str, list[float], Callable[[float], str], str]

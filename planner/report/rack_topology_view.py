@@ -19,22 +19,24 @@ def topology_view(result: TopologyResult) -> RenderableType:
     parts: list[RenderableType] = [
         section(
             "Wiring (ports per chip, average hops, links across the bisection)",
-            _wiring_table(result.rows),
+            wiring_table(result.rows),
         ),
         Text(),
-        section(_heading(result), _load_table(result.rows)),
+        section(load_heading(result), load_table(result.rows)),
     ]
     if result.notes:
         parts += [Text(), indented(result.notes, by=0)]
     return Group(*parts)
 
 
-def _heading(result: TopologyResult) -> str:
+def load_heading(result: TopologyResult) -> str:
+    """Which traffic, and how it is routed."""
     words = "shortest paths" if result.traffic.routing == "shortest" else "fixed routes"
     return f"Load of {result.traffic.pattern} traffic over {words}"
 
 
-def _wiring_table(rows: Sequence[TopologyRow]) -> RenderableType:
+def wiring_table(rows: Sequence[TopologyRow]) -> SplitTable:
+    """A line of sizes per topology."""
     header = ("topology", "chips", "links", "ports", "switches", "hops", "diameter", "bisection")
     cells = [
         (
@@ -64,7 +66,8 @@ def bisection_words(row: TopologyRow) -> str:
     return f"{row.bisection_links:,}" if proved else f"<= {row.bisection_links:,}"
 
 
-def _load_table(rows: Sequence[TopologyRow]) -> RenderableType:
+def load_table(rows: Sequence[TopologyRow]) -> SplitTable:
+    """A line of loads and what follows from them per topology."""
     columns = {
         "topology": [row.name for row in rows],
         "bytes": [_shown(row.traffic_bytes, show_bytes) for row in rows],

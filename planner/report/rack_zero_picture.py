@@ -11,7 +11,18 @@ import numpy as np
 from planner.plan import FloatArray
 from planner.rack.zero import Comparison, ZeroAnswer
 from planner.rack.zero_json import TITLES
-from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, apart, load_pyplot, save
+from planner.report.plotting import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    About,
+    apart,
+    load_pyplot,
+    save,
+)
+from planner.report.rack_zero_view import figure_table
 from planner.units import unit_for
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
@@ -41,7 +52,21 @@ def draw(answer: ZeroAnswer, path: Path) -> None:
     for panel in panels[len(numbers) :]:
         panel.set_axis_off()
     figure.draw_without_rendering()
-    save(figure, path)
+    save(figure, path, _about(answer))
+
+
+def _about(answer: ZeroAnswer) -> About:
+    """What a page says."""
+    found = [figure_table(answer, number) for number in answer.question.figures]
+    shown = "; ".join(title for title, _, _ in found)
+    return About(
+        title="ZeRO against data parallelism in a rack",
+        description=f"{shown}. A ring marks the largest rack whose computing hides the fetch; "
+        "in the tables * waits for the network.",
+        tables=tuple(
+            (f"{title}; {where}", table.header, table.rows) for title, where, table in found
+        ),
+    )
 
 
 def _panel(panel: Any, answer: ZeroAnswer, number: int) -> None:

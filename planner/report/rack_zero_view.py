@@ -25,7 +25,8 @@ _LATE = "*"
 def zero_view(answer: ZeroAnswer, cluster: Cluster) -> RenderableType:
     """Everything that `planner rack zero` prints."""
     question = answer.question
-    tables = [_figure(answer, number) for number in question.figures]
+    found = [figure_table(answer, number) for number in question.figures]
+    tables = [section(title, Text(where), table) for title, where, table in found]
     return Group(
         pairs(_inputs(answer, cluster)),
         Text(),
@@ -81,11 +82,11 @@ def _between(machine: Machine) -> str:
     )
 
 
-def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
-    """The table of one figure."""
+def figure_table(answer: ZeroAnswer, number: int) -> tuple[str, str, SplitTable]:
+    """Title, what it is of, and table of one figure."""
     title = f"Figure {number}: {TITLES[number]}"
     if number in (5, 6):
-        return section(title, *_over_columns(answer, number))
+        return title, *_over_columns(answer, number)
     by_work = number in (3, 4)
     compared = answer.workloads if by_work else answer.topologies
     columns = [
@@ -97,10 +98,10 @@ def _figure(answer: ZeroAnswer, number: int) -> RenderableType:
     header = ["GPUs", *(f"{name} (%)" for name in names)]
     shared = compared[0].topology if by_work else compared[0].workload
     where = f"{shared}, {answer.question.pes:,} PEs; ZeRO as % of data parallelism"
-    return section(title, Text(where), SplitTable(header, lines, by=header[:1], right=header))
+    return title, where, SplitTable(header, lines, by=header[:1], right=header)
 
 
-def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType]:
+def _over_columns(answer: ZeroAnswer, number: int) -> tuple[str, SplitTable]:
     """Figures 5 and 6: what they are of, and their lines."""
     one, clock = answer.columns, answer.question.clock_hz
     assert one is not None
@@ -116,7 +117,7 @@ def _over_columns(answer: ZeroAnswer, number: int) -> tuple[Text, RenderableType
     names = [f"{columns:,}" for columns in answer.question.pe_columns]
     where = f"{one.workload}, {answer.question.column_gpus} GPUs, {one.topology}"
     lines = list(zip(names, dp, zero, strict=True))
-    return Text(where), SplitTable(header, lines, by=header[:1], right=header)
+    return where, SplitTable(header, lines, by=header[:1], right=header)
 
 
 def _percent(ratios: FloatArray, late: BoolArray | None = None) -> list[str]:

@@ -144,6 +144,16 @@ class SplitTable:
         others = [name for name in header if name not in self._by]
         self._groups = list(dict.fromkeys(groups.get(name, (name,)) for name in others))
 
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._cells)
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """Their cells."""
+        return tuple(zip(*self._cells.values(), strict=True))
+
     def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
         """Rich asks for what is printed."""
         for number, names in enumerate(self._parts(options.max_width)):

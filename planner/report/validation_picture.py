@@ -13,7 +13,8 @@ import numpy as np
 from planner.errors import InputError
 from planner.plan import FloatArray
 from planner.report import plotting
-from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, load_pyplot, save
+from planner.report.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, About, load_pyplot, save
+from planner.report.validation_tables import time_table
 from planner.units import plain, show_seconds
 from planner.validation.answer import Runs
 
@@ -108,14 +109,14 @@ def draw(runs: Runs, path: Path) -> None:
     )
     _scatter(left, drawn)
     _boxes(right, drawn)
-    save(figure, path)
+    save(figure, path, _about(runs))
 
 
 def draw_scatter(runs: Runs, path: Path) -> None:
     """Writes predicted against measured alone; errors as `draw`."""
     figure, panel = load_pyplot().subplots(figsize=(7.2, 6.4), layout="constrained")
     _scatter(panel, drawn_of(runs))
-    save(figure, path)
+    save(figure, path, _about(runs))
 
 
 def draw_errors(runs: Runs, path: Path) -> None:
@@ -124,7 +125,19 @@ def draw_errors(runs: Runs, path: Path) -> None:
     size = (7.2, max(3.0, 1.4 + 0.2 * len(drawn.order)))
     figure, panel = load_pyplot().subplots(figsize=size, layout="constrained")
     _boxes(panel, drawn)
-    save(figure, path)
+    save(figure, path, _about(runs))
+
+
+def _about(runs: Runs) -> About:
+    """What a page says."""
+    drawn = drawn_of(runs)
+    return About(
+        title="Predicted against measured step times",
+        description=f"{len(drawn.sources):,} training runs{_with(drawn)}: predicted over measured "
+        "step time, and the ratio by source with quartiles and median.",
+        tables=(time_table(runs.sources, site=False),)
+        + ((time_table(runs.sources, site=True),) if drawn.site_factors else ()),
+    )
 
 
 def family_of(source: str) -> Family:

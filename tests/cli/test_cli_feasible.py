@@ -192,8 +192,9 @@ def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (("--deadline", "0d", "--train-tokens", "2e12"), "deadline: 0: must be greater than 0"),
     (("--framework", "megatron"), "framework: megatron: under roofline memory is that of the "
      "framework textbook; leave it out, or use the assumptions calibrated"),
-    (("--picture", "ratio"), "picture: has no effect without --plot FILE.svg or FILE.png"),
-    (("--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
+    (("--picture", "ratio"),
+     "picture: has no effect without --plot FILE.svg, FILE.png or FILE.html"),
+    (("--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg, .png or .html"),
     (("--plot", "a.png", "--picture", "pie"), "picture: 'pie' is not one of ratio, time, split"),
 ])  # fmt: skip
 def test_bad_input(flags: tuple[object, ...], line: str) -> None:

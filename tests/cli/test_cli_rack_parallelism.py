@@ -140,7 +140,7 @@ def test_what_the_report_leaves_out() -> None:
                 "figure: has no effect with --beyond; leave it out",
             ],
         ),
-        (("--plot", "a.txt"), ["plot: a.txt: pictures are written as .svg or .png"]),
+        (("--plot", "a.txt"), ["plot: a.txt: pictures are written as .svg, .png or .html"]),
     ],
 )
 def test_refusals(flags: tuple[object, ...], lines: list[str]) -> None:

@@ -261,7 +261,7 @@ def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
     (("ring:4", "--routing", "quick"), "routing: 'quick' is not one of shortest, fixed"),
     (("fat-tree:k=4", "--routing", "fixed"),
      "routing: fat-tree has no fixed routes; use shortest"),
-    (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg or .png"),
+    (("ring:4", "--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg, .png or .html"),
     (("ring:4", "--seed", "-1"), "seed: -1 must be at least 0"),
     (("ring:4", "--bytes", "1e308"), "bytes: '1e308' must be at most 1e+24 B"),
     (("ring:4", "--bytes", "5e-324"), "bytes: '5e-324' must be at least 1e-09 B"),

@@ -294,7 +294,7 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
      "gpus: no hypercube has one of these numbers; nearest: 2 or 4"),
     (("--topology", "hypercube", "--column-gpus", 5),
      "column-gpus: no hypercube has 5 GPUs; nearest: 4 or 8"),
-    (("--plot", "x.pdf"), "plot: x.pdf: pictures are written as .svg or .png"),
+    (("--plot", "x.pdf"), "plot: x.pdf: pictures are written as .svg, .png or .html"),
 ])  # fmt: skip
 def test_bad_input(flags: tuple[object, ...], line: str) -> None:
     assert refused("rack", "zero", *flags) == [line]

@@ -110,7 +110,7 @@ def test_a_pattern_chooses_sources() -> None:
     (("--what", "collectives", "--source", "mpt"), "leave out --data, --source"),
     (("--what", "energy", "--calibration", "x.yaml"), "leave out --data, --source"),
     (("--calibration", "none.yaml"), "none.yaml"),
-    (("--plot", "x.gif"), "pictures are written as .svg or .png"),
+    (("--plot", "x.gif"), "pictures are written as .svg, .png or .html"),
     (("--what", "failures", "--plot", "x.svg"), "plot: draws training runs, not failures"),
 ])  # fmt: skip
 def test_bad_flags(

@@ -1,0 +1,46 @@
+"""Charts as PNG files."""
+
+import struct
+
+import pytest
+
+from planner.report.chart import Picture
+from planner.report.chart_svg import sheet_of
+from planner.report.palette import LIGHT
+from report.charts import ALL, PLANE
+
+pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.picture
+
+
+def test_a_picture_is_the_same_png_twice_and_as_large_as_its_svg() -> None:
+    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+
+    picture = Picture(title="costs $5 & more $x^2$", charts=ALL, columns=2)
+    drawn, again = picture_png(picture), picture_png(picture)
+    assert drawn == again
+    assert drawn.startswith(b"\x89PNG\r\n\x1a\n")
+    wide, high = struct.unpack(">II", drawn[16:24])
+    sheet = sheet_of(picture)
+    assert (wide / 2, high / 2) == pytest.approx((sheet.width, sheet.height), abs=1)
+
+
+def test_marks_have_their_colours_where_they_stand() -> None:
+    from io import BytesIO  # noqa: PLC0415
+
+    from matplotlib import image  # noqa: PLC0415
+
+    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+
+    picture = Picture(title=PLANE.title, charts=(PLANE,))
+    (place,) = sheet_of(picture).places
+    pixels = image.imread(BytesIO(picture_png(picture)))
+    for point, tone in (((1000, 100), "purple"), ((100, 1), "purple"), ((31.6, 31.6), "red")):
+        x, y = place.frame.at(point)
+        around = pixels[
+            round(2 * y) - 6 : round(2 * y) + 7, round(2 * x) - 6 : round(2 * x) + 7, :3
+        ]
+        wanted = [int(LIGHT[tone][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        assert abs(around - wanted).max(axis=2).min() < 0.02, point
+    corner = pixels[2, 2, :3]
+    assert corner.tolist() == [1.0, 1.0, 1.0]
