@@ -16,7 +16,8 @@ from planner.errors import InputError
 from planner.files import write_atomically
 from planner.report import validation_tables as view
 from planner.report.energy_tables import energy_tables
-from planner.report.validation_picture import draw_errors, draw_scatter
+from planner.report.picture_file import write_picture
+from planner.report.validation_chart import runs_picture, sources_picture
 from planner.validation.answer import Runs, Validation, validate
 
 PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
@@ -108,8 +109,8 @@ def main() -> int:
         runs = answer.runs
         assert runs is not None
         folder = options.write.parent / "pictures"
-        for draw, name in zip((draw_scatter, draw_errors), PICTURES, strict=True):
-            draw(runs, folder / name)
+        for picture, name in zip((runs_picture, sources_picture), PICTURES, strict=True):
+            write_picture(picture(runs), folder / name)
         write_atomically(options.write, text)
     except (InputError, OSError) as error:
         parser.error(str(error))

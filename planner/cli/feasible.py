@@ -140,16 +140,17 @@ def _run(
     """Asks, writes the picture, then prints."""
     from planner.feasibility.asking import feasible as ask  # noqa: PLC0415  (numpy; not for --help)
     from planner.feasibility.pictured import check_drawn, pictured  # noqa: PLC0415
-    from planner.report.feasible_picture import check_plot, draw  # noqa: PLC0415
+    from planner.report.feasible_chart import check_panels, feasible_picture  # noqa: PLC0415
+    from planner.report.picture_file import write_picture  # noqa: PLC0415
 
     origin = Origin(arguments=frozenset({"model", *asked}), dashes=True)
-    panels = check_plot(plot, picture)
+    panels = check_panels(plot, picture)
     if plot is not None:
         check_drawn(model, asked)
     with progress_bar(wanted=not as_json) as on_progress:
         result = ask(model=model, origin=origin, on_progress=on_progress, **asked)
     if plot is not None:
-        draw(pictured(model, asked, origin), panels, plot)
+        write_picture(feasible_picture(pictured(model, asked, origin), panels), plot)
     if as_json:
         print_json(result.to_dict())
     else:

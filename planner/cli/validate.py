@@ -64,10 +64,11 @@ def validate(
 
       planner validate --what energy
     """
-    from planner.report.validation_picture import check_plot, draw  # noqa: PLC0415
-    from planner.validation.answer import validate as ask  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.validation_chart import check_runs_plot, validation_picture  # noqa: PLC0415
+    from planner.validation.answer import validate as ask  # noqa: PLC0415
 
-    check_plot(plot, what)
+    check_runs_plot(plot, what)
     with progress_bar(wanted=not as_json, verb="predicting") as on_progress:
         answer = ask(
             data=data,
@@ -78,7 +79,7 @@ def validate(
             on_progress=on_progress,
         )
     if plot is not None and answer.runs is not None:
-        draw(answer.runs, plot)
+        write_picture(validation_picture(answer.runs), plot)
     if as_json:
         print_json(answer.to_dict())
         return

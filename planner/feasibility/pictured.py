@@ -25,13 +25,15 @@ class Pictured:
     """Three machines and a batch; the same model and cluster.
 
     Attributes:
-        title: Model, cluster, F, the chip's rate, M_X and M_Y.
+        title: Model and cluster.
+        symbols: F, the rate C of a chip, M_X and M_Y.
         shapes: Slices by chip count, in words.
         ratio, time, split: One for each picture.
         split_batch: Tokens per step of the split.
     """
 
     title: str
+    symbols: str
     shapes: dict[int, str]
     ratio: Machine
     time: Machine
@@ -89,12 +91,12 @@ def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Picture
     ratio, time, split = (found for found in machines if found is not None)
     batch = batches_of(asked["batch_tokens"])[0] if "batch_tokens" in asked else _usual(split)
     name, rate = cost.job.model.name, cost.assumptions.matmul_flop_per_s
-    title = f"roofline of {name} (F = {split.width:,.0f}) on {cost.cluster.name}, "
-    title += f"{rate / 1e12:,.0f} TFLOP/s"
+    symbols = f"F = {split.width:,.0f}, C = {rate / 1e12:,.0f} TFLOP/s"
     if split.axes is not None and (axis := axis_bytes_per_s(cost, split.chips)):
-        title += f", M_X = {split.axes[0] / axis:g}, M_Y = {split.axes[1] / axis:g}"
+        symbols += f", M_X = {split.axes[0] / axis:g}, M_Y = {split.axes[1] / axis:g}"
     return Pictured(
-        title=title,
+        title=f"{name} on {cost.cluster.name}",
+        symbols=symbols,
         shapes={chips: _shape(cost.allocation(chips)) for chips in set(counts)},
         ratio=ratio,
         time=time,

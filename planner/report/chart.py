@@ -99,6 +99,7 @@ class Dot:
         detail: What a pointer or a screen reader is told.
         key: What a page shows when it is chosen; empty: nothing.
         strong: Larger and with a ring: the one to look at.
+        faint: Small and see-through: one of very many, with neither words nor detail.
     """
 
     x: float
@@ -109,6 +110,7 @@ class Dot:
     detail: str = ""
     key: str = ""
     strong: bool = False
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import groupby
+from math import cos, pi, sin
 from typing import Any
 
 from planner.report.chart import Area, Bar, Chart, Dot, Key, Line, Mark, Picture, Words
 from planner.report.chart_axes import is_named, is_soft
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Entry, Frame
 from planner.report.chart_places import (
+    FAINT_RADIUS,
     RING,
     box_of,
     is_many,
@@ -34,8 +37,11 @@ _DPI = 144
 _LETTERS = 0.87
 """The font of matplotlib is wider than that of the pages."""
 _HATCHES = {"": "", "slant": "////", "backslant": "\\\\\\\\", "dots": "...", "cross": "xxxx"}
-_FAINT, _HATCHED, _OVER = "21", "73", "73"
-"""Opacity of faint fills, of the hatches over them and over solid fills, in hexadecimal digits."""
+_FAINT, _HATCHED, _OVER, _SPOT = "21", "73", "73", "80"
+"""Opacity of faint fills, of the hatches over them and over solid fills, and of faint dots, in
+hexadecimal digits."""
+_CIRCLE = 16
+"""Corners of a faint circle."""
 
 
 def picture_png(picture: Picture) -> bytes:
@@ -105,6 +111,18 @@ class _Canvas:
             corners = corners_of(shape, at, radius)
             self.polygon(corners, colour, outline=LIGHT["paper"], width=0.8)
 
+    def spots(self, points: Sequence[Pixel], shape: str, tone: str) -> None:
+        """Faint dots of one look as one collection."""
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415  (an extra)
+
+        corners = _corners(shape)
+        polygons = [[(x + dx, y + dy) for dx, dy in corners] for x, y in self._shifted(points)]
+        self.panel.add_collection(
+            PolyCollection(polygons, facecolors=LIGHT[tone] + _SPOT, linewidths=0,
+                           zorder=self._above()),
+            autolim=False,
+        )  # fmt: skip
+
     def ring(self, at: Pixel, radius: float, colour: str) -> None:
         """A circle."""
         self._circle(at, radius, fill=False, edgecolor=colour, linewidth=2.2)
@@ -129,6 +147,14 @@ class _Canvas:
             from matplotlib.patheffects import withStroke  # noqa: PLC0415  (an extra)
 
             written.set_path_effects([withStroke(linewidth=3.0, foreground=LIGHT[halo])])
+
+
+def _corners(shape: str) -> list[Pixel]:
+    """A faint dot around (0, 0)."""
+    if shape != "circle":
+        return corners_of(shape, (0.0, 0.0), FAINT_RADIUS)
+    turns = (2 * pi * at / _CIRCLE for at in range(_CIRCLE))
+    return [(FAINT_RADIUS * cos(turn), FAINT_RADIUS * sin(turn)) for turn in turns]
 
 
 def _canvases(panel: Any, sheet: Sheet) -> list[tuple[_Canvas, Chart, Frame]]:
@@ -158,6 +184,23 @@ def _draw(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
 def _marks(canvas: _Canvas, chart: Chart, marks: Sequence[Mark], drawn: Frame) -> None:
     """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
+    for look, run in groupby(marks, key=_faint_look):
+        if look:
+            shown = [mark for mark in run if isinstance(mark, Dot) and id(mark) in dots]
+            canvas.spots([drawn.at((mark.x, mark.y)) for mark in shown], *look)
+            continue
+        _each(canvas, run, drawn, dots, many=many)
+
+
+def _faint_look(mark: Mark) -> tuple[str, str] | None:
+    """Shape and tone of a faint dot."""
+    return (mark.shape, mark.tone) if isinstance(mark, Dot) and mark.faint else None
+
+
+def _each(
+    canvas: _Canvas, marks: Iterable[Mark], drawn: Frame, dots: Container[int], *, many: bool
+) -> None:
+    """Marks one after the other; of dots those whose ids are among `dots`."""
     for mark in marks:
         if isinstance(mark, Line):
             _line(canvas, mark, drawn)

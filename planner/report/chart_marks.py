@@ -8,6 +8,7 @@ from planner.report.chart import Area, Bar, Chart, Dot, Line, Words
 from planner.report.chart_axes import is_soft, number, text
 from planner.report.chart_frame import Frame
 from planner.report.chart_places import (
+    FAINT_RADIUS,
     RING,
     box_of,
     labels_of,
@@ -23,7 +24,10 @@ from planner.report.shapes import Box, Pixel
 from planner.report.symbols import symbol
 
 HatchIds = dict[tuple[str, str], str]
-"""The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars."""
+"""The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars.
+
+Those of faint dots are among them, as (`spot-` and the shape, tone).
+"""
 _MOST_HATCHED = 40
 """Bars of one run that have a hatch each of their own; see `bars_svg`."""
 _HIT = 12.0
@@ -56,6 +60,24 @@ def patterns(ids: HatchIds) -> list[str]:
         f'patternUnits="userSpaceOnUse"><path class="{_hatch_look(tone)}" '
         f'stroke-linecap="round" d="{_HATCHES[hatch]}"/></pattern>'
         for (hatch, tone), ident in ids.items()
+    ]
+
+
+def spot_ids(one: Chart, ident: str) -> HatchIds:
+    """The markers that the faint dots of a chart need, with ids that begin with `ident`."""
+    looks = {(mark.shape, mark.tone) for mark in one.marks if isinstance(mark, Dot) and mark.faint}
+    return {
+        (f"spot-{shape}", tone): f"{ident}-spot-{shape}-{tone}" for shape, tone in sorted(looks)
+    }
+
+
+def spots(ids: HatchIds) -> list[str]:
+    """Their definitions."""
+    return [
+        f'<marker id="{ident}" class="tone-{tone}" markerUnits="userSpaceOnUse" markerWidth="8" '
+        f'markerHeight="8" overflow="visible">'
+        f"{symbol((0.0, 0.0), FAINT_RADIUS, what.removeprefix('spot-'), 'spot')}</marker>"
+        for (what, tone), ident in ids.items()
     ]
 
 
@@ -155,6 +177,16 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
         label = clean(mark.detail or mark.words or mark.key)
         more = f' tabindex="0" role="button" aria-label="{label}" data-key="{clean(mark.key)}"'
     return f'<g class="dot tone-{mark.tone}"{more}>{title}{"".join(parts)}</g>'
+
+
+def spots_svg(marks: Sequence[Dot], drawn: Frame, ids: HatchIds) -> str:
+    """Faint dots of one look: one path with a marker at every corner, some 12 bytes for each."""
+    over = ids[f"spot-{marks[0].shape}", marks[0].tone]
+    corners = (drawn.at((mark.x, mark.y)) for mark in marks)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    at = " ".join(f'marker-{part}="url(#{over})"' for part in ("start", "mid"))
+    last = path.rpartition(" ")[2]
+    return f'<path fill="none" {at} d="M{path} L{last}"/>'
 
 
 def words_svg(mark: Words, drawn: Frame) -> str:

@@ -15,7 +15,7 @@ from planner.report.shapes import Box, Pixel
 
 RING = 3.4
 """By how much the ring around a strong dot is larger than the dot."""
-_RADIUS, _STRONG, _SMALL_RADIUS = 5.0, 6.0, 3.2
+_RADIUS, _STRONG, _SMALL_RADIUS, FAINT_RADIUS = 5.0, 6.0, 3.2, 2.6
 _MANY = 150
 """Dots from which they are small."""
 _STEP = 12.0
@@ -27,12 +27,14 @@ _LETTERS = 14.0
 
 def radius_of(dot: Dot, *, many: bool) -> float:
     """The radius of a dot."""
+    if dot.faint:
+        return FAINT_RADIUS
     return _STRONG if dot.strong else _SMALL_RADIUS if many else _RADIUS
 
 
 def is_many(one: Chart) -> bool:
-    """Whether dots are so many that they are drawn small."""
-    return sum(isinstance(mark, Dot) for mark in one.marks) >= _MANY
+    """Whether dots are so many that they are drawn small; faint ones always are."""
+    return sum(isinstance(mark, Dot) and not mark.faint for mark in one.marks) >= _MANY
 
 
 def layers(one: Chart) -> tuple[tuple[Mark, ...], tuple[Mark, ...]]:

@@ -19,6 +19,9 @@ from planner.report.chart_marks import (
     labels_svg,
     line_svg,
     patterns,
+    spot_ids,
+    spots,
+    spots_svg,
     words_svg,
 )
 from planner.report.chart_places import is_many, layers, shown_dots
@@ -26,7 +29,7 @@ from planner.report.lettering import clean
 from planner.report.palette import chart_css, theme_css
 
 WIDTH = 860.0
-_SIDE_BY_SIDE = 560.0
+SIDE_BY_SIDE = 560.0
 """Width of each of several charts on a line."""
 _GAP = 18.0
 _TITLE_HEIGHT = 34.0
@@ -70,7 +73,7 @@ class Sheet:
 def sheet_of(picture: Picture) -> Sheet:
     """Puts the charts of a picture on a grid."""
     columns = max(1, min(picture.columns, len(picture.charts)))
-    width = WIDTH if columns == 1 else _SIDE_BY_SIDE
+    width = WIDTH if columns == 1 else SIDE_BY_SIDE
     own = [chart.title for chart in picture.charts] != [picture.title]
     title = picture.title if own else ""
     top, places = PAD + _TITLE_HEIGHT if title else 0.0, []
@@ -104,10 +107,11 @@ def picture_svg(picture: Picture) -> str:
 
 
 def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
-    ids = hatch_ids(chart, ident)
+    hatches, dots = hatch_ids(chart, ident), spot_ids(chart, ident)
+    ids = hatches | dots
     below, above = layers(chart)
     active = any(isinstance(mark, Dot) and mark.key for mark in chart.marks)
-    defs = f"<defs>{''.join(patterns(ids))}</defs>" if ids else ""
+    defs = f"<defs>{''.join([*patterns(hatches), *spots(dots)])}</defs>" if ids else ""
     parts = [
         f'<title id="{ident}-title">{clean(chart.title)}</title>',
         f'<desc id="{ident}-desc">{clean(" ".join((chart.description, *chart.notes)))}</desc>',
@@ -134,9 +138,13 @@ def _marks(chart: Chart, marks: Sequence[Mark], drawn: Frame, ids: HatchIds) -> 
     """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
     parts: list[str] = []
-    for kind, run in groupby(marks, key=type):
+    for (kind, *faint), run in groupby(marks, key=_look):
         if kind is Bar:
             parts += bars_svg([mark for mark in run if isinstance(mark, Bar)], drawn, ids)
+            continue
+        if faint:
+            shown = [mark for mark in run if isinstance(mark, Dot) and id(mark) in dots]
+            parts += [spots_svg(shown, drawn, ids)] if shown else []
             continue
         for mark in run:
             if isinstance(mark, Line):
@@ -146,6 +154,13 @@ def _marks(chart: Chart, marks: Sequence[Mark], drawn: Frame, ids: HatchIds) -> 
             elif isinstance(mark, Dot) and id(mark) in dots:
                 parts.append(dot_svg(mark, drawn, many=many))
     return parts
+
+
+def _look(mark: Mark) -> tuple[object, ...]:
+    """What marks have in common that are drawn together: their kind, of faint dots the look."""
+    if isinstance(mark, Dot) and mark.faint:
+        return Dot, mark.shape, mark.tone
+    return (type(mark),)
 
 
 def _size(drawn: Frame) -> str:
