@@ -22,7 +22,7 @@ from planner.cli.options import (
     TorusAxes,
     option,
 )
-from planner.cli.output import number, print_json, progress_bar
+from planner.cli.output import drawing_bar, number, print_json, progress_bar
 from planner.messages import Origin
 
 _QUESTION = "Question"
@@ -150,7 +150,8 @@ def _run(
     with progress_bar(wanted=not as_json) as on_progress:
         result = ask(model=model, origin=origin, on_progress=on_progress, **asked)
     if plot is not None:
-        write_picture(feasible_picture(pictured(model, asked, origin), panels), plot)
+        with drawing_bar(plot, wanted=not as_json):
+            write_picture(feasible_picture(pictured(model, asked, origin), panels), plot)
     if as_json:
         print_json(result.to_dict())
     else:

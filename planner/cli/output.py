@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from planner.messages import too_long
@@ -70,3 +71,12 @@ def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress 
         quiet.join()
         if tasks:
             bar.stop()
+
+
+@contextmanager
+def drawing_bar(path: Path, *, wanted: bool) -> Iterator[None]:
+    """A bar on standard error where a picture takes longer than a moment to draw."""
+    with progress_bar(wanted=wanted, verb="drawing") as on_progress:
+        if on_progress is not None:
+            on_progress(path.name, 0, 1)
+        yield

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from planner.cli.options import OUTPUT, AsJson, Calibration, option
-from planner.cli.output import print_json, progress_bar
+from planner.cli.output import drawing_bar, print_json, progress_bar
 
 _QUESTION = "Question"
 
@@ -79,7 +79,8 @@ def validate(
             on_progress=on_progress,
         )
     if plot is not None and answer.runs is not None:
-        write_picture(validation_picture(answer.runs), plot)
+        with drawing_bar(plot, wanted=not as_json):
+            write_picture(validation_picture(answer.runs), plot)
     if as_json:
         print_json(answer.to_dict())
         return

@@ -21,10 +21,13 @@ from planner.units import plain, show_count, show_seconds
 
 PANELS = ("ratio", "time", "split")
 _HEIGHT = 0.66
+_COLUMNS = 2
 _MARGIN = 1.6
 """Factor that stays free above and below the curves."""
 _BELOW = 6.0
 """How far below the best total the picture of the split goes."""
+_BEFORE = 1.2
+"""Factor that stays free left of the first whole mesh."""
 _ROWS = 13
 """Points of the curves that a table has."""
 _BATCH = "batch B (tokens per step)"
@@ -56,7 +59,7 @@ def check_panels(plot: Path | None, picture: str | None) -> tuple[str, ...]:
 
 
 def feasible_picture(pictured: Pictured, panels: Sequence[str] = PANELS) -> Picture:
-    """The panels side by side.
+    """The panels, two on a line.
 
     Args:
         pictured: What is drawn.
@@ -70,7 +73,7 @@ def feasible_picture(pictured: Pictured, panels: Sequence[str] = PANELS) -> Pict
     return Picture(
         title=f"{pictured.title}: does communication hide behind computing?",
         charts=tuple(charts[name](pictured, width) for name in panels),
-        columns=len(panels),
+        columns=min(len(panels), _COLUMNS),
     )
 
 
@@ -167,7 +170,8 @@ def _split(pictured: Pictured, width: float) -> Chart:
     low = min(float(parts.max(axis=0).min()), flop_s) / _BELOW
     high = float(curves[2].values.max()) * _MARGIN
     across = Axis(
-        label="FSDP ranks X (TP ranks Y = chips / X)", low=float(x[0]),
+        label="FSDP ranks X (TP ranks Y = chips / X)",
+        low=float(x[0]) / (1.0 if machine.axes is not None else _BEFORE),
         high=with_room(float(x[0]), float(x[-1]), [curve.name for curve in curves], width),
         logarithmic=True, ticks=_powers(x),
     )  # fmt: skip

@@ -16,7 +16,7 @@ _AROUND = 90.0
 """Pixels of a chart beside its area: the labels and words of the vertical axis."""
 _LINE = 0.055
 """Least distance of two names, as a share of the height of the area."""
-_GAP = 0.012
+_GAP = 0.018
 """Between the end of a line and its name, as a share of the width of the area."""
 _SWEEPS = 100
 _MOST_TICKS = 7
