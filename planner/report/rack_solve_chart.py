@@ -16,6 +16,8 @@ from planner.units import plural, show_joules, show_seconds, unit_for
 _TONES = ("blue", "orange", "green", "purple", "red", "teal", "brown")
 _SHAPES = tuple(shape for shape in SHAPES if shape != "bar")
 _PART_NAMES = {"mac": "compute", "dram": "DRAM", "sram": "SRAM"}
+_MORE = 0.05
+"""Share of an axis that stays free beside the usual margin, for labels."""
 _PARTS_NOTE = "Transfers may hide behind computing: the parts may add up to more than the latency."
 
 
@@ -91,7 +93,9 @@ def _scale(name: str, values: Sequence[float], unit: str) -> _Scale:
     size, unit_name = unit_for(max(values), unit)
     found = frame.Axis.of([value / size for value in values], 0.0, 1.0)
     wide = found.logarithmic
-    low, high = (10.0**found.low, 10.0**found.high) if wide else (found.low, found.high)
+    more = _MORE * (found.high - found.low)
+    low, high = found.low - more, found.high + more
+    low, high = (10.0**low, 10.0**high) if wide else (low, high)
     label = f"{name} ({unit_name}{', logarithmic' if wide else ''})"
     return _Scale(axis=chart.Axis(label=label, low=low, high=high, logarithmic=wide), unit=size)
 

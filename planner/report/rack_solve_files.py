@@ -11,7 +11,7 @@ from planner.files import check_writable
 from planner.flat import csv_text
 from planner.messages import did_you_mean, one_line
 from planner.rack.answer import RackAnswer
-from planner.report.rack_solve_view import budget_lines, sentence
+from planner.report.rack_solve_view import budget_lines
 from planner.version import SCHEMA_VERSION
 
 
@@ -61,8 +61,7 @@ def _html(answer: RackAnswer) -> str:
     from planner.report.page import picture_page  # noqa: PLC0415  (only for pages)
     from planner.report.rack_solve_chart import front_picture  # noqa: PLC0415
 
-    lines = [sentence(answer), *answer.why, *budget_lines(answer)]
-    return picture_page(front_picture(answer), lines)
+    return picture_page(front_picture(answer), [*answer.why, *budget_lines(answer)])
 
 
 _WRITERS: dict[str, Callable[[RackAnswer], str]] = {

@@ -386,7 +386,7 @@ def test_words_on_a_dot_are_smaller_where_it_is_small_and_left_out_where_they_do
         for at, (radius, words) in enumerate([(10, "7"), (7.5, "11"), (10, "gpu12"), (3, "5")])
     )
     axis = Axis(label="", low=-1.0, high=4.0)
-    root = drawn(replace(BOXES, x=axis, y=axis, marks=dots))
+    root = drawn(replace(BOXES, x=axis, y=axis, marks=dots, legend=()))
     found = [(text.text, text.get("font-size")) for text in root.iter("text")
              if text.get("class") == "inside"]  # fmt: skip
     assert found == [("7", "11"), ("11", "11"), ("5", "8")]
