@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from planner.report.chart import TONES, Area, Axis, Bar, Chart, Dot, Line, Picture
+from planner.report.chart import TONES, Area, Axis, Bar, Chart, Dot, Picture
 from planner.report.chart_frame import frame_of, value_words
 from planner.report.chart_places import labels_of
-from planner.report.chart_svg import chart_svg, picture_svg, sheet_of
+from planner.report.chart_svg import chart_svg, picture_svg
 from planner.report.clipping import clipped_area, clipped_line
 from planner.report.lettering import cut, width_of, wrapped
 from planner.report.palette import DARK, LIGHT, chart_css, theme_css
@@ -364,56 +364,3 @@ def test_axes_cover_bars_and_dots_cover_axes() -> None:
 
 def test_a_chart_without_axes_has_no_ticks() -> None:
     assert not [p for p in drawn(BOXES).iter("path") if p.get("class") == "axis"]
-
-
-def test_lines_have_their_own_width_and_strength() -> None:
-    lines = (
-        Line(points=((0, 0), (1, 1)), tone="red"),
-        Line(points=((0, 1), (1, 0)), tone="red", width=2.0),
-        Line(points=((0, 0.5), (1, 0.5)), tone="red", strength=0.25, bold=True, width=0.5),
-    )
-    found = [
-        path.get("style")
-        for path in drawn(replace(BOXES, marks=lines)).iter("path")
-        if path.get("class", "").startswith("line")
-    ]
-    assert found == [None, "stroke-width:3.6", "stroke-width:1.8;stroke-opacity:0.25"]
-
-
-def test_words_on_a_dot_are_smaller_where_it_is_small_and_left_out_where_they_do_not_fit() -> None:
-    dots = tuple(
-        Dot(x=at, y=1.0, tone="blue", radius=radius, inside=words)
-        for at, (radius, words) in enumerate([(10, "7"), (7.5, "11"), (10, "gpu12"), (3, "5")])
-    )
-    axis = Axis(label="", low=-1.0, high=4.0)
-    root = drawn(replace(BOXES, x=axis, y=axis, marks=dots, legend=()))
-    found = [(text.text, text.get("font-size")) for text in root.iter("text")
-             if text.get("class") == "inside"]  # fmt: skip
-    assert found == [("7", "11"), ("11", "11"), ("5", "8")]
-    radii = [circle.get("r") for circle in root.iter("circle") if circle.get("class") == "mark"]
-    assert radii == ["10", "7.5", "10", "3"]
-
-
-def test_equal_axes_have_equal_units_and_keep_what_they_show() -> None:
-    wide, high = (
-        Axis(label="", low=0.0, high=9.0, hidden=True),
-        Axis(label="", low=-1.0, high=1.0, hidden=True),
-    )
-    for x, y in ((wide, high), (high, wide)):
-        frame = frame_of(replace(BOXES, x=x, y=y, marks=(), equal=True, height=0.8), 500.0)
-        left, low = frame.at((x.low, y.low))
-        right, top = frame.at((x.high, y.high))
-        assert (right - left) / (x.high - x.low) == pytest.approx((low - top) / (y.high - y.low))
-        assert frame.area.left - 1e-9 <= left < right <= frame.area.right + 1e-9
-        assert frame.area.top - 1e-9 <= top < low <= frame.area.bottom + 1e-9
-        assert left - frame.area.left == pytest.approx(frame.area.right - right)
-
-
-def test_a_chart_may_begin_a_line_and_have_the_width_of_its_picture() -> None:
-    charts = (STAGES, replace(STAGES, newline=True), STAGES, STAGES)
-    sheet = sheet_of(Picture(title="t", charts=charts, columns=2, width=300.0))
-    lefts = [place.left for place in sheet.places]
-    assert [left > 0 for left in lefts] == [False, False, True, False]
-    assert len({place.top for place in sheet.places}) == 3
-    assert {place.frame.width for place in sheet.places} == {300.0}
-    assert sheet.width < 2 * 330
