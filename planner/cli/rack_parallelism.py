@@ -113,13 +113,13 @@ def _figures(
 ) -> None:
     """Asks, writes the picture, then prints."""
     from planner.rack.parallelism_asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.plotting import check_plot  # noqa: PLC0415
-    from planner.report.rack_parallelism_picture import draw  # noqa: PLC0415
+    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.report.rack_parallelism_chart import parallelism_picture  # noqa: PLC0415
 
-    check_plot(plot)
+    check_picture(plot)
     answer = figures_asked(figure, settings)
     if plot is not None:
-        draw(answer.figures, plot)
+        write_picture(parallelism_picture(answer.figures), plot)
     if as_json:
         print_json(answer.to_dict())
         return

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.errors import InputError
+from planner.files import same_path, write_all
+
+if TYPE_CHECKING:
+    from planner.rack.answer import RackAnswer
 
 _CHOICES = "Choices"
 _BUDGETS = "Budgets"
@@ -104,6 +110,10 @@ def solve(
     pareto: Annotated[
         Path | None, option("Write the front: .svg, .html, .csv or .json.", OUTPUT)
     ] = None,
+    plot: Annotated[
+        Path | None,
+        option("Draw the front and the parts of the best plan: .svg, .png or .html.", OUTPUT),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Chips, PEs per chip, topology and strategy chosen together, proved by CP-SAT.
@@ -113,7 +123,8 @@ def solve(
 
       planner rack solve --workload fc --strategy zero --gpus 8 --max-links 8
 
-      planner rack solve --workload conv --max-memory 1kB --objective energy --pareto front.svg
+      planner rack solve --workload conv --max-memory 1kB --objective energy --pareto front.csv
+        --plot rack.svg
 
       planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --objective edp --json
 
@@ -143,18 +154,16 @@ def solve(
         "static_power": static_power,
         "backward": backward,
     }
-    _run(given, pareto, as_json=as_json)
+    _run(given, pareto, plot, as_json=as_json)
 
 
-def _run(given: dict[str, Any], pareto: Path | None, *, as_json: bool) -> None:
-    """Solves, writes the front, then prints."""
+def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_json: bool) -> None:
+    """Solves, writes the front and the picture, then prints."""
     from planner.rack.joint_solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
     from planner.rack.solve_request import rack_request  # noqa: PLC0415
-    from planner.report.rack_solve_files import check_front, write_front  # noqa: PLC0415
 
     request = rack_request(**given)
-    if pareto is not None:
-        check_front(pareto)
+    _check_files(pareto, plot, given)
     with progress_bar(wanted=not as_json) as on_progress:
         answer = solve_rack(
             request.question,
@@ -163,8 +172,8 @@ def _run(given: dict[str, Any], pareto: Path | None, *, as_json: bool) -> None:
             defaults=request.defaults,
             on_progress=on_progress,
         )
-    if pareto is not None and answer.front:
-        write_front(answer, pareto)
+    if answer.best is not None:
+        _write(answer, pareto, plot)
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -173,4 +182,42 @@ def _run(given: dict[str, Any], pareto: Path | None, *, as_json: bool) -> None:
 
         print_view(rack_solve_view(answer))
     if answer.best is None:
+        if plot is not None:
+            print("plot: nothing to draw, there is no plan", file=sys.stderr)
         raise typer.Exit(3 if answer.status == "infeasible" else 4)
+
+
+def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+    """Finds out before the search whether its answer can be written, each file once, no input.
+
+    Raises:
+        InputError: It cannot, with the flag.
+    """
+    from planner.report.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.rack_solve_files import check_front  # noqa: PLC0415
+
+    if pareto is not None:
+        check_front(pareto)
+    check_picture(plot)
+    read = [(name, Path(given[name])) for name in ("workload", "hardware") if given[name]]
+    read += [("graph", path) for path in given["graph"] or ()]
+    for flag, path in (("pareto", pareto), ("plot", plot)):
+        for other, file in read:
+            if path is not None and same_path(path, file):
+                raise InputError(f"{flag}: {path} is the file of --{other}; name another")
+    if pareto is not None and plot is not None and same_path(pareto, plot):
+        raise InputError(f"plot: {plot} is the file of --pareto as well; name another")
+
+
+def _write(answer: RackAnswer, pareto: Path | None, plot: Path | None) -> None:
+    """Writes the front and the picture: what was asked for, or none of it."""
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.rack_solve_chart import solve_picture  # noqa: PLC0415
+    from planner.report.rack_solve_files import front_text  # noqa: PLC0415
+
+    contents: dict[Path, str | bytes] = {}
+    if pareto is not None:
+        contents[pareto] = front_text(answer, pareto)
+    if plot is not None:
+        contents[plot] = picture_bytes(solve_picture(answer), plot)
+    write_all(contents)

@@ -143,12 +143,12 @@ def _run(
     """Asks, writes the picture and the loads, then prints."""
     from planner.files import check_writable, same_path  # noqa: PLC0415
     from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
-    from planner.report.plotting import check_plot  # noqa: PLC0415
-    from planner.report.rack_topology_picture import draw_topologies  # noqa: PLC0415
+    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.report.rack_topology_chart import topology_picture  # noqa: PLC0415
 
     chips, proof_s, traffic, figures = _read(given, *sent)
     plot, loads = files
-    check_plot(plot)
+    check_picture(plot)
     if loads is not None:
         check_writable(loads)
         if plot is not None and same_path(plot, loads):
@@ -159,7 +159,7 @@ def _run(
             on_progress=on_progress,
         )  # fmt: skip
     if plot is not None:
-        draw_topologies(result, plot)
+        write_picture(topology_picture(result), plot)
     if loads is not None:
         _write_loads(result, loads)
     if as_json:

@@ -125,14 +125,14 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
     from planner.rack.zero import zero_study  # noqa: PLC0415  (numpy; not for --help)
     from planner.rack.zero_request import zero_question  # noqa: PLC0415
-    from planner.report.plotting import check_plot  # noqa: PLC0415
-    from planner.report.rack_zero_picture import draw  # noqa: PLC0415
+    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.report.rack_zero_chart import zero_picture  # noqa: PLC0415
 
     question, cluster = zero_question(**asked)
-    check_plot(plot)
+    check_picture(plot)
     answer = zero_study(question)
     if plot is not None:
-        draw(answer, plot)
+        write_picture(zero_picture(answer), plot)
     if as_json:
         from planner.rack.zero_json import to_dict  # noqa: PLC0415
 

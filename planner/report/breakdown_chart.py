@@ -133,13 +133,13 @@ def breakdown_picture(results: Sequence[tuple[str, PlanResult]]) -> Picture:
 def breakdown_charts(results: Sequence[tuple[str, PlanResult]]) -> tuple[Chart, ...]:
     """The charts of `breakdown_picture`: time, energy, memory."""
     if len(results) == 1:
-        return tuple(map(_ranked, wholes(results[0][1])))
+        return tuple(map(ranked_chart, wholes(results[0][1])))
     names = [name for name, _ in results]
     by_plan = [wholes(result) for _, result in results]
     return tuple(_stacked(names, of_all) for of_all in zip(*by_plan, strict=True))
 
 
-def _ranked(whole: Whole) -> Chart:
+def ranked_chart(whole: Whole) -> Chart:
     """A bar per part, the largest first; behind it what of it other work hides."""
     parts = whole.ranked()
     longest = max(value + hidden for _, value, hidden in parts)

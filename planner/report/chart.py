@@ -55,7 +55,18 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line through points; what lies outside of the axes is cut off. `bold` is twice as wide."""
+    """A line through points; what lies outside of the axes is cut off.
+
+    Attributes:
+        points: Its corners.
+        tone: Colour.
+        dashed: Drawn with gaps.
+        bold: Twice as wide.
+        arrow: With a head at its end.
+        detail: What a pointer or a screen reader is told.
+        width: Times the usual width.
+        strength: From 0 (not seen) to 1: how much of the tone is drawn.
+    """
 
     points: tuple[Point, ...]
     tone: str
@@ -63,6 +74,8 @@ class Line:
     bold: bool = False
     arrow: bool = False
     detail: str = ""
+    width: float = 1.0
+    strength: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +113,8 @@ class Dot:
         key: What a page shows when it is chosen; empty: nothing.
         strong: Larger and with a ring: the one to look at.
         faint: Small and see-through: one of very many, with neither words nor detail.
+        radius: In pixels; 0: as all dots.
+        inside: Words on the dot; left out where they do not fit.
     """
 
     x: float
@@ -111,6 +126,8 @@ class Dot:
     key: str = ""
     strong: bool = False
     faint: bool = False
+    radius: float = 0.0
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +152,10 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`."""
+    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`.
+
+    `strength` is that of a line.
+    """
 
     words: str
     tone: str
@@ -143,6 +163,7 @@ class Key:
     shape: str = "circle"
     hatch: str = ""
     faint: bool = False
+    strength: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +179,8 @@ class Chart:
         description: What it shows, for people who do not see it.
         header, rows: The same figures as a table of words.
         height: Over its width.
+        equal: One unit is as long on both axes, which are hidden then and may show more.
+        newline: Begins a line of its picture.
     """
 
     title: str
@@ -171,6 +194,8 @@ class Chart:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     height: float = 0.55
+    equal: bool = False
+    newline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,8 +206,10 @@ class Picture:
         title: Of all of them.
         charts: In reading order.
         columns: Charts on a line.
+        width: Of each chart in pixels; 0: as usual for one on a line, or for several.
     """
 
     title: str
     charts: tuple[Chart, ...]
     columns: int = 1
+    width: float = 0.0

@@ -66,7 +66,8 @@ def legend(drawn: Frame, hatch_id: dict[tuple[str, str], str]) -> list[str]:
 def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) -> str:
     if key.kind in ("line", "dashed"):
         look = "line dashed" if key.kind == "dashed" else "line"
-        return f'<path class="{look}" d="M{number(x)},{number(y)} h17"/>'
+        own = f' style="stroke-opacity:{number(key.strength)}"' if key.strength != 1 else ""
+        return f'<path class="{look}"{own} d="M{number(x)},{number(y)} h17"/>'
     if key.kind in ("bar", "area"):
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'
         over = hatch_id.get((key.hatch, key.tone if is_soft(key) else "paper"))

@@ -18,10 +18,12 @@ from planner.report.chart_places import (
     is_many,
     labels_of,
     layers,
+    letters_on,
     parts_of,
     radius_of,
     shown_dots,
     turned_of,
+    width_of_line,
     words_inside,
 )
 from planner.report.chart_svg import Sheet, sheet_of
@@ -229,7 +231,8 @@ def _sign(canvas: _Canvas, entry: Entry) -> None:
     key: Key = entry.key
     x, y, colour = entry.x, entry.y - 4, LIGHT[key.tone]
     if key.kind in ("line", "dashed"):
-        canvas.line([(x, y), (x + 17, y)], colour, 1.8, dashed=key.kind == "dashed")
+        canvas.line([(x, y), (x + 17, y)], colour + _opacity(key.strength), 1.8,
+                    dashed=key.kind == "dashed")  # fmt: skip
     elif key.kind == "dot":
         canvas.symbol((x + 8, y), 5, key.shape, colour)
     else:
@@ -284,6 +287,11 @@ def _below(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
     canvas.text(middle, drawn.notes_top - 12, chart.x.label, size=NORMAL, anchor="middle")
 
 
+def _opacity(strength: float) -> str:
+    """How much of a colour is drawn, in hexadecimal digits."""
+    return f"{round(255 * min(max(strength, 0.0), 1.0)):02x}"
+
+
 def _area(canvas: _Canvas, mark: Area, drawn: Frame) -> None:
     corners = clipped_area([drawn.at(corner) for corner in mark.corners], drawn.area)
     if len(corners) > 2:
@@ -293,7 +301,8 @@ def _area(canvas: _Canvas, mark: Area, drawn: Frame) -> None:
 def _line(canvas: _Canvas, mark: Line, drawn: Frame) -> None:
     parts, head = parts_of(mark, drawn)
     for part in parts:
-        canvas.line(part, LIGHT[mark.tone], 3.6 if mark.bold else 1.8, dashed=mark.dashed)
+        canvas.line(part, LIGHT[mark.tone] + _opacity(mark.strength), width_of_line(mark),
+                    dashed=mark.dashed)  # fmt: skip
     if head:
         canvas.polygon(head, LIGHT[mark.tone])
 
@@ -321,6 +330,10 @@ def _dot(canvas: _Canvas, mark: Dot, drawn: Frame, *, many: bool) -> None:
     canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone])
     if mark.strong:
         canvas.ring(at, radius + RING, LIGHT[mark.tone])
+    size = letters_on(mark, radius)
+    if size:
+        canvas.text(at[0], at[1] + 0.36 * size, mark.inside, size=size, anchor="middle",
+                    colour="paper", halo=mark.tone)  # fmt: skip
 
 
 def _words(canvas: _Canvas, mark: Words, drawn: Frame) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log10
 
@@ -106,6 +106,8 @@ def frame_of(one: Chart, width: float) -> Frame:
     bottom = 2.0 if one.x.hidden else _bottom(x_ticks, bool(one.x.label), turned)
     low = top + max(body - bottom, 60.0)
     y = axis_of(one.y, top, low) if one.y.downwards else axis_of(one.y, low, top)
+    if one.equal:
+        x, y = _evened(x, y)
     notes = [line for note in one.notes for line in wrapped(note, SMALL, inner)]
     notes_top = low + bottom + 6
     return Frame(
@@ -125,6 +127,16 @@ def axis_of(axis: chart.Axis, start: float, end: float) -> frame.Axis:
     if low == high:
         low, high = low - 0.5, high + 0.5
     return frame.Axis(low=low, high=high, start=start, end=end, logarithmic=axis.logarithmic)
+
+
+def _evened(x: frame.Axis, y: frame.Axis) -> tuple[frame.Axis, frame.Axis]:
+    """Both axes with as many pixels for one unit: that with more shows more on both sides."""
+    unit = max((axis.high - axis.low) / abs(axis.end - axis.start) for axis in (x, y))
+    evened = []
+    for axis in (x, y):
+        middle, reach = (axis.low + axis.high) / 2, unit * abs(axis.end - axis.start) / 2
+        evened.append(replace(axis, low=middle - reach, high=middle + reach))
+    return evened[0], evened[1]
 
 
 def pixel(axis: frame.Axis, value: float) -> float:

@@ -12,9 +12,11 @@ from planner.report.chart_places import (
     RING,
     box_of,
     labels_of,
+    letters_on,
     parts_of,
     radius_of,
     turned_of,
+    width_of_line,
     words_inside,
 )
 from planner.report.clipping import clipped_area
@@ -104,7 +106,15 @@ def line_svg(mark: Line, drawn: Frame) -> str:
     head = f'<path class="fill" d="{_path(corners)} z"/>' if corners else ""
     look = "line" + " bold" * mark.bold + " dashed" * mark.dashed
     path = " ".join(map(_path, parts))
-    return _group(mark.tone, f'<path class="{look}" d="{path}"/>{head}', mark.detail)
+    own = _own_look(mark)
+    return _group(mark.tone, f'<path class="{look}"{own} d="{path}"/>{head}', mark.detail)
+
+
+def _own_look(mark: Line) -> str:
+    """The width and strength of a line, where they are not the usual ones."""
+    rules = [f"stroke-width:{number(width_of_line(mark))}"] if mark.width != 1 else []
+    rules += [f"stroke-opacity:{number(mark.strength)}"] if mark.strength != 1 else []
+    return f' style="{";".join(rules)}"' if rules else ""
 
 
 def bars_svg(marks: Sequence[Bar], drawn: Frame, ids: HatchIds) -> list[str]:
@@ -171,6 +181,10 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
     parts = [_circle("hit", x, y, _HIT)] if mark.key else []
     parts.append(symbol((x, y), radius, mark.shape, "mark"))
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
+    size = letters_on(mark, radius)
+    if size:
+        parts.append(text(x, y + 0.36 * size, mark.inside, size=size, anchor="middle",
+                          look="inside"))  # fmt: skip
     title = f"<title>{clean(mark.detail)}</title>" if mark.detail else ""
     more = ""
     if mark.key:

@@ -16,6 +16,9 @@ from planner.report.shapes import Box, Pixel
 RING = 3.4
 """By how much the ring around a strong dot is larger than the dot."""
 _RADIUS, _STRONG, _SMALL_RADIUS, FAINT_RADIUS = 5.0, 6.0, 3.2, 2.6
+_ON_DOTS = (SMALL, 10.0, 9.0, 8.0, 7.0)
+"""Sizes of words on dots, the best first."""
+_LINE_WIDTH = 1.8
 _MANY = 150
 """Dots from which they are small."""
 _STEP = 12.0
@@ -29,7 +32,18 @@ def radius_of(dot: Dot, *, many: bool) -> float:
     """The radius of a dot."""
     if dot.faint:
         return FAINT_RADIUS
-    return _STRONG if dot.strong else _SMALL_RADIUS if many else _RADIUS
+    return dot.radius or (_STRONG if dot.strong else _SMALL_RADIUS if many else _RADIUS)
+
+
+def letters_on(dot: Dot, radius: float) -> float:
+    """The size of the words on a dot; 0 where none fits."""
+    fits = (size for size in _ON_DOTS if width_of(dot.inside, size) <= 2 * radius - 1)
+    return next(fits, 0.0) if dot.inside else 0.0
+
+
+def width_of_line(mark: Line) -> float:
+    """The width of a line in pixels."""
+    return mark.width * (2 * _LINE_WIDTH if mark.bold else _LINE_WIDTH)
 
 
 def is_many(one: Chart) -> bool:

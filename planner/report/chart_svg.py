@@ -73,19 +73,29 @@ class Sheet:
 def sheet_of(picture: Picture) -> Sheet:
     """Puts the charts of a picture on a grid."""
     columns = max(1, min(picture.columns, len(picture.charts)))
-    width = WIDTH if columns == 1 else SIDE_BY_SIDE
+    width = picture.width or (WIDTH if columns == 1 else SIDE_BY_SIDE)
     own = [chart.title for chart in picture.charts] != [picture.title]
     title = picture.title if own else ""
     top, places = PAD + _TITLE_HEIGHT if title else 0.0, []
-    for first in range(0, len(picture.charts), columns):
+    for charts in _lines_of(picture.charts, columns):
         row = [
             Place(chart=chart, frame=frame_of(chart, width), left=at * (width + _GAP), top=top)
-            for at, chart in enumerate(picture.charts[first : first + columns])
+            for at, chart in enumerate(charts)
         ]
         places += row
         top += max(place.frame.height for place in row) + _GAP
     whole = columns * width + (columns - 1) * _GAP
     return Sheet(title=title, width=whole, height=top - _GAP + PAD, places=tuple(places))
+
+
+def _lines_of(charts: Sequence[Chart], columns: int) -> list[list[Chart]]:
+    """The charts line by line."""
+    lines: list[list[Chart]] = []
+    for chart in charts:
+        if not lines or chart.newline or len(lines[-1]) == columns:
+            lines.append([])
+        lines[-1].append(chart)
+    return lines
 
 
 def picture_svg(picture: Picture) -> str:

@@ -85,15 +85,22 @@ def table_html(
     return str(parts.table(caption, header, rows, right, strong))
 
 
-def picture_page(picture: Picture) -> str:
-    """A page with the charts of a picture, and their figures as tables."""
+def picture_page(picture: Picture, lines: Sequence[str] = ()) -> str:
+    """A page with the charts of a picture, and their figures as tables.
+
+    Args:
+        picture: What is shown.
+        lines: Sentences below, plain text.
+    """
     columns = max(1, min(picture.columns, len(picture.charts), _MOST_COLUMNS))
-    width = WIDTH if columns == 1 else _NARROW
+    width = WIDTH if columns == 1 else picture.width or _NARROW
     charts = [
         (chart, _trusted(chart_svg(chart, width=width, ident=f"c{at}")))
         for at, chart in enumerate(picture.charts)
     ]
-    return rendered("picture.html", title=picture.title, charts=charts, columns=columns)
+    return rendered(
+        "picture.html", title=picture.title, charts=charts, columns=columns, lines=lines
+    )
 
 
 def drawing_page(

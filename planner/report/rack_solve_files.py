@@ -7,32 +7,36 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.files import check_writable, write_atomically
+from planner.files import check_writable
 from planner.flat import csv_text
+from planner.messages import did_you_mean, one_line
 from planner.rack.answer import RackAnswer
-from planner.report.plotting import load_pyplot
-from planner.report.rack_solve_view import HEADER, budget_lines, point_cells, sentence
+from planner.report.rack_solve_view import budget_lines
 from planner.version import SCHEMA_VERSION
-
-_DRAWN = (".svg", ".html")
 
 
 def check_front(path: Path) -> None:
     """Finds out before the search that the front can be written.
 
     Raises:
-        InputError: The ending is unknown, the file cannot be written, or matplotlib is missing.
+        InputError: The ending is unknown, or the file cannot be written.
     """
-    if path.suffix.lower() not in _WRITERS:
-        raise InputError(f"pareto: {path}: the front is written as {', '.join(_WRITERS)}")
-    if path.suffix.lower() in _DRAWN:
-        load_pyplot("pareto")
+    ending = path.suffix.lower()
+    if ending not in _WRITERS:
+        near = did_you_mean(ending, _WRITERS) if ending else ""
+        shown = one_line(str(path))
+        raise InputError(f"pareto: {shown}: the front is written as {', '.join(_WRITERS)}{near}")
     check_writable(path)
 
 
-def write_front(answer: RackAnswer, path: Path) -> None:
-    """Writes the front as the ending of the file says, whole or not at all."""
-    write_atomically(path, _WRITERS[path.suffix.lower()](answer))
+def front_text(answer: RackAnswer, path: Path) -> str:
+    """What a file of this name holds; for `files.write_all`.
+
+    Args:
+        answer: One with a plan.
+        path: A file that `check_front` allows.
+    """
+    return _WRITERS[path.suffix.lower()](answer)
 
 
 def _csv(answer: RackAnswer) -> str:
@@ -46,19 +50,18 @@ def _json(answer: RackAnswer) -> str:
 
 
 def _svg(answer: RackAnswer) -> str:
-    from planner.report.rack_solve_picture import front_svg  # noqa: PLC0415  (matplotlib)
+    from planner.report.chart_svg import picture_svg  # noqa: PLC0415  (only for pictures)
+    from planner.report.rack_solve_chart import front_picture  # noqa: PLC0415
 
-    return front_svg(answer)
+    return picture_svg(front_picture(answer))
 
 
 def _html(answer: RackAnswer) -> str:
     """One self-contained page: the picture, the table, why the best plan wins."""
-    from planner.report.page import drawing_page  # noqa: PLC0415  (only for pages)
+    from planner.report.page import picture_page  # noqa: PLC0415  (only for pages)
+    from planner.report.rack_solve_chart import front_picture  # noqa: PLC0415
 
-    title = f"{answer.question.workload.title}: latency and energy"
-    rows = [point_cells(answer, point) for point in answer.front]
-    words = [sentence(answer), *answer.why, *budget_lines(answer)]
-    return drawing_page(_svg(answer), title, sentence(answer), [("Front", HEADER, rows)], words[1:])
+    return picture_page(front_picture(answer), [*answer.why, *budget_lines(answer)])
 
 
 _WRITERS: dict[str, Callable[[RackAnswer], str]] = {

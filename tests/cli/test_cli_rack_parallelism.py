@@ -80,16 +80,22 @@ def test_every_reading_changes_its_figure(flags: tuple[object, ...], number: int
     assert plain != other
 
 
-@pytest.mark.picture
-def test_tables_and_pictures(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    for ending in (".svg", ".png"):
-        path = tmp_path / f"figures{ending}"
-        outcome = planner(*COMMAND, "--figure", "6,11", "--plot", path)
-        assert outcome.code == 0, outcome.err
-        assert "Figure 6." in outcome.out
-        assert "GPU mem. read" in outcome.out
-        assert path.stat().st_size > 10_000
+@pytest.mark.parametrize(
+    "ending", [".svg", ".html", pytest.param(".png", marks=pytest.mark.picture)]
+)
+def test_tables_and_pictures(ending: str, tmp_path: Path) -> None:
+    if ending == ".png":
+        pytest.importorskip("matplotlib")
+    path = tmp_path / f"figures{ending}"
+    outcome = planner(*COMMAND, "--figure", "6,11", "--plot", path)
+    assert outcome.code == 0, outcome.err
+    assert "Figure 6." in outcome.out
+    assert "GPU mem. read" in outcome.out
+    assert path.stat().st_size > 10_000
+    if ending != ".png":
+        text = path.read_text(encoding="utf-8")
+        assert "GPU mem. read</text>" in text
+        assert "11. Time of communication over GPUs" in text
 
 
 def test_what_the_report_leaves_out() -> None:
@@ -157,9 +163,7 @@ def test_a_chip_without_the_facts_of_its_memories() -> None:
     assert all(line.startswith("chip: tpu-v2") for line in found)
 
 
-@pytest.mark.picture
 def test_nothing_is_written_where_the_question_is_wrong(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     path = tmp_path / "figures.svg"
     mistakes("--plot", path, "--figure", 99)
     assert list(tmp_path.iterdir()) == []

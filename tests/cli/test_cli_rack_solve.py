@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from cli.command import planner
@@ -208,11 +209,8 @@ def test_a_workload_file(tmp_path: Path) -> None:
     assert found["batch"] == 64
 
 
-@pytest.mark.picture
 @pytest.mark.parametrize("ending", ["svg", "html", "csv", "json"])
 def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
-    if ending in ("svg", "html"):
-        pytest.importorskip("matplotlib")
     file = tmp_path / f"front.{ending}"
     found = answer("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--pareto", file)
     text = file.read_text(encoding="utf-8")
@@ -231,7 +229,49 @@ def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
         assert "fully-connected" in text
     if ending == "html":
         assert text.count("<tr>") == count + 1
-        assert text.startswith("<!DOCTYPE html>")
+        assert text.startswith("<!doctype html>")
+        assert "Best, proved" in text
+        assert "Without " in text
+
+
+@pytest.mark.parametrize("name", ["all.svg", "all.HTML"])
+def test_a_picture_has_the_front_and_the_parts_of_the_best_plan(name: str, tmp_path: Path) -> None:
+    """Without a library; the front beside it is written as well."""
+    path, front = tmp_path / name, tmp_path / "front.csv"
+    answer(*SMALL, "--plot", path, "--pareto", front)
+    text = path.read_text(encoding="utf-8")
+    for words in ("fully connected 96 -&gt; 80, 24 items", "Proved front", "8 x 64, zero 8",
+                  "Energy of the best plan", "Latency of the best plan"):  # fmt: skip
+        assert words in text, words
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, "front.csv"])
+
+
+@pytest.mark.picture
+def test_a_picture_as_png(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    answer(*SMALL, "--plot", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_files_that_are_not_written(tmp_path: Path) -> None:
+    """No input and no file of another flag; what is asked for is written whole or not at all."""
+    graph, front, gone = tmp_path / "g.json", tmp_path / "f.svg", tmp_path / "none" / "f.csv"
+    graph.write_text(json.dumps(nx.node_link_data(nx.path_graph(2), edges="edges")))
+    for flags, words in (
+        (("--graph", graph, "--pareto", graph), f"pareto: {graph} is the file of --graph; name"),
+        (("--plot", front, "--pareto", front), f"plot: {front} is the file of --pareto as well"),
+        (("--plot", front, "--pareto", gone), "cannot be written"),
+        (("--plot", tmp_path / "a.pdf"), "pictures are written as .svg, .png or .html"),
+        (("--pareto", tmp_path / "a.cvs"), ".csv, .json; did you mean '.csv'?"),
+    ):
+        outcome = planner("rack", "solve", *SMALL, *flags)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert words in outcome.err, outcome.err
+    assert [file.name for file in tmp_path.iterdir()] == ["g.json"]
+    outcome = planner("rack", "solve", *SMALL, "--max-links", 0, "--plot", front)
+    assert outcome.code == 3
+    assert outcome.err == "plot: nothing to draw, there is no plan\n"
+    assert not front.exists()
 
 
 def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
