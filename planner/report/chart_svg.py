@@ -26,7 +26,7 @@ from planner.report.lettering import clean
 from planner.report.palette import chart_css, theme_css
 
 WIDTH = 860.0
-_SIDE_BY_SIDE = 560.0
+SIDE_BY_SIDE = 560.0
 """Width of each of several charts on a line."""
 _GAP = 18.0
 _TITLE_HEIGHT = 34.0
@@ -70,7 +70,7 @@ class Sheet:
 def sheet_of(picture: Picture) -> Sheet:
     """Puts the charts of a picture on a grid."""
     columns = max(1, min(picture.columns, len(picture.charts)))
-    width = WIDTH if columns == 1 else _SIDE_BY_SIDE
+    width = WIDTH if columns == 1 else SIDE_BY_SIDE
     own = [chart.title for chart in picture.charts] != [picture.title]
     title = picture.title if own else ""
     top, places = PAD + _TITLE_HEIGHT if title else 0.0, []
