@@ -29,7 +29,7 @@ class Whole:
         parts: By name; zeros are of no concern.
         hidden: Of parts that are communication, what other work hides; beside the total.
         show: A value in words.
-        sum_words: The total in words.
+        sum_words: The total in words, as a sum where it has a reserve in it.
     """
 
     title: str
@@ -39,6 +39,11 @@ class Whole:
     hidden: Mapping[str, float]
     show: Callable[[float], str]
     sum_words: str
+
+    def in_all(self) -> str:
+        """`7.93 s in all`, `66.7 GB + 2.68 GB reserve = 69.4 GB in all`."""
+        total = self.show(self.total)
+        return f"{'' if self.sum_words == total else f'{self.sum_words} = '}{total} in all"
 
     def ranked(self) -> list[tuple[str, float, float]]:
         """(name, value, hidden) of the parts that are there, largest first."""
@@ -150,12 +155,12 @@ def _ranked(whole: Whole) -> Chart:
     notes = ("Lightly drawn: communication that other work hides; it is not part of the step.",)
     return Chart(
         title=whole.title,
-        subtitle=f"{whole.sum_words} in all",
+        subtitle=whole.in_all(),
         x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis([words_of(name) for name, _, _ in parts]),
         marks=tuple(marks),
         notes=notes if whole.hidden else (),
-        description=f"{whole.title}, {whole.sum_words} in all: "
+        description=f"{whole.title}, {whole.in_all()}: "
         + "; ".join(f"{words_of(n)} {whole.show(v)}, {whole.share(v)}" for n, v, _ in parts),
         header=("part", "value", "share", *(("hidden",) if whole.hidden else ())),
         rows=tuple(

@@ -14,8 +14,8 @@ from planner.units import show_seconds, unit_for
 
 _ROW, _FRAME = 0.045, 0.16
 """Height of a row and of what is around the rows, over the width of a chart."""
-_BEHIND = 0.22
-"""Room for figures on both sides of the bars, over the length that they take."""
+_BEHIND = 0.2
+"""Room for figures behind the bars, over the length that they take."""
 _SMALL = 1e-4
 """Parts that change by less than this share of the longer time are left out of the picture."""
 
@@ -57,7 +57,7 @@ def waterfall_chart(fall: Waterfall, letter: str, headline: str) -> Chart:
         subtitle=_subtitle(fall),
         x=Axis(
             label=f"change of the step time in {name}",
-            low=(float(reached.min()) - _BEHIND * spread) / unit,
+            low=(float(reached.min()) - 0.02 * spread) / unit,
             high=(float(reached.max()) + _BEHIND * spread) / unit,
         ),
         y=Axis(
@@ -112,12 +112,10 @@ def _marks(parts: list[tuple[str, float]], whole: float, unit: float, gap: float
             marks.append(
                 Line(points=((joint, row - 0.64), (joint, row - 0.36)), tone="grey", dashed=True)
             )
-        side = -1 if seconds < 0 else 1
         marks += [
             _bar(left, right, row, *look, f"{words_of(part)} {words}", unit),
-            Words(x=(reached + side * gap) / unit, y=row, words=words,
-                  anchor="end" if side < 0 else "start"),
-        ]  # fmt: skip
+            Words(x=(right + gap) / unit, y=row, words=words, anchor="start"),
+        ]
     return marks
 
 

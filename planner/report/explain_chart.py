@@ -20,7 +20,7 @@ _ROW, _FRAME = 0.042, 0.16
 _ROOM = 1.35
 """Length of half an axis over its longest bar: figures stand behind the bars."""
 _TIME, _ENERGY = look_of("step_time"), look_of("energy")
-_FAR = 3.0
+_FAR = 6.0
 """Bars longer than this many times three quarters of all are cut, so that the others are seen."""
 _DIRECTIONS = {
     "plan": (*look_of("another_choice"), "another choice"),
@@ -172,10 +172,16 @@ def _lean_marks(row: int, one: Elasticity, reach: float) -> list[Mark]:
                 left=min(value, 0.0), right=max(value, 0.0), bottom=row + middle + 0.185,
                 top=row + middle - 0.185, tone=tone, hatch=hatch, detail=detail,
             ),
-            Words(x=value + side * 0.012 * reach, y=row + middle, words=f"{value:+.3f}",
+            Words(x=value + side * 0.012 * reach, y=row + middle, words=_slope(value),
                   anchor="end" if side < 0 else "start"),
         ]  # fmt: skip
     return marks
+
+
+def _slope(value: float) -> str:
+    """`-0.725`; what would be written as zero is `0`."""
+    words = f"{value:+.3f}"
+    return words if float(words) else "0"
 
 
 def _zero(rows: int) -> Line:
