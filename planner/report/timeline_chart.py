@@ -283,6 +283,14 @@ def _verb(timeline: Timeline, kind: int) -> str:
     return "input gradients" if split else _VERBS[kind]
 
 
+_PASSES = (FORWARD, BACKWARD, WEIGHT_GRAD)
+
+
+def _several(timeline: Timeline, kind: int) -> str:
+    """`backward passes`, `input gradients`."""
+    return _verb(timeline, kind).replace("pass", "passes")
+
+
 def _operation_words(timeline: Timeline, index: int) -> str:
     unit, name = _unit(timeline.makespan_s)
     stage, number = int(timeline.stage[index]), int(timeline.micro_batch[index])
@@ -336,8 +344,12 @@ def _notes(
     marks: Sequence[Mark],
 ) -> tuple[str, ...]:
     notes = [difference_words(timeline)]
-    if any(isinstance(mark, Bar) and mark.words for mark in marks):
-        notes.append("Numbers are micro-batches, from 0.")
+    numbered = {(m.tone, m.hatch) for m in marks if isinstance(m, Bar) and m.words}
+    if numbered:
+        passes = [kind for kind in _PASSES if np.any(timeline.kind == kind)]
+        some = [_several(timeline, kind) for kind in passes if _LOOK[kind] in numbered]
+        only = f" on {' and '.join(some)}" if len(some) < len(passes) else ""
+        notes.append(f"Numbers{only} are micro-batches, from 0.")
     if timeline.interleave > 1:
         notes.append("A micro-batch visits every stage once per chunk; every second chunk is "
                      "lighter.")  # fmt: skip
