@@ -49,6 +49,7 @@ from planner.search.engine import Found, Progress, Search, least_memory
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
 from planner.stage_facts import plan_facts
+from planner.units import plural
 from solvers.solution import Status
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
@@ -262,7 +263,7 @@ def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, front_note(whole, f"plans on up to {request.chips:,} chips", search)
+    return whole, front_note(whole, f"plans on up to {plural(request.chips, 'chip')}", search)
 
 
 def _question(resolved: Resolved) -> dict[str, Any]:

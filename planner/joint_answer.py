@@ -109,7 +109,7 @@ def _note(joint: JointSearch, points: int, *, complete: bool) -> str:
     exactly = joint.request.chips_exact
     chips = f"{'the most' if exactly else 'all'} chips that the budgets allow (up to {most:,})"
     if joint.request.chips is not None:
-        chips = f"{'exactly' if exactly else 'up to'} {joint.request.chips:,} chips"
+        chips = f"{'exactly' if exactly else 'up to'} {plural(joint.request.chips, 'chip')}"
     scope = f"plans on {machines} (PEs per chip and wiring) of {chips}"
     if not complete:
         return f"The front of {scope} is incomplete: the time limit ended the search."

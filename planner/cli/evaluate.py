@@ -55,7 +55,9 @@ def evaluate(
     carbon_intensity: Carbon = None,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw breakdown, memory per stage and mesh: .svg, .png or .html."),
+        typer.Option(
+            help="Draw breakdown, memory per stage, mesh and pipeline: .svg, .png or .html."
+        ),
     ] = None,
     trace: Annotated[
         Path | None,
@@ -134,8 +136,9 @@ def _check_plot(plot: Path | None, plan_file: Path) -> None:
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:
     """The pictures of a plan, or as a page its whole report."""
     from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.plan_picture import evaluate_picture  # noqa: PLC0415
+    from planner.report.plan_picture import evaluate_picture, piped_timeline  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":
-        return picture_bytes(evaluate_picture(result), path)
+        timeline = piped_timeline(resolved, result.result.plan)
+        return picture_bytes(evaluate_picture(result, timeline), path)
     return page_about(result, result.result, resolved)

@@ -105,11 +105,12 @@ def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) 
 def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:
     """The pictures of an answer, or as a page its whole report."""
     from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.plan_picture import solve_picture  # noqa: PLC0415
+    from planner.report.plan_picture import piped_timeline, solve_picture  # noqa: PLC0415
 
-    if path.suffix.lower() != ".html":
-        return picture_bytes(solve_picture(result), path)
-    return page_about(result, best, _resolved(request, best))
+    job = _resolved(request, best)
+    if path.suffix.lower() == ".html":
+        return page_about(result, best, job)
+    return picture_bytes(solve_picture(result, piped_timeline(job, best.plan)), path)
 
 
 def _resolved(request: Request, best: PlanResult) -> Resolved:

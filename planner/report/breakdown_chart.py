@@ -5,36 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.report.chart import HATCHES, Axis, Bar, Chart, Key, Mark, Picture, Words
+from planner.report.chart import Axis, Bar, Chart, Key, Mark, Picture, Words
 from planner.report.chart_frame import SMALL
 from planner.report.lettering import width_of
+from planner.report.looks import Look, is_known, level_look, look_of
 from planner.results import PlanResult
 from planner.units import show_bytes, show_joules, show_seconds, unit_for
 
-LOOKS: dict[str, tuple[str, str]] = {
-    "compute": ("blue", ""),
-    "memory_bound": ("teal", ""),
-    "tensor_parallel": ("orange", ""),
-    "context_parallel": ("orange", "slant"),
-    "expert_parallel": ("orange", "dots"),
-    "pipeline_transfer": ("purple", ""),
-    "data_parallel": ("purple", "slant"),
-    "bubble": ("grey", ""),
-    "optimizer": ("green", ""),
-    "offload": ("brown", ""),
-    "host": ("grey", "slant"),
-    "memory": ("teal", ""),
-    "static": ("grey", ""),
-    "weights": ("blue", ""),
-    "gradients": ("teal", ""),
-    "activations": ("orange", ""),
-    "logits": ("purple", ""),
-    "buffers": ("brown", ""),
-    "constant": ("grey", ""),
-    "reserve": ("grey", "slant"),
-}
-"""Tone and hatch of each part; other names (levels of the network) get those of `look`."""
-_OTHERS = ("orange", "purple", "red", "brown")
 _ROW, _FRAME = 0.052, 0.12
 """Height of a row of bars and of what is around them, over the width of a chart."""
 _LEAST_ROOM = 330.0
@@ -52,6 +29,7 @@ class Whole:
         parts: By name; zeros are of no concern.
         hidden: Of parts that are communication, what other work hides; beside the total.
         show: A value in words.
+        sum_words: The total in words, as a sum where it has a reserve in it.
     """
 
     title: str
@@ -60,6 +38,12 @@ class Whole:
     parts: Mapping[str, float]
     hidden: Mapping[str, float]
     show: Callable[[float], str]
+    sum_words: str
+
+    def in_all(self) -> str:
+        """`7.93 s in all`, `66.7 GB + 2.68 GB reserve = 69.4 GB in all`."""
+        total = self.show(self.total)
+        return f"{'' if self.sum_words == total else f'{self.sum_words} = '}{total} in all"
 
     def ranked(self) -> list[tuple[str, float, float]]:
         """(name, value, hidden) of the parts that are there, largest first."""
@@ -86,6 +70,7 @@ def wholes(result: PlanResult) -> tuple[Whole, Whole, Whole]:
             parts=result.time_s,
             hidden={name: value for name, value in hidden.items() if value > 1e-6 * step},
             show=show_seconds,
+            sum_words=show_seconds(step),
         ),
         Whole(
             title="Energy per step (split assumed)",
@@ -94,6 +79,7 @@ def wholes(result: PlanResult) -> tuple[Whole, Whole, Whole]:
             parts=result.energy_j,
             hidden={},
             show=show_joules,
+            sum_words=show_joules(result.energy_per_step_j),
         ),
         Whole(
             title="Memory of the fullest chip",
@@ -102,17 +88,24 @@ def wholes(result: PlanResult) -> tuple[Whole, Whole, Whole]:
             parts=result.memory_bytes,
             hidden={},
             show=show_bytes,
+            sum_words=_filled_words(result),
         ),
     )
 
 
-def look(name: str, names: Sequence[str]) -> tuple[str, str]:
-    """Tone and hatch of a part among others; `network: LEVEL` by its level."""
-    if name in LOOKS:
-        return LOOKS[name]
-    others = [other for other in names if other not in LOOKS]
-    at = others.index(name)
-    return _OTHERS[at % len(_OTHERS)], HATCHES[at // len(_OTHERS) % len(HATCHES)]
+def _filled_words(result: PlanResult) -> str:
+    """`66.7 GB + 2.68 GB reserve`: what is compared with the limit, and what lies outside of it."""
+    words = show_bytes(result.memory_per_chip_bytes)
+    if not result.reserve_bytes:
+        return words
+    return f"{words} + {show_bytes(result.reserve_bytes)} reserve"
+
+
+def look(name: str, names: Sequence[str]) -> Look:
+    """Tone and hatch of a part among others; `network: LEVEL` by its level, innermost first."""
+    if is_known(name):
+        return look_of(name)
+    return level_look([other for other in names if not is_known(other)].index(name))
 
 
 def words_of(name: str) -> str:
@@ -158,16 +151,16 @@ def ranked_chart(whole: Whole) -> Chart:
             marks.append(_bar(row, value / unit, end, tone, "", detail, faint=True))
         end = (value + hidden + 0.018 * longest) / unit
         marks.append(Words(x=end, y=row, words=figures, anchor="start"))
-        far = max(far, end * _LEAST_ROOM / (_LEAST_ROOM - width_of(figures, SMALL)))
+        far = max(far, _far(end, figures))
     notes = ("Lightly drawn: communication that other work hides; it is not part of the step.",)
     return Chart(
         title=whole.title,
-        subtitle=f"{whole.show(whole.total)} in all",
+        subtitle=whole.in_all(),
         x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis([words_of(name) for name, _, _ in parts]),
         marks=tuple(marks),
         notes=notes if whole.hidden else (),
-        description=f"{whole.title}, {whole.show(whole.total)} in all: "
+        description=f"{whole.title}, {whole.in_all()}: "
         + "; ".join(f"{words_of(n)} {whole.show(v)}, {whole.share(v)}" for n, v, _ in parts),
         header=("part", "value", "share", *(("hidden",) if whole.hidden else ())),
         rows=tuple(
@@ -187,6 +180,7 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
     every = list(dict.fromkeys(name for whole in of_all for name in whole.parts))
     names = [name for name in every if any(w.parts.get(name, 0.0) > 0 for w in of_all)]
     marks: list[Mark] = []
+    far = 0.0
     for row, (plan, whole) in enumerate(zip(plans, of_all, strict=True)):
         left = 0.0
         for name in names:
@@ -201,16 +195,17 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
                               words=whole.share(value)))  # fmt: skip
             left += value
         end = (left + 0.012 * longest) / unit
-        marks.append(Words(x=end, y=row, words=whole.show(whole.total), anchor="start"))
+        marks.append(Words(x=end, y=row, words=whole.sum_words, anchor="start"))
+        far = max(far, _far(end, whole.sum_words))
     keys = [(words_of(name), *look(name, every)) for name in names]
     return Chart(
         title=first.title,
-        x=Axis(label=unit_name, low=0.0, high=1.18 * longest / unit),
+        x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis(plans),
         marks=tuple(marks),
         legend=tuple(Key(words=w, tone=tone, kind="bar", hatch=hatch) for w, tone, hatch in keys),
         description=f"{first.title}: "
-        + "; ".join(f"{p} {w.show(w.total)}" for p, w in zip(plans, of_all, strict=True)),
+        + "; ".join(f"{p} {w.sum_words}" for p, w in zip(plans, of_all, strict=True)),
         header=("part", *plans),
         rows=tuple(
             (words_of(name), *(whole.show(whole.parts.get(name, 0.0)) for whole in of_all))
@@ -218,6 +213,11 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
         ),
         height=_FRAME + 1.4 * _ROW * len(plans),
     )
+
+
+def _far(end: float, words: str) -> float:
+    """How far an axis goes that has room for words from some value on."""
+    return end * _LEAST_ROOM / max(_LEAST_ROOM - width_of(words, SMALL), 0.3 * _LEAST_ROOM)
 
 
 def _bar(

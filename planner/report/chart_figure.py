@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from math import cos, pi, sin
 from typing import Any
@@ -30,12 +30,14 @@ from planner.report.chart_svg import Sheet, sheet_of
 from planner.report.clipping import clipped_area
 from planner.report.palette import LIGHT
 from planner.report.plotting import load_pyplot
-from planner.report.shapes import Pixel
+from planner.report.shapes import Box, Pixel
 from planner.report.symbols import corners_of
 
 _PIXELS = 72.0
 """Pixels of a sheet in an inch, so that a pixel is a point."""
 _DPI = 144
+_MANY = 40
+"""Bars of one run from which those that look the same are drawn at once."""
 _LETTERS = 0.87
 """The font of matplotlib is wider than that of the pages."""
 _HATCHES = {"": "", "slant": "////", "backslant": "\\\\\\\\", "dots": "...", "cross": "xxxx"}
@@ -83,18 +85,21 @@ class _Canvas:
     def _shifted(self, points: Sequence[Pixel]) -> list[Pixel]:
         return [(x + self.left, y + self.top) for x, y in points]
 
-    def polygon(self, corners: Sequence[Pixel], face: str, edge: str = "none", hatch: str = "",
-                outline: str = "none", width: float = 0.0) -> None:  # fmt: skip
-        """A filled polygon, with a hatch in the colour `edge`, and an outline above both."""
-        from matplotlib.patches import Polygon  # noqa: PLC0415  (an extra, and only for pictures)
+    def polygons(self, shapes: Sequence[Sequence[Pixel]], face: str, edge: str = "none",
+                 hatch: str = "", outline: str = "none", width: float = 0.0) -> None:  # fmt: skip
+        """Filled polygons, with a hatch in the colour `edge`, and an outline above both."""
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415  (only for pictures)
 
-        at = self._shifted(corners)
-        patch = Polygon(at, facecolor=face, edgecolor=edge if hatch else "none", linewidth=0,
-                        hatch=_HATCHES[hatch], zorder=self._above())  # fmt: skip
-        self.panel.add_patch(patch)
+        at = [self._shifted(corners) for corners in shapes]
+        if face != "none" or hatch:
+            filled = PolyCollection(at, facecolors=face, edgecolors=edge if hatch else "none",
+                                    linewidths=0, hatch=_HATCHES[hatch],
+                                    zorder=self._above())  # fmt: skip
+            self.panel.add_collection(filled, autolim=False)
         if outline != "none":
-            self.panel.add_patch(Polygon(at, fill=False, edgecolor=outline, linewidth=width,
-                                         zorder=self._above()))  # fmt: skip
+            around = PolyCollection(at, facecolors="none", edgecolors=outline, linewidths=width,
+                                    zorder=self._above())  # fmt: skip
+            self.panel.add_collection(around, autolim=False)
 
     def line(
         self, points: Sequence[Pixel], colour: str, width: float, *, dashed: bool = False
@@ -111,7 +116,7 @@ class _Canvas:
             self._circle(at, radius, facecolor=colour, edgecolor=LIGHT["paper"], linewidth=0.8)
         else:
             corners = corners_of(shape, at, radius)
-            self.polygon(corners, colour, outline=LIGHT["paper"], width=0.8)
+            self.polygons([corners], colour, outline=LIGHT["paper"], width=0.8)
 
     def spots(self, points: Sequence[Pixel], shape: str, tone: str) -> None:
         """Faint dots of one look as one collection."""
@@ -186,32 +191,31 @@ def _draw(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
 def _marks(canvas: _Canvas, chart: Chart, marks: Sequence[Mark], drawn: Frame) -> None:
     """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
-    for look, run in groupby(marks, key=_faint_look):
-        if look:
+    for (faint, bars), run in groupby(marks, key=_run_of):
+        if faint:
             shown = [mark for mark in run if isinstance(mark, Dot) and id(mark) in dots]
-            canvas.spots([drawn.at((mark.x, mark.y)) for mark in shown], *look)
-            continue
-        _each(canvas, run, drawn, dots, many=many)
+            canvas.spots([drawn.at((mark.x, mark.y)) for mark in shown], *faint)
+        elif bars:
+            _bars(canvas, [mark for mark in run if isinstance(mark, Bar)], drawn)
+        else:
+            for mark in run:
+                _mark(canvas, mark, drawn, dots, many=many)
 
 
-def _faint_look(mark: Mark) -> tuple[str, str] | None:
-    """Shape and tone of a faint dot."""
-    return (mark.shape, mark.tone) if isinstance(mark, Dot) and mark.faint else None
+def _run_of(mark: Mark) -> tuple[tuple[str, str] | None, bool]:
+    """What marks that are drawn at once share: shape and tone of faint dots; being bars."""
+    faint = (mark.shape, mark.tone) if isinstance(mark, Dot) and mark.faint else None
+    return faint, isinstance(mark, Bar)
 
 
-def _each(
-    canvas: _Canvas, marks: Iterable[Mark], drawn: Frame, dots: Container[int], *, many: bool
-) -> None:
-    """Marks one after the other; of dots those whose ids are among `dots`."""
-    for mark in marks:
-        if isinstance(mark, Line):
-            _line(canvas, mark, drawn)
-        elif isinstance(mark, Bar):
-            _bar(canvas, mark, drawn)
-        elif isinstance(mark, Words):
-            _words(canvas, mark, drawn)
-        elif isinstance(mark, Dot) and id(mark) in dots:
-            _dot(canvas, mark, drawn, many=many)
+def _mark(canvas: _Canvas, mark: Mark, drawn: Frame, dots: Collection[int], *, many: bool) -> None:
+    """A mark that is no bar; of dots only those that are shown."""
+    if isinstance(mark, Line):
+        _line(canvas, mark, drawn)
+    elif isinstance(mark, Words):
+        _words(canvas, mark, drawn)
+    elif isinstance(mark, Dot) and id(mark) in dots:
+        _dot(canvas, mark, drawn, many=many)
 
 
 def _around(canvas: _Canvas, drawn: Frame) -> None:
@@ -237,17 +241,18 @@ def _sign(canvas: _Canvas, entry: Entry) -> None:
         canvas.symbol((x + 8, y), 5, key.shape, colour)
     else:
         corners = [(x + 1, y - 5), (x + 16, y - 5), (x + 16, y + 5), (x + 1, y + 5)]
-        _fill(canvas, corners, key.tone, key.hatch, soft=is_soft(key))
+        _fill(canvas, [corners], key.tone, key.hatch, soft=is_soft(key))
         if key.faint:
-            canvas.polygon(corners, "none", outline=colour, width=1.0)
+            canvas.polygons([corners], "none", outline=colour, width=1.0)
 
 
-def _fill(canvas: _Canvas, corners: Sequence[Pixel], tone: str, hatch: str, *, soft: bool) -> None:
+def _fill(canvas: _Canvas, shapes: Sequence[Sequence[Pixel]], tone: str, hatch: str,
+          *, soft: bool) -> None:  # fmt: skip
     colour = LIGHT[tone]
     if soft:
-        canvas.polygon(corners, colour + _FAINT, colour + _HATCHED, hatch)
+        canvas.polygons(shapes, colour + _FAINT, colour + _HATCHED, hatch)
     else:
-        canvas.polygon(corners, colour, LIGHT["paper"] + _OVER, hatch)
+        canvas.polygons(shapes, colour, LIGHT["paper"] + _OVER, hatch)
 
 
 def _grid(canvas: _Canvas, chart: Chart, drawn: Frame) -> None:
@@ -295,7 +300,7 @@ def _opacity(strength: float) -> str:
 def _area(canvas: _Canvas, mark: Area, drawn: Frame) -> None:
     corners = clipped_area([drawn.at(corner) for corner in mark.corners], drawn.area)
     if len(corners) > 2:
-        _fill(canvas, corners, mark.tone, mark.hatch, soft=True)
+        _fill(canvas, [corners], mark.tone, mark.hatch, soft=True)
 
 
 def _line(canvas: _Canvas, mark: Line, drawn: Frame) -> None:
@@ -304,19 +309,46 @@ def _line(canvas: _Canvas, mark: Line, drawn: Frame) -> None:
         canvas.line(part, LIGHT[mark.tone] + _opacity(mark.strength), width_of_line(mark),
                     dashed=mark.dashed)  # fmt: skip
     if head:
-        canvas.polygon(head, LIGHT[mark.tone])
+        canvas.polygons([head], LIGHT[mark.tone])
 
 
-def _bar(canvas: _Canvas, mark: Bar, drawn: Frame) -> None:
-    box = box_of(mark, drawn)
-    if box is None:
+def _bars(canvas: _Canvas, marks: Sequence[Bar], drawn: Frame) -> None:
+    """Bars one after the other; of many, those that look the same at once, which is quicker."""
+    boxes = [(mark, box) for mark in marks if (box := box_of(mark, drawn)) is not None]
+    if len(boxes) <= _MANY:
+        for mark, box in boxes:
+            _filled(canvas, [(mark, box)])
+            _inside(canvas, mark, box)
         return
-    corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom),
-               (box.left, box.bottom)]  # fmt: skip
-    _fill(canvas, corners, mark.tone, mark.hatch, soft=mark.faint)
-    if mark.faint or min(box.right - box.left, box.bottom - box.top) > 3:
+    looks: dict[tuple[str, str, bool, bool], list[tuple[Bar, Box]]] = {}
+    for mark, box in boxes:
+        look = (mark.tone, mark.hatch, mark.faint, _is_outlined(mark, box))
+        looks.setdefault(look, []).append((mark, box))
+    for alike in looks.values():
+        _filled(canvas, alike)
+    for mark, box in boxes:
+        _inside(canvas, mark, box)
+
+
+def _filled(canvas: _Canvas, alike: Sequence[tuple[Bar, Box]]) -> None:
+    """Bars of one look, with hatch and outline."""
+    mark, first = alike[0]
+    shapes = [
+        [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+        for _, box in alike
+    ]
+    _fill(canvas, shapes, mark.tone, mark.hatch, soft=mark.faint)
+    if _is_outlined(mark, first):
         outline = LIGHT[mark.tone if mark.faint else "paper"]
-        canvas.polygon(corners, "none", outline=outline, width=1.0)
+        canvas.polygons(shapes, "none", outline=outline, width=1.0)
+
+
+def _is_outlined(mark: Bar, box: Box) -> bool:
+    return mark.faint or min(box.right - box.left, box.bottom - box.top) > 3
+
+
+def _inside(canvas: _Canvas, mark: Bar, box: Box) -> None:
+    """The words of a bar."""
     turned = words_inside(mark, box)
     if turned is not None:
         x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2

@@ -9,14 +9,13 @@ from planner.report.breakdown_chart import breakdown_charts, words_of
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.compare_view import headlines, letter_of, signed_seconds
 from planner.report.explain_view import signed
+from planner.report.looks import look_of
 from planner.units import show_seconds, unit_for
 
 _ROW, _FRAME = 0.045, 0.16
 """Height of a row and of what is around the rows, over the width of a chart."""
-_LARGE = 0.3
-"""Share of the longer time from which on the changes are seen on an axis from zero."""
-_BEHIND = 0.16
-"""Room for figures behind the bars, over the length of the axis."""
+_BEHIND = 0.2
+"""Room for figures behind the bars, over the length that they take."""
 _SMALL = 1e-4
 """Parts that change by less than this share of the longer time are left out of the picture."""
 
@@ -38,35 +37,35 @@ def compare_picture(result: CompareResult) -> Picture:
 
 
 def waterfall_chart(fall: Waterfall, letter: str, headline: str) -> Chart:
-    """From the time of A to that of another plan: each bar begins where the one before ended."""
+    """What each part adds to the time of A: each bar begins where the one before ended."""
     longest = max(fall.start_s, fall.end_s)
-    unit, name = unit_for(longest, "s")
     parts = [
         (part, seconds)
         for part, seconds in sorted(fall.parts.items(), key=lambda item: -item[1])
         if abs(seconds) >= _SMALL * longest
     ]
-    rest = fall.end_s - fall.start_s - sum(seconds for _, seconds in parts)
+    whole = fall.end_s - fall.start_s
+    rest = whole - sum(seconds for _, seconds in parts)
     if abs(rest) > 1e-9 * longest:
         parts.append(("others", rest))
-    low, high = _ends(fall, [seconds for _, seconds in parts])
-    marks = _marks(fall, letter, parts, unit, low, high)
-    names = ["A", *(words_of(part) for part, _ in parts), letter]
+    reached = np.cumsum([0.0, *(seconds for _, seconds in parts)])
+    spread = max(float(reached.max() - reached.min()), 1e-12 * longest)
+    unit, name = unit_for(spread, "s")
+    names = [*(words_of(part) for part, _ in parts), f"in all: {letter} against A"]
     return Chart(
         title=f"From A to {letter}: what makes the difference",
         subtitle=_subtitle(fall),
-        x=Axis(label=name, low=low / unit, high=high / unit),
+        x=Axis(
+            label=f"change of the step time in {name}",
+            low=(float(reached.min()) - 0.02 * spread) / unit,
+            high=(float(reached.max()) + _BEHIND * spread) / unit,
+        ),
         y=Axis(
             label="", low=-0.6, high=len(names) - 0.4, downwards=True,
             ticks=tuple((float(row), words) for row, words in enumerate(names)),
         ),
-        marks=tuple(marks),
-        legend=(
-            Key(words="time of a plan", tone="blue", kind="bar"),
-            Key(words="takes longer", tone="orange", kind="bar", hatch="slant"),
-            Key(words="takes less", tone="green", kind="bar", hatch="dots"),
-        ),
-        notes=("The axis does not begin at zero.",) if low else (),
+        marks=tuple(_marks(parts, whole, unit, 0.008 * spread)),
+        legend=_legend([seconds for _, seconds in parts]),
         description=headline,
         header=("part of the step", "seconds"),
         rows=(
@@ -84,44 +83,39 @@ def _subtitle(fall: Waterfall) -> str:
     return f"{ends}: {signed(fall.end_s / fall.start_s - 1)}"
 
 
-def _ends(fall: Waterfall, changes: list[float]) -> tuple[float, float]:
-    """Seconds at both ends of the axis: it begins at zero where the changes are large enough."""
-    reached = fall.start_s + np.cumsum([0.0, *changes])
-    least, most = float(reached.min()), float(reached.max())
-    spread = max(most - least, _SMALL * most)
-    low = 0.0 if spread > _LARGE * most else max(least - 0.5 * spread, 0.0)
-    return low, most + _BEHIND * (most - low)
+def _legend(changes: list[float]) -> tuple[Key, ...]:
+    """What there is: parts that take longer, parts that take less, their sum."""
+    words = {
+        "longer": "takes longer" if any(change > 0 for change in changes) else "",
+        "shorter": "takes less" if any(change < 0 for change in changes) else "",
+        "step_time": "the whole step",
+    }
+    return tuple(
+        Key(words=said, tone=look_of(name)[0], hatch=look_of(name)[1], kind="bar")
+        for name, said in words.items()
+        if said
+    )
 
 
-def _marks(
-    fall: Waterfall,
-    letter: str,
-    parts: list[tuple[str, float]],
-    unit: float,
-    low: float,
-    high: float,
-) -> list[Mark]:
-    """The times of both plans, and between them a bar per part."""
-    reached, gap = fall.start_s, 0.008 * (high - low)
-    marks: list[Mark] = []
-    for row, name, seconds in ((0, "A", fall.start_s), (len(parts) + 1, letter, fall.end_s)):
-        words = show_seconds(seconds)
-        marks += [
-            _bar(low, seconds, row, "blue", "", f"{name}: {words}", unit),
-            Words(x=(seconds + gap) / unit, y=row, words=words, anchor="start"),
-        ]
-    for row, (part, seconds) in enumerate(parts, start=1):
-        before, reached = reached, reached + seconds
-        looks = ("orange", "slant") if seconds > 0 else ("green", "dots")
+def _marks(parts: list[tuple[str, float]], whole: float, unit: float, gap: float) -> list[Mark]:
+    """A bar per part that begins where the one before ended, and the sum from zero."""
+    reached = 0.0
+    rows = len(parts) + 1
+    marks: list[Mark] = [Line(points=((0.0, -0.6), (0.0, rows - 0.4)), tone="grey")]
+    for row, (part, seconds) in enumerate([*parts, ("step time", whole)]):
+        last = row == rows - 1
+        before, reached = (0.0, seconds) if last else (reached, reached + seconds)
+        look = look_of("step_time" if last else "longer" if seconds > 0 else "shorter")
         words, left, right = signed_seconds(seconds), min(before, reached), max(before, reached)
+        if row:
+            joint = (whole if last else before) / unit
+            marks.append(
+                Line(points=((joint, row - 0.64), (joint, row - 0.36)), tone="grey", dashed=True)
+            )
         marks += [
-            Line(
-                points=((before / unit, row - 0.64), (before / unit, row - 0.36)),
-                tone="grey", dashed=True,
-            ),
-            _bar(left, right, row, *looks, f"{words_of(part)} {words}", unit),
+            _bar(left, right, row, *look, f"{words_of(part)} {words}", unit),
             Words(x=(right + gap) / unit, y=row, words=words, anchor="start"),
-        ]  # fmt: skip
+        ]
     return marks
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from planner.explanation.answer import ExplainResult, Step
 from planner.explanation.elasticities import Elasticity
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.explain_view import signed, value_words
+from planner.report.looks import look_of
 from planner.report.words import job_words, mesh_words
 from planner.units import show_seconds
 
@@ -16,10 +19,13 @@ _ROW, _FRAME = 0.042, 0.16
 """Height of a row and of what is around the rows, over the width of a chart."""
 _ROOM = 1.35
 """Length of half an axis over its longest bar: figures stand behind the bars."""
+_TIME, _ENERGY = look_of("step_time"), look_of("energy")
+_FAR = 6.0
+"""Bars longer than this many times three quarters of all are cut, so that the others are seen."""
 _DIRECTIONS = {
-    "plan": ("blue", "", "another choice"),
-    "machine": ("purple", "slant", "another machine"),
-    "scale": ("teal", "dots", "more chips, a larger batch"),
+    "plan": (*look_of("another_choice"), "another choice"),
+    "machine": (*look_of("another_machine"), "another machine"),
+    "scale": (*look_of("another_size"), "more chips, a larger batch"),
 }
 
 
@@ -35,11 +41,13 @@ def explain_picture(result: ExplainResult) -> Picture:
 def steps_chart(result: ExplainResult) -> Chart:
     """A bar per step: the change of the time of a token; what does not fit is drawn lightly."""
     steps = [step for step in result.explained.steps if step.time is not None]
-    longest = max((abs(step.time or 0.0) for step in steps), default=0.0) or 0.01
-    reach = 100 * longest * _ROOM
+    changes = [100 * abs(step.time or 0.0) for step in steps]
+    longest = _longest(changes) or 1.0
+    reach = longest * _ROOM
     marks: list[Mark] = [_zero(len(steps))]
     for row, step in enumerate(steps):
-        marks += _step_marks(row, step, reach)
+        marks += _step_marks(row, step, longest)
+    cut = ("Bars that end in an arrow are cut; their figures are true.",)
     binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
     return Chart(
         title="One step in every direction",
@@ -48,7 +56,8 @@ def steps_chart(result: ExplainResult) -> Chart:
         y=_rows([step.change for step in steps]),
         marks=tuple(marks),
         legend=_step_legend(steps),
-        notes=(*binding, "To the left is faster."),
+        notes=(*binding, "To the left is faster.", *(cut if max(changes, default=0.0) > longest
+                                                     else ())),
         description="Change of the time of a token by step: "
         + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
         header=("change", "time", "energy", "memory", "verdict"),
@@ -57,21 +66,36 @@ def steps_chart(result: ExplainResult) -> Chart:
             for step in steps
         ),
         height=_FRAME + _ROW * len(steps),
-    )
+    )  # fmt: skip
 
 
-def _step_marks(row: int, step: Step, reach: float) -> list[Mark]:
+def _longest(changes: Sequence[float]) -> float:
+    """The longest bar that is drawn in full; longer ones end there."""
+    if not changes:
+        return 0.0
+    far = _FAR * float(np.quantile(changes, 0.75))
+    return max((change for change in changes if change <= far), default=0.0)
+
+
+def _step_marks(row: int, step: Step, longest: float) -> list[Mark]:
     """A bar from zero and its figure at the far end; what forbids it beside that."""
-    change = 100 * (step.time or 0.0)
+    whole = 100 * (step.time or 0.0)
+    change = max(min(whole, longest), -longest)
     tone, hatch, _ = _DIRECTIONS[step.direction]
     words = signed(step.time)
     if step.refusal is not None:
         words += f", {step.refusal.reason}"
     elif step.tie:
         words += ", tie"
-    gap = 0.012 * reach
+    gap = 0.012 * longest * _ROOM
     side = -1 if change < 0 else 1
+    arrow: list[Mark] = []
+    if change != whole:
+        gap *= 4
+        arrow = [Line(points=((change, row), (change + side * 0.8 * gap, row)), tone=tone,
+                      arrow=True)]  # fmt: skip
     return [
+        *arrow,
         Bar(
             left=min(change, 0.0), right=max(change, 0.0), bottom=row + 0.36, top=row - 0.36,
             tone=tone, hatch=hatch, faint=step.refusal is not None,
@@ -121,10 +145,12 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
         y=_rows(names),
         marks=tuple(marks),
         legend=(
-            Key(words="step time", tone="blue", kind="bar"),
-            Key(words="energy", tone="orange", kind="bar", hatch="slant"),
+            Key(words="step time", tone=_TIME[0], hatch=_TIME[1], kind="bar"),
+            Key(words="energy", tone=_ENERGY[0], hatch=_ENERGY[1], kind="bar"),
         ),
-        notes=("* assumed: neither measured nor published.",),
+        notes=("* assumed: neither measured nor published.",)
+        if any(one.number.is_assumed for one in shown)
+        else (),
         description="Elasticities of step time and energy: "
         + "; ".join(f"{row[0]} {row[3]} and {row[4]}" for row in rows),
         header=("number", "value", "known as", "time", "energy", "memory"),
@@ -134,25 +160,28 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
 
 
 def _lean_marks(row: int, one: Elasticity, reach: float) -> list[Mark]:
-    """Two bars, time above energy, and the larger figure behind them."""
+    """Two bars, time above energy, each with its figure."""
     number = one.number
     slopes = f"time {one.time:+.3f}, energy {one.energy:+.3f}"
     detail = f"{number.record}: {number.path} ({number.kind}): {slopes}"
-    bars: list[Mark] = [
-        Bar(
-            left=min(value, 0.0), right=max(value, 0.0), bottom=low, top=high, tone=tone,
-            hatch=hatch, detail=detail,
-        )
-        for value, tone, hatch, high, low in (
-            (one.time, "blue", "", row - 0.38, row - 0.01),
-            (one.energy, "orange", "slant", row + 0.01, row + 0.38),
-        )
-    ]  # fmt: skip
-    largest = max(one.time, one.energy, key=abs)
-    side = -1 if largest < 0 else 1
-    end = largest + side * 0.012 * reach
-    anchor = "end" if side < 0 else "start"
-    return [*bars, Words(x=end, y=row, words=f"{largest:+.3f}", anchor=anchor)]
+    marks: list[Mark] = []
+    for value, (tone, hatch), middle in ((one.time, _TIME, -0.2), (one.energy, _ENERGY, 0.2)):
+        side = -1 if value < 0 else 1
+        marks += [
+            Bar(
+                left=min(value, 0.0), right=max(value, 0.0), bottom=row + middle + 0.185,
+                top=row + middle - 0.185, tone=tone, hatch=hatch, detail=detail,
+            ),
+            Words(x=value + side * 0.012 * reach, y=row + middle, words=_slope(value),
+                  anchor="end" if side < 0 else "start"),
+        ]  # fmt: skip
+    return marks
+
+
+def _slope(value: float) -> str:
+    """`-0.725`; what would be written as zero is `0`."""
+    words = f"{value:+.3f}"
+    return words if float(words) else "0"
 
 
 def _zero(rows: int) -> Line:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from math import log10
 
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark, Picture
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import labels_of
+from planner.report.chart_svg import SIDE_BY_SIDE
 from planner.report.machine_marks import (
     COLUMNS,
     cells,
@@ -72,18 +75,21 @@ def front_chart(result: SolveResult) -> Chart:
         *_front_dots(result, points, x, y),
     ]
     marks: list[Mark] = [_staircase(result, x, y), *dots]
-    labelled = sum(bool(dot.words) for dot in dots if dot.key)
-    return Chart(
+    chart = Chart(
         title=front_title(result),
         x=x.axis,
         y=y.axis,
         marks=tuple(marks),
         legend=_legend(result, [neighbor for neighbor, _ in near]),
-        notes=_notes(result, labelled, far),
+        notes=_notes(result, far),
         description=_description(result),
         header=_header(result),
         rows=tuple(_row(number, point, result) for number, point in enumerate(points, start=1)),
     )
+    labelled = len(labels_of(chart, frame_of(chart, SIDE_BY_SIDE)))
+    if labelled == len(points):
+        return chart
+    return replace(chart, notes=(*chart.notes, "Points are labelled where there is room."))
 
 
 def _scale(name: str, values: Sequence[float], unit: str) -> _Scale:
@@ -279,15 +285,12 @@ def _memory_keys(result: SolveResult) -> list[Key]:
     return keys
 
 
-def _notes(result: SolveResult, labelled: int, far: int) -> tuple[str, ...]:
+def _notes(result: SolveResult, far: int) -> tuple[str, ...]:
     words = [result.front_note]
-    if labelled < len(result.front):
-        words.append(f"Labels are given to {labelled} of {len(result.front)} points.")
     if far:
         words.append(f"{plural(far, 'plan')} one step from the best one "
                      f"{'lies' if far == 1 else 'lie'} outside of the picture.")  # fmt: skip
-    note = " ".join(filter(None, words))
-    return (note,) if note else ()
+    return tuple(filter(None, words))
 
 
 def _description(result: SolveResult) -> str:

@@ -17,9 +17,9 @@ _NEAR = 12.0
 """Points that are closer than this to a label's own may touch its leader line."""
 _MARGIN = 3.0
 """By how much a label without leader line is closer to its own point than to others."""
-_LENGTHS = (20, 28, 38, 50, 64, 80, 100, 125)
-_MORE_LENGTHS = (155, 190, 230, 280)
-"""For labels that are needed."""
+_LENGTHS = (20, 28, 38, 50, 64)
+_MORE_LENGTHS = (80, 100)
+"""For labels that are needed; farther from its point a label is worse than none."""
 _ANGLES = (45, 30, 60, 75, 90, 225, 210, 240, 255, 270, 330, 315, 300, 135, 150, 120, 105)
 """Leader lines in pixels, and in degrees anticlockwise from the right, the best first: to the upper
 right and the lower left of a point is where a falling staircase leaves room."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.cost.memory import MEMORY_PARTS
-from planner.report.breakdown_chart import LOOKS, words_of
+from planner.report.breakdown_chart import words_of
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
+from planner.report.looks import look_of
 from planner.stage_facts import PlanFacts, StageFacts
 from planner.units import plural, show_bytes, show_percent, unit_for
 
 _MOST_TICKS = 16
 _MOST_TOTALS = 12
+_ROOM = 1.13
+"""Length of the axis over the capacity: the sums of the stages stand above all lines."""
 
 
 def stage_words(stage: StageFacts) -> str:
@@ -30,35 +35,60 @@ def memory_picture(facts: PlanFacts, reserve_bytes: float = 0.0) -> Picture:
 def memory_chart(facts: PlanFacts, reserve_bytes: float = 0.0) -> Chart:
     """A stack of bytes per stage, with the limit and the capacity as lines.
 
+    One stage lies on its side.
+
     Args:
         facts: Of one plan.
         reserve_bytes: What the framework holds outside its allocator, drawn below the capacity.
     """
     stages = facts.stages
     piped = len(stages) > 1
-    highest = max(
-        facts.chip_memory_bytes, facts.memory_limit_bytes, *(s.total_bytes for s in stages)
-    )
-    unit, unit_name = unit_for(highest, "B")
+    most = max(facts.chip_memory_bytes, facts.memory_limit_bytes, *(s.total_bytes for s in stages))
+    unit, unit_name = unit_for(most, "B")
     names = [name for name in MEMORY_PARTS if any(s.memory_bytes[name] > 0 for s in stages)]
-    ends = (-0.5, len(stages) - 0.5) if piped else (-1.5, 1.5)
+    ends = (-0.5, len(stages) - 0.5)
     around, around_keys = _limits(facts, reserve_bytes, ends, unit)
-    marks: list[Mark] = [bar for stage in stages for bar in _stack(stage, names, unit)]
-    if len(stages) <= _MOST_TOTALS:
-        marks += [_total(stage, unit, 0.045 * highest) for stage in stages]
-    keys = [Key(words=words_of(n), tone=LOOKS[n][0], hatch=LOOKS[n][1], kind="bar") for n in names]
+    marks: list[Mark] = [
+        bar for stage in stages for bar in _stack(stage, names, unit, alone=not piped)
+    ]
+    if piped and len(stages) <= _MOST_TOTALS:
+        marks += [_total(stage, 1.07 * most / unit) for stage in stages]
+    across = Axis(label="stage" if piped else "", low=ends[0], high=ends[1],
+                  ticks=_ticks(len(stages)))  # fmt: skip
+    along = Axis(label=unit_name, low=0.0, high=(_ROOM if piped else 1.03) * most / unit)
+    marks += around
+    keys = [Key(words=words_of(n), tone=look_of(n)[0], hatch=look_of(n)[1], kind="bar")
+            for n in names]  # fmt: skip
     return Chart(
         title="Memory per chip of each pipeline stage" if piped else "Memory per chip",
-        x=Axis(label="stage" if piped else "", low=ends[0], high=ends[1],
-               ticks=_ticks(len(stages))),
-        y=Axis(label=unit_name, low=0.0, high=1.08 * highest / unit),
-        marks=(*marks, *around),
+        subtitle=_subtitle(facts, reserve_bytes),
+        x=across if piped else along,
+        y=along if piped else across,
+        marks=tuple(marks) if piped else tuple(map(_on_its_side, marks)),
         legend=(*keys, *around_keys),
         description=_description(facts),
         header=("stage", *map(words_of, names), "in all", "of the limit"),
         rows=tuple(_row(stage, names, facts.memory_limit_bytes) for stage in stages),
-        height=0.5,
-    )  # fmt: skip
+        height=0.5 if piped else 0.19,
+    )
+
+
+def _subtitle(facts: PlanFacts, reserve_bytes: float) -> str:
+    """`66.7 GB of the 70.7 GB that may be filled; 2.68 GB more are the reserve`."""
+    fullest = max(stage.total_bytes for stage in facts.stages)
+    where = "fullest stage: " if len(facts.stages) > 1 else ""
+    words = f"{where}{show_bytes(fullest)} of the {show_bytes(facts.memory_limit_bytes)}"
+    more = f", + {show_bytes(reserve_bytes)} reserve" if reserve_bytes else ""
+    return f"{words} that may be filled{more}"
+
+
+def _on_its_side(mark: Mark) -> Mark:
+    """A mark of a chart with the axes changed for one another."""
+    if isinstance(mark, Bar):
+        return replace(mark, left=mark.bottom, right=mark.top, bottom=mark.left, top=mark.right)
+    if isinstance(mark, Line):
+        return replace(mark, points=tuple((y, x) for x, y in mark.points))
+    raise TypeError(type(mark).__name__)
 
 
 def _row(stage: StageFacts, names: list[str], limit: float) -> tuple[str, ...]:
@@ -75,28 +105,29 @@ def _limits(
     capacity = facts.chip_memory_bytes
     if reserve_bytes:
         words = f"reserve outside the allocator: {show_bytes(reserve_bytes)}"
+        tone, hatch = look_of("reserve")
         low, high = (capacity - reserve_bytes) / unit, capacity / unit
-        marks.append(Bar(left=ends[0], right=ends[1], bottom=low, top=high, tone="grey",
-                         hatch="slant", detail=words, faint=True))  # fmt: skip
-        keys.append(Key(words=words, tone="grey", kind="bar", hatch="slant"))
-    for name, value, tone, dashed in (
-        ("a chip has", capacity, "brown", False),
-        ("may be filled", facts.memory_limit_bytes, "red", True),
+        marks.append(Bar(left=ends[0], right=ends[1], bottom=low, top=high, tone=tone,
+                         hatch=hatch, detail=words, faint=True))  # fmt: skip
+        keys.append(Key(words=words, tone=tone, kind="bar", hatch=hatch, faint=True))
+    for name, value, dashed in (
+        ("a chip has", capacity, False),
+        ("may be filled", facts.memory_limit_bytes, True),
     ):
         words = f"{name}: {show_bytes(value)}"
         level = ((ends[0], value / unit), (ends[1], value / unit))
-        marks.append(Line(points=level, tone=tone, dashed=dashed, bold=not dashed, detail=words))
-        keys.append(Key(words=words, tone=tone, kind="dashed" if dashed else "line"))
+        marks.append(Line(points=level, tone="red", dashed=dashed, bold=not dashed, detail=words))
+        keys.append(Key(words=words, tone="red", kind="dashed" if dashed else "line"))
     return marks, keys
 
 
-def _stack(stage: StageFacts, names: list[str], unit: float) -> list[Bar]:
+def _stack(stage: StageFacts, names: list[str], unit: float, *, alone: bool) -> list[Bar]:
     bars, low = [], 0.0
     for name in names:
         value = stage.memory_bytes[name]
         if value <= 0:
             continue
-        tone, hatch = LOOKS[name]
+        tone, hatch = look_of(name)
         share = _share(value, stage.total_bytes)
         bars.append(
             Bar(
@@ -106,6 +137,7 @@ def _stack(stage: StageFacts, names: list[str], unit: float) -> list[Bar]:
                 top=(low + value) / unit,
                 tone=tone,
                 hatch=hatch,
+                words=show_bytes(value) if alone else "",
                 detail=f"{stage_words(stage)}: {words_of(name)} {show_bytes(value)}, {share}",
             )
         )
@@ -113,9 +145,8 @@ def _stack(stage: StageFacts, names: list[str], unit: float) -> list[Bar]:
     return bars
 
 
-def _total(stage: StageFacts, unit: float, gap: float) -> Words:
-    words = show_bytes(stage.total_bytes)
-    return Words(x=stage.index, y=(stage.total_bytes + gap) / unit, words=words, bold=True)
+def _total(stage: StageFacts, at: float) -> Words:
+    return Words(x=stage.index, y=at, words=show_bytes(stage.total_bytes), bold=True)
 
 
 def _ticks(stages: int) -> tuple[tuple[float, str], ...]:

@@ -7,23 +7,16 @@ leads to the box of the next level. So a picture stays as large for 16,384 chips
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from planner.plan import Plan
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
+from planner.report.looks import look_of
 from planner.results import PlanResult
 from planner.stage_facts import LevelFacts, PlanFacts
 from planner.units import plural, show_bytes, show_percent, show_seconds
 
-TONES = {
-    "tp": "blue",
-    "cp": "teal",
-    "ep": "red",
-    "fsdp": "green",
-    "dp": "orange",
-    "pp": "purple",
-}
 _NAMES = {
     "tp": "tensor parallel",
     "cp": "context parallel",
@@ -50,7 +43,7 @@ class LevelBox:
         columns: Domains of the level inside in one of this level.
         cells: Of each column that is drawn, (axis, words) of its cells, innermost axis first.
         share: Of the step, if its bytes went over it at its full rate and nothing else happened.
-        busiest: Whether no level has a larger share; False where none has any.
+        busiest: Whether no level has a larger share; False of the only one, and where none has any.
     """
 
     facts: LevelFacts
@@ -77,7 +70,7 @@ def level_boxes(result: PlanResult, facts: PlanFacts) -> tuple[LevelBox, ...]:
                     for column in range(min(columns, _MOST_COLUMNS))
                 ),
                 share=level.busy_s / result.step_time_s,
-                busiest=most > 0 and level.busy_s == most,
+                busiest=len(facts.levels) > 1 and level.busy_s == most > 0,
             )
         )
         inside = level.domain_chips
@@ -125,7 +118,7 @@ def mesh_chart(result: PlanResult, facts: PlanFacts) -> Chart:
     for depth, box in enumerate(boxes):
         marks += _level(box, depth, top, last=depth == len(boxes) - 1)
         top += _height(box) + _GAP
-    used = [axis for axis in TONES if any(axis in box.facts.members for box in boxes)]
+    used = [axis for axis in _NAMES if any(axis in box.facts.members for box in boxes)]
     return Chart(
         title="The mesh on the levels of the network",
         subtitle=f"{plural(result.chips, 'chip')}; on each level one domain is drawn",
@@ -133,9 +126,11 @@ def mesh_chart(result: PlanResult, facts: PlanFacts) -> Chart:
         y=Axis(label="", low=0.0, high=top, hidden=True, downwards=True),
         marks=tuple(marks),
         legend=tuple(
-            Key(words=f"{a}: {_NAMES[a]}", tone=TONES[a], kind="bar") for a in used if a != "ep"
+            Key(words=f"{axis}: {_NAMES[axis]}", tone=look_of(axis)[0], hatch=look_of(axis)[1],
+                kind="bar")
+            for axis in used if axis != "ep"
         ),
-        notes=tuple(_notes(result)),
+        notes=tuple(_notes(result, boxes)),
         description="; ".join(f"{_head(box)}: {_axes_words(box)}; {_traffic(box)}" for box in boxes)
         + ".",
         header=("level", "chips", "domains", "axes", "rate per chip", "bytes per chip and step",
@@ -200,8 +195,9 @@ def _torus(box: LevelBox, left: float, upper: float) -> Iterator[Mark]:
 
 
 def _cell(left: float, right: float, top: float, axis: str, words: str, detail: str) -> Bar:
+    tone, hatch = look_of(axis)
     return Bar(left=left + 1, right=right - 1, bottom=top + _CELL - 1, top=top + 1,
-               tone=TONES[axis], words=words, detail=detail)  # fmt: skip
+               tone=tone, hatch=hatch, words=words, detail=detail)  # fmt: skip
 
 
 def _one(box: LevelBox, column: int) -> str:
@@ -245,9 +241,10 @@ def _traffic(box: LevelBox) -> str:
     )
 
 
-def _notes(result: PlanResult) -> Iterator[str]:
-    yield ("Bytes over a level would take that share of the step at its achieved rate, one after "
-           "the other and with nothing hidden.")  # fmt: skip
+def _notes(result: PlanResult, boxes: Sequence[LevelBox]) -> Iterator[str]:
+    if any(box.share for box in boxes):
+        yield ("Bytes over a level would take that share of the step at its achieved rate, one "
+               "after the other and with nothing hidden.")  # fmt: skip
     if result.torus:
         yield f"Physical axes of the torus: {result.torus}."
     if result.plan.ep > 1:

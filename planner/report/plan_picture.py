@@ -2,37 +2,63 @@
 
 from __future__ import annotations
 
+from planner.pipeline import Timeline, timeline_of, why_not_simulated
+from planner.plan import Plan
 from planner.report.breakdown_chart import breakdown_charts
 from planner.report.chart import Chart, Picture
+from planner.report.chart_svg import SIDE_BY_SIDE
 from planner.report.front_chart import front_chart
 from planner.report.memory_chart import memory_chart
 from planner.report.mesh_chart import mesh_chart
+from planner.report.timeline_chart import timeline_chart
 from planner.report.words import front_job_words, job_words, mesh_words
+from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.stage_facts import PlanFacts
 
 
-def plan_charts(result: PlanResult, facts: PlanFacts | None) -> tuple[Chart, ...]:
-    """Breakdown, memory per stage, and the mesh where there is more than one chip."""
+def plan_charts(
+    result: PlanResult, facts: PlanFacts | None, timeline: Timeline | None = None
+) -> tuple[Chart, ...]:
+    """Breakdown, memory per stage, the timeline, and the mesh where there are several chips.
+
+    Args:
+        result: A plan.
+        facts: Its stages and levels; without them the breakdown alone is drawn.
+        timeline: Its schedule; without it no timeline is drawn.
+    """
     charts = breakdown_charts([(mesh_words(result.plan), result)])
     if facts is None:
         return charts
     charts += (memory_chart(facts, result.reserve_bytes),)
-    return (*charts, mesh_chart(result, facts)) if facts.levels else charts
+    if facts.levels:
+        charts += (mesh_chart(result, facts),)
+    if timeline is not None:
+        charts += (timeline_chart(timeline, width=SIDE_BY_SIDE),)
+    return charts
 
 
-def evaluate_picture(answer: EvaluateResult) -> Picture:
-    """What a plan costs, its memory per stage and its mesh."""
+def piped_timeline(resolved: Resolved, plan: Plan) -> Timeline | None:
+    """One step of a plan that has a pipeline; None where there is none, or it is too long."""
+    if plan.pp == 1 or why_not_simulated(resolved.cost, plan):
+        return None
+    return timeline_of(resolved.cost, plan)
+
+
+def evaluate_picture(answer: EvaluateResult, timeline: Timeline | None = None) -> Picture:
+    """What a plan costs, its memory per stage, its mesh and its schedule, see `plan_charts`."""
     title = f"{job_words(answer)}: {mesh_words(answer.result.plan)}"
-    return Picture(title=title, charts=plan_charts(answer.result, answer.facts), columns=2)
+    charts = plan_charts(answer.result, answer.facts, timeline)
+    return Picture(title=title, charts=charts, columns=2)
 
 
-def solve_picture(answer: SolveResult) -> Picture:
+def solve_picture(answer: SolveResult, timeline: Timeline | None = None) -> Picture:
     """The front, and of the best plan what `evaluate_picture` has.
 
     Args:
         answer: One with a plan.
+        timeline: Of the best plan; without it no timeline is drawn.
     """
     best = answer.require()
-    charts = (front_chart(answer), *plan_charts(best, answer.facts))
+    charts = (front_chart(answer), *plan_charts(best, answer.facts, timeline))
     return Picture(title=front_job_words(answer), charts=charts, columns=2)

@@ -13,8 +13,8 @@ from planner.report.report_detail import PlanDetail
 from planner.report.report_view import report_of
 from planner.results import EvaluateResult, SolveResult
 
-_WIDTHS = (WIDTH, 560.0, 440.0)
-"""Of the coordinates of one chart on a line, of each of two, and of three."""
+_WIDTHS = (WIDTH, 560.0, 480.0)
+"""Of the coordinates of one chart on a line, of each of two, and of small ones."""
 
 
 def report_page(answer: SolveResult | EvaluateResult, detail: PlanDetail | None = None) -> str:

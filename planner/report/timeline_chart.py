@@ -6,7 +6,8 @@ are marked, and the axis says the true times. Of many stages some are shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,18 +23,25 @@ from planner.pipeline.orders import (
 from planner.pipeline.timeline import Timeline
 from planner.plan import FloatArray
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture
+from planner.report.chart_frame import SMALL
+from planner.report.chart_svg import WIDTH
+from planner.report.lettering import width_of
+from planner.report.looks import Look, look_of
 
 MOST_ROWS = 16
 READABLE = 72
 """Operations on a row that can be told apart."""
-_LOOK: dict[int, tuple[str, str]] = {
-    FORWARD: ("blue", ""),
-    BACKWARD: ("orange", "slant"),
-    WEIGHT_GRAD: ("green", "dots"),
-    REDUCTION: ("purple", "backslant"),
-    OPTIMIZER: ("teal", "cross"),
-    OVERHEAD: ("brown", ""),
+_LOOK: dict[int, Look] = {
+    FORWARD: look_of("forward"),
+    BACKWARD: look_of("backward"),
+    WEIGHT_GRAD: look_of("weight_gradients"),
+    REDUCTION: look_of("reduction"),
+    OPTIMIZER: look_of("optimizer"),
+    OVERHEAD: look_of("overhead"),
 }
+_WAITING = look_of("waiting")
+_AROUND = 75.0
+"""Pixels of a chart beside its horizontal axis."""
 _BREAK = 0.035
 """Width of a break over that of what is shown."""
 _HALF = 0.4
@@ -64,10 +72,20 @@ def timeline_picture(timeline: Timeline, title: str = "Pipeline timeline") -> Pi
     return Picture(title=title, charts=(timeline_chart(timeline, title),))
 
 
-def timeline_chart(timeline: Timeline, title: str = "Pipeline timeline") -> Chart:
-    """The chart of `timeline_picture`."""
+def timeline_chart(
+    timeline: Timeline, title: str = "Pipeline timeline", width: float = WIDTH
+) -> Chart:
+    """The chart of `timeline_picture`.
+
+    Args:
+        timeline: What is drawn.
+        title: Of the chart.
+        width: In pixels, of all of it: operations have their number where it fits.
+    """
     windows, rows = windows_of(timeline), shown_stages(timeline)
     high = windows[-1].place(windows[-1].end_s)
+    marks = _marks(timeline, windows, rows)
+    marks = _numbered(timeline, marks, high / (width - _AROUND))
     unit, name = _unit(timeline.makespan_s)
     header, table = _table(timeline)
     return Chart(
@@ -81,9 +99,9 @@ def timeline_chart(timeline: Timeline, title: str = "Pipeline timeline") -> Char
             ticks=tuple((float(at), f"{stage}") for at, stage in enumerate(rows)),
             downwards=True,
         ),
-        marks=tuple(_marks(timeline, windows, rows)),
-        legend=_legend(timeline),
-        notes=_notes(timeline, windows, rows),
+        marks=tuple(marks),
+        legend=_legend(timeline, marks),
+        notes=_notes(timeline, windows, rows, marks),
         description=_description(timeline),
         header=header,
         rows=table,
@@ -180,6 +198,30 @@ def _marks(timeline: Timeline, windows: tuple[Window, ...], rows: tuple[int, ...
     return marks
 
 
+def _numbered(timeline: Timeline, marks: Sequence[Mark], pixel_s: float) -> list[Mark]:
+    """The marks with numbers on all operations of a look, or on none where some have no room.
+
+    Args:
+        timeline: What is drawn.
+        marks: Bars with numbers, and others.
+        pixel_s: Seconds of a pixel.
+    """
+    need = (width_of(f"{timeline.micro_batches - 1}", SMALL) + 7) * pixel_s
+    widths: dict[tuple[str, str], list[float]] = {}
+    for mark in marks:
+        if isinstance(mark, Bar) and mark.words:
+            widths.setdefault((mark.tone, mark.hatch), []).append(mark.right - mark.left)
+    wide = {one for one, found in widths.items() if float(np.median(found)) >= need}
+    numbered: list[Mark] = []
+    for mark in marks:
+        if isinstance(mark, Bar) and mark.words:
+            fits = (mark.tone, mark.hatch) in wide and mark.right - mark.left >= need
+            numbered.append(mark if fits else replace(mark, words=""))
+        else:
+            numbered.append(mark)
+    return numbered
+
+
 def _waits(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
     """The gaps between the operations of a stage in a window."""
     here = timeline.of_stage(stage)
@@ -194,7 +236,7 @@ def _waits(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark
             right=window.place(float(to_s[gap])),
             bottom=at + _HALF,
             top=at - _HALF,
-            tone="grey",
+            tone=_WAITING[0],
             faint=True,
             detail=f"stage {stage} waits {float(begins[gap] - ends[gap]) * unit:.4g} {name}",
         )
@@ -241,6 +283,14 @@ def _verb(timeline: Timeline, kind: int) -> str:
     return "input gradients" if split else _VERBS[kind]
 
 
+_PASSES = (FORWARD, BACKWARD, WEIGHT_GRAD)
+
+
+def _several(timeline: Timeline, kind: int) -> str:
+    """`backward passes`, `input gradients`."""
+    return _verb(timeline, kind).replace("pass", "passes")
+
+
 def _operation_words(timeline: Timeline, index: int) -> str:
     unit, name = _unit(timeline.makespan_s)
     stage, number = int(timeline.stage[index]), int(timeline.micro_batch[index])
@@ -253,13 +303,18 @@ def _operation_words(timeline: Timeline, index: int) -> str:
     return f"stage {stage}: {what}, {begin:.4g} to {end:.4g} {name}"
 
 
-def _legend(timeline: Timeline) -> tuple[Key, ...]:
-    kinds = [kind for kind in _LOOK if np.any(timeline.kind == kind)]
+def _legend(timeline: Timeline, marks: Sequence[Mark]) -> tuple[Key, ...]:
+    """What is drawn: passes, what comes once per step, waiting."""
+    drawn = [mark for mark in marks if isinstance(mark, Bar)]
+    looks = {(mark.tone, mark.hatch) for mark in drawn}
+    kinds = [kind for kind in _LOOK if _LOOK[kind] in looks and np.any(timeline.kind == kind)]
     keys = [
         Key(words=_verb(timeline, kind), tone=_LOOK[kind][0], kind="bar", hatch=_LOOK[kind][1])
         for kind in kinds
     ]
-    return (*keys, Key(words="waiting", tone="grey", kind="bar", faint=True))
+    if any((mark.tone, mark.hatch) == _WAITING for mark in drawn):
+        keys.append(Key(words="waiting", tone=_WAITING[0], kind="bar", faint=True))
+    return tuple(keys)
 
 
 def _subtitle(timeline: Timeline) -> str:
@@ -283,12 +338,21 @@ def difference_words(timeline: Timeline) -> str:
 
 
 def _notes(
-    timeline: Timeline, windows: tuple[Window, ...], rows: tuple[int, ...]
+    timeline: Timeline,
+    windows: tuple[Window, ...],
+    rows: tuple[int, ...],
+    marks: Sequence[Mark],
 ) -> tuple[str, ...]:
     notes = [difference_words(timeline)]
-    notes.append("Numbers are micro-batches, from 0.")
+    numbered = {(m.tone, m.hatch) for m in marks if isinstance(m, Bar) and m.words}
+    if numbered:
+        passes = [kind for kind in _PASSES if np.any(timeline.kind == kind)]
+        some = [_several(timeline, kind) for kind in passes if _LOOK[kind] in numbered]
+        only = f" on {' and '.join(some)}" if len(some) < len(passes) else ""
+        notes.append(f"Numbers{only} are micro-batches, from 0.")
     if timeline.interleave > 1:
-        notes[-1] += " Each visits every stage once per chunk; every second chunk is lighter."
+        notes.append("A micro-batch visits every stage once per chunk; every second chunk is "
+                     "lighter.")  # fmt: skip
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)
         where = "At the dashed line" + "s" * (len(windows) > 2)

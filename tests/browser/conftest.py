@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 from cli.answers import answer_to
 from cli.command import planner
+from explanation.cases import answer
+
+from planner.report.explain_chart import explain_picture
+from planner.report.picture_file import write_picture
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = [
@@ -73,6 +77,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "infeasible.json").write_text(none.out, encoding="utf-8")
     assert planner("report", folder / "infeasible.json").code == 0
     pages["infeasible"] = folder / "infeasible.html"
+    pages["explained"] = folder / "explained.html"
+    write_picture(explain_picture(answer()), pages["explained"])
     return pages
 
 

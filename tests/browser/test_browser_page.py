@@ -74,6 +74,28 @@ def test_no_screen_is_too_narrow(opened: Open, name: str, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+# Of each figure: by how many pixels its picture is wider, and the height of its smallest letters.
+FIGURES = """() => [...document.querySelectorAll('figure')].map((figure) => {
+  const svg = figure.querySelector('svg');
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const sizes = [...svg.querySelectorAll('text')]
+    .map((e) => parseFloat(getComputedStyle(e).fontSize));
+  return [figure.scrollWidth - figure.clientWidth, scale * Math.min(...sizes)];
+})"""
+
+
+@pytest.mark.parametrize("name", ["front", "pipeline", "explained"])
+@pytest.mark.parametrize("width", [1600, 1200, 1100, 420])
+def test_letters_of_pictures_can_be_read(opened: Open, name: str, width: int) -> None:
+    page = opened(name, viewport={"width": width, "height": 800})
+    figures = page.evaluate(FIGURES)
+    assert figures
+    for wider, letters in figures:
+        assert 8.4 <= letters <= 15
+        assert wider <= 0 or width < 1000, "a screen of usual width needs no scrolling"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_ids_are_unique_and_links_inside_lead_somewhere(opened: Open, name: str) -> None:
     page = opened(name)

@@ -43,6 +43,15 @@ def test_evaluate_draws_the_plan(folder: Path) -> None:
         assert title in named
 
 
+def test_a_plan_with_a_pipeline_has_its_timeline(folder: Path) -> None:
+    path, plan = folder / "piped.svg", folder / "piped.yaml"
+    solve(*TINY, "--fix", "pp=2", "-o", plan, "--plot", path)
+    assert "Pipeline timeline" in titles(path)
+    assert planner("evaluate", plan, "--plot", path).code == 0
+    assert "Pipeline timeline" in titles(path)
+    assert "Pipeline timeline" not in titles(folder / "all.svg"), "one stage has none"
+
+
 def test_pages(folder: Path) -> None:
     page = folder / "plan.html"
     assert planner("evaluate", folder / "plan.yaml", "--plot", page, "--json").code == 0

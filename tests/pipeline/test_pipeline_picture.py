@@ -11,11 +11,15 @@ from cost.cases import case_of
 from planner.pipeline import Timeline, timeline_of
 from planner.plan import Plan
 from planner.report.chart import Bar, Chart, Line
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import box_of, words_inside
 from planner.report.chart_svg import picture_svg
+from planner.report.looks import look_of
 from planner.report.timeline_chart import (
     MOST_ROWS,
     difference_words,
     shown_stages,
+    timeline_chart,
     timeline_picture,
     windows_of,
 )
@@ -40,17 +44,24 @@ def bars_of(chart: Chart) -> list[Bar]:
     return [mark for mark in chart.marks if isinstance(mark, Bar)]
 
 
+def waits(bar: Bar) -> bool:
+    """Whether a bar is no operation."""
+    return (bar.tone, bar.hatch, bar.faint) == (*look_of("waiting"), True)
+
+
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
 def test_a_short_step_is_shown_whole(schedule: str) -> None:
     step = timeline(schedule)
     chart = chart_of(step)
-    drawn = [bar for bar in bars_of(chart) if bar.tone != "grey"]
+    drawn = [bar for bar in bars_of(chart) if not waits(bar)]
     assert len(drawn) == len(step.stage)
     spans = sorted((bar.left, bar.right) for bar in drawn)
     assert np.allclose(spans, sorted(zip(step.start_s, step.end_s, strict=True)))
     assert chart.x.high == step.makespan_s
-    assert {bar.tone for bar in drawn} >= {"blue", "orange", "purple", "teal"}
-    assert ("green" in {bar.tone for bar in drawn}) == (schedule == "zero-bubble")
+    seen = {(bar.tone, bar.hatch) for bar in drawn}
+    always = ("forward", "backward", "reduction", "optimizer")
+    assert seen >= {look_of(name) for name in always}
+    assert (look_of("weight_gradients") in seen) == (schedule == "zero-bubble")
     assert any(bar.faint for bar in drawn) == (schedule == "interleaved")
     assert not [mark for mark in chart.marks if isinstance(mark, Line)]
     looks = {(key.tone, key.hatch) for key in chart.legend}
@@ -64,8 +75,8 @@ def test_bars_and_waits_fill_every_row() -> None:
         rows.setdefault((bar.bottom + bar.top) / 2, []).append(bar)
     assert sorted(rows) == [0.0, 1.0, 2.0, 3.0]
     for stage, bars in enumerate(rows[at] for at in sorted(rows)):
-        waits = sum(bar.right - bar.left for bar in bars if bar.tone == "grey")
-        assert np.isclose(waits, step.idle_s[stage], rtol=0.01)
+        idle = sum(bar.right - bar.left for bar in bars if waits(bar))
+        assert np.isclose(idle, step.idle_s[stage], rtol=0.01)
         assert np.isclose(sum(b.right - b.left for b in bars), step.makespan_s, rtol=0.01)
 
 
@@ -134,6 +145,44 @@ def test_both_step_times_are_said() -> None:
     bare = timeline("1f1b", bubbles=False)
     assert difference_words(bare).endswith("whose assumptions leave bubbles out.")
     assert difference_words(bare) == chart_of(bare).notes[0]
+
+
+@pytest.mark.parametrize("pp", [2, 4, 8])
+@pytest.mark.parametrize("batch", [8, 32, 256])
+@pytest.mark.parametrize("width", [560.0, 860.0])
+def test_numbers_are_on_all_whole_operations_of_a_kind_or_on_none(
+    pp: int, batch: int, width: float
+) -> None:
+    step = timeline("1f1b", pp, batch)
+    chart = timeline_chart(step, width=width)
+    drawn = frame_of(chart, width)
+    numbered: dict[str, set[bool]] = {}
+    for bar in bars_of(chart):
+        kind = next((kind for kind in ("forward", "backward") if f"{kind} pass" in bar.detail), "")
+        whole = np.isclose(bar.right - bar.left, (step.end_s - step.start_s)[
+            (step.kind == (0 if kind == "forward" else 1))], rtol=1e-6).any()  # fmt: skip
+        if kind and whole:
+            numbered.setdefault(kind, set()).add(bool(bar.words))
+        box = box_of(bar, drawn)
+        assert not bar.words or (box is not None and words_inside(bar, box) == 0.0), "it is drawn"
+    assert all(len(found) == 1 for found in numbered.values())
+    there = [kind for kind, found in numbered.items() if True in found]
+    said = [note for note in chart.notes if note.startswith("Numbers")]
+    which = "" if len(there) == 2 else f" on {there[0]} passes" if there else None
+    assert said == ([] if which is None else [f"Numbers{which} are micro-batches, from 0."])
+
+
+def test_numbers_are_there_where_they_fit_and_not_on_slivers() -> None:
+    assert any(bar.words for bar in bars_of(timeline_chart(timeline("1f1b", 4, 8))))
+    narrow = timeline_chart(timeline("interleaved", 8, 64), width=400.0)
+    assert not any(bar.words for bar in bars_of(narrow))
+
+
+def test_the_legend_has_what_is_drawn() -> None:
+    chart = chart_of(timeline("1f1b", 1, 8))
+    bars = bars_of(chart)
+    for key in chart.legend:
+        assert any((bar.tone, bar.hatch) == (key.tone, key.hatch) for bar in bars), key.words
 
 
 def test_it_can_be_drawn() -> None:

@@ -1,13 +1,14 @@
 """Charts as PNG files."""
 
 import struct
+from dataclasses import replace
 
 import pytest
 
-from planner.report.chart import Picture
+from planner.report.chart import Bar, Picture
 from planner.report.chart_svg import sheet_of
 from planner.report.palette import LIGHT
-from report.charts import ALL, PLANE
+from report.charts import ALL, PLANE, ROWS
 
 pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.picture
@@ -44,3 +45,24 @@ def test_marks_have_their_colours_where_they_stand() -> None:
         assert abs(around - wanted).max(axis=2).min() < 0.02, point
     corner = pixels[2, 2, :3]
     assert corner.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_many_bars_are_as_few_bars_drawn() -> None:
+    from io import BytesIO  # noqa: PLC0415
+
+    from matplotlib import image  # noqa: PLC0415
+
+    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+
+    bars = [replace(mark, left=3.0 * at, right=3.0 * at + 2, words="")
+            for at, mark in enumerate(ROWS.marks[:40]) if isinstance(mark, Bar)]  # fmt: skip
+    hidden = replace(bars[0], bottom=-9.0, top=-8.0)  # outside, so that it is not drawn
+    inside = replace(bars[0], left=119.0, right=119.5)
+    drawn = [
+        image.imread(BytesIO(picture_png(Picture(title="a", charts=(replace(ROWS, marks=marks),)))))
+        for marks in ((*bars[:39], hidden, inside), (*bars[:39], inside, inside))
+    ]
+    few, many = drawn
+    assert abs(few - many).max() < 0.3, "edges alone differ where a bar is drawn twice"
+    assert (abs(few - many).max(axis=2) > 0.02).mean() < 1e-3
+    assert few.min() < 0.5

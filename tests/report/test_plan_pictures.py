@@ -15,6 +15,8 @@ from planner.report.breakdown_chart import breakdown_charts, breakdown_picture, 
 from planner.report.breakdown_view import breakdown_view, stage_view
 from planner.report.chart import HATCHES, SHAPES, TONES, Bar, Chart, Dot, Line, Picture, Words
 from planner.report.chart_figure import picture_png
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import labels_of
 from planner.report.chart_svg import picture_svg
 from planner.report.front_chart import front_chart, is_refused
 from planner.report.memory_chart import memory_chart
@@ -136,6 +138,66 @@ def test_many_stages_stay_readable(piped: EvaluateResult) -> None:
     chart = memory_chart(replace(facts, stages=many))
     assert len(chart.x.ticks) <= 16
     assert not words(chart), "no words over thin bars"
+
+
+def test_sums_of_stages_stand_clear_of_all_lines(piped: EvaluateResult) -> None:
+    facts = facts_of(piped)
+    for limit in (0.9, 1.0, 1.05):
+        low = max(stage.total_bytes for stage in facts.stages) / limit
+        chart = memory_chart(replace(facts, memory_limit_bytes=low))
+        drawn = frame_of(chart, 560.0)
+        lines = [drawn.at(mark.points[0])[1] for mark in chart.marks if isinstance(mark, Line)]
+        for mark in chart.marks:
+            if isinstance(mark, Words):
+                _, y = drawn.at((mark.x, mark.y))
+                assert all(abs(y - at) > 7 for at in lines)
+                assert y - 7 > drawn.area.top
+
+
+def test_one_stage_lies_on_its_side() -> None:
+    answer = planner.evaluate(
+        Plan(micro_batch=1, sharding="ddp"), model="gpt3-125m", hardware="a100-sxm4-80"
+    )
+    (stage,) = facts_of(answer).stages
+    chart = memory_chart(facts_of(answer), answer.result.reserve_bytes)
+    stack = bars(chart)
+    assert stack[0].left == 0
+    assert all(one.right == two.left for one, two in itertools.pairwise(stack))
+    assert stack[-1].right == pytest.approx(stage.total_bytes / 1e9)
+    assert chart.height < 0.25
+    lines = [mark for mark in chart.marks if isinstance(mark, Line)]
+    assert {line.points[0][0] == line.points[1][0] for line in lines} == {True}
+
+
+def test_the_reserve_is_told_apart_from_what_is_filled(piped: EvaluateResult) -> None:
+    costs = piped.result
+    filled, reserve = show_bytes(costs.memory_per_chip_bytes), show_bytes(costs.reserve_bytes)
+    whole = show_bytes(costs.memory_per_chip_bytes + costs.reserve_bytes)
+    memory = breakdown_charts([("a", costs)])[2]
+    assert memory.subtitle == f"{filled} + {reserve} reserve = {whole} in all"
+    both = breakdown_charts([("a", costs), ("b", costs)])[2]
+    assert f"{filled} + {reserve} reserve" in words(both)
+    stages = memory_chart(facts_of(piped), costs.reserve_bytes)
+    assert filled in stages.subtitle
+    assert f"+ {reserve} reserve" in stages.subtitle
+
+
+def test_a_plan_with_one_level_has_none_that_is_the_busiest(torus: EvaluateResult) -> None:
+    (box,) = level_boxes(torus.result, facts_of(torus))
+    assert box.share > 0
+    assert not box.busiest
+    assert "the busiest" not in words(mesh_chart(torus.result, facts_of(torus)))
+
+
+def test_labels_of_a_front_are_near_their_dots(solved: SolveResult) -> None:
+    chart = front_chart(solved)
+    for width in (560.0, 860.0):
+        drawn = frame_of(chart, width)
+        for label, dot in labels_of(chart, drawn):
+            assert label.box.distance(drawn.at((dot.x, dot.y))) <= 100
+    points = [mark for mark in chart.marks if isinstance(mark, Dot) and mark.key]
+    all_there = len(labels_of(chart, frame_of(chart, 560.0))) == len(points)
+    assert ("Points are labelled where there is room." in chart.notes) is not all_there
 
 
 def test_the_mesh_names_each_axis_where_it_is(piped: EvaluateResult) -> None:
