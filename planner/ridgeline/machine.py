@@ -94,4 +94,3 @@ def level_columns(cluster: Cluster, ridges: Sequence[Ridge]) -> list[int]:
             f"of its levels; use {', '.join((*names, ALL))}"
         )
     return [names.index(ridge.level) for ridge in ridges]
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from planner.cost.breakdown import Breakdown
+from planner.cost.breakdown import COMMUNICATION, Breakdown
 from planner.cost.context import CostModel
 from planner.cost.memory import Memory
 from planner.errors import InputError
@@ -31,6 +31,11 @@ _NO_BYTES = (
     "no point has a place on a plane or a roofline."
 )
 _MOST_NAMED = 4
+_REGION_OF = {
+    "compute": "compute",
+    "memory_bound": "memory",
+    "optimizer": "memory",
+} | dict.fromkeys(COMMUNICATION, "network")
 
 
 def of_plan(question: Question, path: Path) -> RidgelineResult:
@@ -89,7 +94,9 @@ def plan_ridgeline(
     counts = plan_counts(model, costs, chips, machine.ridges)
     mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
     title = f"one step of {model.job.model.title} on {plural(plan.chips, 'chip')}"
-    result = result_of("plan", f"{title} ({mesh or 'no split'})", machine, counts, [], _notes(model))
+    result = result_of(
+        "plan", f"{title} ({mesh or 'no split'})", machine, counts, [], _notes(model)
+    )
     limits = limits or Limits()
     result = replace(
         result,
@@ -120,7 +127,9 @@ def _too_large(result: RidgelineResult, held: Memory, limit_bytes: float) -> lis
     if not words:
         return []
     shown = ", ".join(words[:_MOST_NAMED]) + (", ..." if words[_MOST_NAMED:] else "")
-    return [f"Does not fit in the {show_bytes(limit_bytes)} that a plan may fill of a chip: {shown}."]
+    return [
+        f"Does not fit in the {show_bytes(limit_bytes)} that a plan may fill of a chip: {shown}."
+    ]
 
 
 def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str:
@@ -132,11 +141,13 @@ def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str
     share = show_percent(float(costs.time_parts[part][row]) / step)
     arithmetic = show_percent(a.matmul_flop_per_s / ridge.flop_per_s)
     memory = show_percent(a.memory_bytes_per_s / ridge.memory_bytes_per_s)
+    region = REGIONS[placed.region[row]]
+    same = _REGION_OF.get(part) == region
+    other = "" if same else ", so the two need not name the same part"
     return (
-        f"The plan: bound {show_seconds(bound)} at peak rates ({REGIONS[placed.region[row]]}{near}); "
-        f"the cost model's step is {show_seconds(step)} at achieved rates, {share} of it "
-        f"{part.replace('_', ' ')}. At best arithmetic achieves {arithmetic} of its peak and memory "
-        f"{memory}, so the two may name different parts."
+        f"The plan: bound {show_seconds(bound)} at peak rates ({region}{near}); the cost model's step is "
+        f"{show_seconds(step)} at achieved rates, {share} of it {part.replace('_', ' ')}. At best "
+        f"arithmetic achieves {arithmetic} of its peak and memory {memory}{other}."
     )
 
 
