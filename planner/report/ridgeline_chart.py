@@ -13,9 +13,9 @@ from planner.report.ridgeline_labels import (
     SHAPES,
     TONES,
     Room,
-    dot_names,
     fit_keys,
     fit_words,
+    named,
     near_notes,
     region_keys,
 )
@@ -102,10 +102,10 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
     across = ends([ridge.knee_x, *x[on]], ridge.knee_x)
     up = ends([ridge.knee_y, *y[on]], ridge.knee_y)
     rows = np.flatnonzero(on).tolist()
-    dots = _dots(result, index, rows, (x, y), dot_names(result, rows, (x, y), across, up))
+    dots = _dots(result, index, rows, (x, y))
     room = Room(across=across, up=up, points=_covered(result, x, y, on))
     regions = [REGIONS[region] for region in result.placed.of_level(index).region[rows]]
-    return Chart(
+    chart = Chart(
         title=f"Ridgeline of {name}: {show_bytes(ridge.network_bytes_per_s)}/s",
         subtitle=f"peak rates; knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
         x=Axis(
@@ -129,6 +129,7 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
         rows=_table(result, index, rows, (x, y)),
         height=HEIGHT,
     )
+    return named(chart, result)
 
 
 def _dots(
@@ -136,7 +137,6 @@ def _dots(
     index: int,
     rows: list[int],
     at: tuple[FloatArray, FloatArray],
-    beside: Sequence[str],
 ) -> tuple[Dot, ...]:
     """The points on the plane of a level; those near its ridge are ringed."""
     placed, names = result.placed.of_level(index), point_names(result)
@@ -147,7 +147,7 @@ def _dots(
             y=float(at[1][row]),
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
-            words=beside[row],
+            key=str(row),
             detail=_detail(result, row, names[row]) + fit_words(result, row),
             hollow=not result.fits_at(row),
             strong=bool(placed.near_ridge[row]),

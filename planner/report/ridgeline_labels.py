@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, log10
 
-from planner.plan import FloatArray
-from planner.report.chart import Key, Point
-from planner.report.ridgeline_view import drawn_names, point_names
+from planner.report.chart import Chart, Dot, Key, Point
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import labels_of
+from planner.report.ridgeline_view import GIVEN, drawn_names, point_names
 from planner.ridgeline.answer import NEAR_RULE, RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS
 
@@ -20,8 +21,12 @@ MOST_NAMED = 40
 """Points up to which all have their names beside them."""
 HEIGHT = 0.7
 """Of a chart over its width."""
-_TOUCHING = 0.035
-"""Share of the width of a chart: dots that are closer than this cover one another."""
+_TOUCHING = (0.015, 0.027, 0.04, 0.07)
+"""Shares of the width of a chart: neighbours that are closer get one name. The second is a dot's
+width; what comes after it is tried where names have no room."""
+_WIDTH = 560.0
+"""Pixels of the narrowest chart that names must fit on."""
+_LEFT_OUT = "Points without a name have no room for it; the printed table names all."
 _SAME = 0.012
 _WIDE, _HIGH, _CLEAR = 0.19, 0.04, 0.02
 """Words on a chart and what they keep clear of, in shares of its width."""
@@ -82,40 +87,48 @@ def near_notes(rings: Iterable[bool]) -> tuple[str, ...]:
     return (_RINGED,) if any(rings) else ()
 
 
-def dot_names(
-    result: RidgelineResult,
-    rows: Sequence[int],
-    at: tuple[FloatArray, FloatArray],
-    across: Ends,
-    up: Ends,
-) -> list[str]:
-    """Per point of an answer what is written beside it on a chart with logarithmic axes.
+def named(chart: Chart, result: RidgelineResult) -> Chart:
+    """A chart with logarithmic axes and a name beside each of its points.
 
     Of points that cover one another one is named for all: `16 to 4,096` along a path, `a, b`
-    elsewhere.
+    elsewhere; more of them, the less room there is. A note says where names are left out.
 
     Args:
+        chart: Its points in the order of the answer, with their numbers in `Dot.key`.
         result: The answer.
-        rows: The points that are drawn.
-        at: Where all points are.
-        across, up: Ends of the axes.
     """
     names = drawn_names(result)
-    found = [""] * len(names)
-    if len(rows) > MOST_NAMED:
-        return found
-    spots = {row: _spot((float(at[0][row]), float(at[1][row])), across, up) for row in rows}
+    dots = {int(mark.key): mark for mark in chart.marks if isinstance(mark, Dot) and mark.key}
+    bare = _with_words(chart, {})
+    if len(dots) > MOST_NAMED:
+        return _with_note(bare)
+    rows = [row for row in dots if names[row]]
+    ends = (chart.x.low, chart.x.high), (chart.y.low, chart.y.high)
+    spots = {row: _spot((dots[row].x, dots[row].y), *ends) for row in rows}
     along = bool(result.step_name) and len(set(result.series)) == 1
-    for group in _groups([row for row in rows if names[row]], spots, along=along):
-        middle = group[len(group) // 2]
-        if len(group) == 1:
-            found[middle] = names[middle]
-        elif along:
-            found[middle] = _range(result, group)
-        else:
-            more = f" and {len(group) - 1} more" if len(group) > 2 else f", {names[group[-1]]}"
-            found[middle] = f"{names[group[0]]}{more}"
-    return found
+    found = bare
+    for touching in _TOUCHING if along else (_SAME,):
+        groups = _groups(rows, spots, touching, along=along)
+        words = {str(one[len(one) // 2]): _words(result, one, along=along) for one in groups}
+        found = _with_words(chart, words)
+        if len(labels_of(found, frame_of(found, _WIDTH))) == len(groups):
+            return found
+    return _with_note(found)
+
+
+def _with_words(chart: Chart, words: dict[str, str]) -> Chart:
+    """The words by key beside the points of a chart; the keys go."""
+    marks = (
+        replace(mark, words=words.get(mark.key, ""), key="")
+        if isinstance(mark, Dot) and mark.key
+        else mark
+        for mark in chart.marks
+    )
+    return replace(chart, marks=tuple(marks))
+
+
+def _with_note(chart: Chart) -> Chart:
+    return replace(chart, notes=(*chart.notes, _LEFT_OUT))
 
 
 def _spot(point: Point, across: Ends, up: Ends) -> Point:
@@ -124,14 +137,18 @@ def _spot(point: Point, across: Ends, up: Ends) -> Point:
     return x, HEIGHT * log10(point[1] / up[0]) / log10(up[1] / up[0])
 
 
-def _groups(rows: Sequence[int], spots: dict[int, Point], *, along: bool) -> list[list[int]]:
+def _groups(
+    rows: Sequence[int], spots: dict[int, Point], touching: float, *, along: bool
+) -> list[list[int]]:
     """Points that cover one another: neighbours of a path that touch, or points of one place."""
     groups: list[list[int]] = []
     for row in rows:
-        if along:
-            near = [group for group in groups[-1:] if _apart(spots, group[-1], row) < _TOUCHING]
-        else:
-            near = [group for group in groups if _apart(spots, group[0], row) < _SAME]
+        others = (
+            ((group, group[-1]) for group in groups[-1:])
+            if along
+            else ((group, group[0]) for group in groups)
+        )
+        near = [group for group, other in others if _apart(spots, other, row) < touching]
         if near:
             near[0].append(row)
         else:
@@ -144,15 +161,14 @@ def _apart(spots: dict[int, Point], one: int, other: int) -> float:
     return hypot(x - x_other, y - y_other)
 
 
-def _range(result: RidgelineResult, group: Sequence[int]) -> str:
-    """`16 to 4,096`, `tp 1 to 4 (the plan: 2)`."""
-    words = f"{_step_name(result)}{step_words(result.steps[group[0]])} to "
-    words += step_words(result.steps[group[-1]])
-    if result.kind == "plan" and result.given in group:
-        words += f" (the plan: {step_words(result.steps[result.given])})"
-    return words
-
-
-def _step_name(result: RidgelineResult) -> str:
-    name = point_names(result)[0]
-    return name[: name.index(step_words(result.steps[0]))]
+def _words(result: RidgelineResult, group: Sequence[int], *, along: bool) -> str:
+    """`16`, `16 to 4,096`, `tp 1 to 4`, `a, b`, `a and 3 more`."""
+    names = point_names(result)
+    first, last = group[0], group[-1]
+    if len(group) == 1:
+        return names[first]
+    if along:
+        start = names[first].removesuffix(GIVEN)
+        return f"{start} to {step_words(result.steps[last])}"
+    more = f" and {len(group) - 1} more" if len(group) > 2 else f", {names[last]}"
+    return f"{names[first]}{more}"

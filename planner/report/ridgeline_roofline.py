@@ -12,9 +12,9 @@ from planner.report.ridgeline_labels import (
     HEIGHT,
     SHAPES,
     TONES,
-    dot_names,
     fit_keys,
     fit_words,
+    named,
     region_keys,
 )
 from planner.report.ridgeline_view import energy_words, point_names, short, step_title
@@ -62,9 +62,8 @@ def roofline(result: RidgelineResult) -> Chart:
     below = ((ridge.knee_y, low), (ridge.knee_y, peak))
     rows = np.flatnonzero(on).tolist()
     names = point_names(result)
-    beside = dot_names(result, rows, (x, roof), across, (low, high))
     pulled = [row for row in rows if kept[row] < roof[row] * (1 - 1e-9)]
-    return Chart(
+    chart = Chart(
         title="Roofline",
         subtitle=f"knee at {plain(ridge.knee_y)} FLOP per byte",
         x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
@@ -73,7 +72,7 @@ def roofline(result: RidgelineResult) -> Chart:
             Line(points=corners, tone="red", bold=True, detail="the roof"),
             Line(points=below, tone="grey", dashed=True),
             *(mark for row in pulled for mark in _below_roof(result, row, x, roof, kept)),
-            *(_at_roof(result, row, x, roof, beside[row]) for row in rows),
+            *(_at_roof(result, row, x, roof) for row in rows),
             *known,
         ),
         legend=(
@@ -91,6 +90,7 @@ def roofline(result: RidgelineResult) -> Chart:
         ),
         height=HEIGHT,
     )
+    return named(chart, result)
 
 
 def _region(result: RidgelineResult, intensity: float) -> str:
@@ -108,7 +108,7 @@ def _below_roof(
     yield Dot(x=at, y=left, tone="blue", shape="diamond", detail=words)
 
 
-def _at_roof(result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray, words: str) -> Dot:
+def _at_roof(result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray) -> Dot:
     """A point at the roof."""
     region = _region(result, float(x[row]))
     return Dot(
@@ -116,7 +116,7 @@ def _at_roof(result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray,
         y=float(roof[row]),
         tone=TONES[region],
         shape=SHAPES[region],
-        words=words,
+        key=str(row),
         detail=f"{point_names(result)[row]}: at most {rate_words(float(roof[row]))}"
         + fit_words(result, row),
         hollow=not result.fits_at(row),
@@ -156,10 +156,9 @@ def energy(result: RidgelineResult) -> Chart:
     floor = 1e12 * roof.flop_j
     rows, names = np.flatnonzero(on).tolist(), point_names(result)
     high = 2 * float(max([arch[0], *picojoules[on]]))
-    beside = dot_names(result, rows, (x, picojoules), across, (floor / 2, high))
     of_points = "points" if result.is_degenerate else "points, with the network"
     points = (Key(words=of_points, tone="blue", shape="diamond"),) if rows else ()
-    return Chart(
+    chart = Chart(
         title="Roofline of energy",
         subtitle=f"balance at {plain(roof.balance)} FLOP per byte",
         x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
@@ -171,7 +170,7 @@ def energy(result: RidgelineResult) -> Chart:
         ),
         marks=(
             *_arch(roof.balance, floor, tuple(zip(at.tolist(), arch.tolist(), strict=True))),
-            *(_drawn_energy(result, row, x, picojoules, beside[row]) for row in rows),
+            *(_drawn_energy(result, row, x, picojoules) for row in rows),
         ),
         legend=(
             Key(words="chip and memory", tone="red", kind="line"),
@@ -185,6 +184,7 @@ def energy(result: RidgelineResult) -> Chart:
         rows=tuple((names[r], short(float(x[r])), short(float(picojoules[r]))) for r in rows),
         height=HEIGHT,
     )
+    return named(chart, result)
 
 
 def _arch(balance: float, floor: float, line: tuple[tuple[float, float], ...]) -> Iterator[Line]:
@@ -196,9 +196,7 @@ def _arch(balance: float, floor: float, line: tuple[tuple[float, float], ...]) -
     yield Line(points=upright, tone="grey", dashed=True, detail="both draw the same")
 
 
-def _drawn_energy(
-    result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray, words: str
-) -> Dot:
+def _drawn_energy(result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray) -> Dot:
     """A point with all that crosses a network."""
     drawn = float(picojoules[row])
     what = "" if result.is_degenerate else ", network included"
@@ -207,7 +205,7 @@ def _drawn_energy(
         y=drawn,
         tone="blue",
         shape="diamond",
-        words=words,
+        key=str(row),
         detail=f"{point_names(result)[row]}: {short(drawn)} pJ per FLOP{what}"
         + fit_words(result, row),
         hollow=not result.fits_at(row),

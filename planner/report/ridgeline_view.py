@@ -12,6 +12,8 @@ from planner.ridgeline.plane import REGIONS, ratio
 from planner.units import plain, show_count, show_percent, show_seconds
 
 _NONE = "-"
+GIVEN = " (the plan)"
+"""Behind the point that was asked for."""
 _STEPS = {"batch-tokens": "tokens per step"}
 
 
@@ -64,7 +66,7 @@ def point_names(result: RidgelineResult) -> list[str]:
     steps = [step_words(step) for step in result.steps]
     if result.kind == "plan":
         words = "" if result.step_name == "batch-tokens" else f"{result.step_name} "
-        given = {result.given: " (the plan)"} if len(steps) > 1 else {}
+        given = {result.given: GIVEN} if len(steps) > 1 else {}
         return [f"{words}{step}{given.get(row, '')}" for row, step in enumerate(steps)]
     if len(set(result.series)) == 1:
         return steps

@@ -145,9 +145,9 @@ def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str
     same = _REGION_OF.get(part) == region
     other = "" if same else ", so the two need not name the same part"
     return (
-        f"The plan: bound {show_seconds(bound)} at peak rates ({region}{near}); the cost model's step is "
-        f"{show_seconds(step)} at achieved rates, {share} of it {part.replace('_', ' ')}. At best "
-        f"arithmetic achieves {arithmetic} of its peak and memory {memory}{other}."
+        f"The plan: bound {show_seconds(bound)} at peak rates ({region}{near}); the cost model's "
+        f"step is {show_seconds(step)} at achieved rates, {share} of it {part.replace('_', ' ')}. "
+        f"At best arithmetic achieves {arithmetic} of its peak and memory {memory}{other}."
     )
 
 
