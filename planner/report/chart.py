@@ -115,6 +115,7 @@ class Dot:
         faint: Small and see-through: one of very many, with neither words nor detail.
         radius: In pixels; 0: as all dots.
         inside: Words on the dot; left out where they do not fit.
+        hollow: Drawn as an outline: what cannot be used.
     """
 
     x: float
@@ -128,6 +129,7 @@ class Dot:
     faint: bool = False
     radius: float = 0.0
     inside: str = ""
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +154,9 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`.
+    """One entry of a legend.
 
+    `kind` is dot, which may be `hollow`, line, dashed, area or bar, which may be `faint`;
     `strength` is that of a line.
     """
 
@@ -164,6 +167,7 @@ class Key:
     hatch: str = ""
     faint: bool = False
     strength: float = 1.0
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

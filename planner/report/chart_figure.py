@@ -110,13 +110,18 @@ class _Canvas:
         self.panel.plot(x, y, color=colour, linewidth=width, linestyle=style,
                         solid_capstyle="butt", zorder=self._above())  # fmt: skip
 
-    def symbol(self, at: Pixel, radius: float, shape: str, colour: str) -> None:
-        """A dot with a thin edge."""
+    def symbol(
+        self, at: Pixel, radius: float, shape: str, colour: str, *, hollow: bool = False
+    ) -> None:
+        """A dot with a thin edge, or an outline."""
+        face, edge, width = (
+            (LIGHT["paper"], colour, 2.0) if hollow else (colour, LIGHT["paper"], 0.8)
+        )
         if shape == "circle":
-            self._circle(at, radius, facecolor=colour, edgecolor=LIGHT["paper"], linewidth=0.8)
+            self._circle(at, radius, facecolor=face, edgecolor=edge, linewidth=width)
         else:
             corners = corners_of(shape, at, radius)
-            self.polygons([corners], colour, outline=LIGHT["paper"], width=0.8)
+            self.polygons([corners], face, outline=edge, width=width)
 
     def spots(self, points: Sequence[Pixel], shape: str, tone: str) -> None:
         """Faint dots of one look as one collection."""
@@ -238,7 +243,7 @@ def _sign(canvas: _Canvas, entry: Entry) -> None:
         canvas.line([(x, y), (x + 17, y)], colour + _opacity(key.strength), 1.8,
                     dashed=key.kind == "dashed")  # fmt: skip
     elif key.kind == "dot":
-        canvas.symbol((x + 8, y), 5, key.shape, colour)
+        canvas.symbol((x + 8, y), 5, key.shape, colour, hollow=key.hollow)
     else:
         corners = [(x + 1, y - 5), (x + 16, y - 5), (x + 16, y + 5), (x + 1, y + 5)]
         _fill(canvas, [corners], key.tone, key.hatch, soft=is_soft(key))
@@ -359,7 +364,7 @@ def _inside(canvas: _Canvas, mark: Bar, box: Box) -> None:
 
 def _dot(canvas: _Canvas, mark: Dot, drawn: Frame, *, many: bool) -> None:
     at, radius = drawn.at((mark.x, mark.y)), radius_of(mark, many=many)
-    canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone])
+    canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone], hollow=mark.hollow)
     if mark.strong:
         canvas.ring(at, radius + RING, LIGHT[mark.tone])
     size = letters_on(mark, radius)

@@ -7,25 +7,29 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from planner.plan import BoolArray, FloatArray
-from planner.report.chart import Area, Axis, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.ridgeline_paths import path_charts
-from planner.report.ridgeline_roofline import (
+from planner.report.chart import Area, Axis, Chart, Dot, Key, Line, Mark, Picture, Point, Words
+from planner.report.ridgeline_labels import (
     HEIGHT,
-    MOST_NAMED,
     SHAPES,
     TONES,
-    ends,
-    energy,
-    quotients,
-    rate_words,
-    roofline,
+    Room,
+    fit_keys,
+    fit_words,
+    named,
+    near_notes,
+    region_keys,
 )
-from planner.report.ridgeline_view import drawn_names, point_names, short, step_title
-from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
+from planner.report.ridgeline_paths import path_charts
+from planner.report.ridgeline_roofline import ends, energy, quotients, rate_words, roofline
+from planner.report.ridgeline_view import point_names, short, step_title
+from planner.ridgeline.answer import RidgelineResult
 from planner.ridgeline.plane import REGIONS, Ridge
-from planner.units import plain, show_bytes, show_seconds
+from planner.units import plain, plural, show_bytes, show_seconds
 
 _HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
+_HEIGHTS = (0.5, 0.75, 0.25, 0.9)
+"""Where the name of a region may stand in it, in shares of its height, the best first."""
+_BEADS = 12
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
@@ -99,37 +103,43 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
     up = ends([ridge.knee_y, *y[on]], ridge.knee_y)
     rows = np.flatnonzero(on).tolist()
     dots = _dots(result, index, rows, (x, y))
-    regions = (
-        Key(words=f"{region}-bound", tone=TONES[region], shape=SHAPES[region]) for region in REGIONS
-    )
-    return Chart(
+    room = Room(across=across, up=up, points=_covered(result, x, y, on))
+    regions = [REGIONS[region] for region in result.placed.of_level(index).region[rows]]
+    chart = Chart(
         title=f"Ridgeline of {name}: {show_bytes(ridge.network_bytes_per_s)}/s",
-        subtitle=f"knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
+        subtitle=f"peak rates; knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
         x=Axis(
             label="memory bytes per network byte", low=across[0], high=across[1], logarithmic=True
         ),
         y=Axis(label="FLOP per memory byte", low=up[0], high=up[1], logarithmic=True),
         marks=(
-            *_edges(ridge, across, up),
-            *_contours(ridge, across, up),
+            *_edges(ridge, room),
+            *_contours(ridge, room),
             *_arrows(result, x, y, on),
             *dots,
         ),
-        legend=(*regions, Key(words="equal FLOP/s", tone="grey", kind="dashed")),
-        notes=(NEAR_RULE.replace("Near", "Ringed, near"),) if dots else (),
-        description=_words(result, ridge, name),
+        legend=(
+            *region_keys(regions),
+            *fit_keys(result, rows),
+            Key(words="equal FLOP/s", tone="grey", kind="dashed"),
+        ),
+        notes=near_notes(dot.strong for dot in dots),
+        description=_words(ridge, name, regions),
         header=(step_title(result), "region", "x", "y", "time"),
         rows=_table(result, index, rows, (x, y)),
         height=HEIGHT,
     )
+    return named(chart, result)
 
 
 def _dots(
-    result: RidgelineResult, index: int, rows: list[int], at: tuple[FloatArray, FloatArray]
+    result: RidgelineResult,
+    index: int,
+    rows: list[int],
+    at: tuple[FloatArray, FloatArray],
 ) -> tuple[Dot, ...]:
     """The points on the plane of a level; those near its ridge are ringed."""
     placed, names = result.placed.of_level(index), point_names(result)
-    shown = drawn_names(result) if len(rows) <= MOST_NAMED else [""] * len(names)
     regions = [REGIONS[region] for region in placed.region]
     return tuple(
         Dot(
@@ -137,8 +147,9 @@ def _dots(
             y=float(at[1][row]),
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
-            words=shown[row],
-            detail=_detail(result, row, names[row]),
+            key=str(row),
+            detail=_detail(result, row, names[row]) + fit_words(result, row),
+            hollow=not result.fits_at(row),
             strong=bool(placed.near_ridge[row]),
         )
         for row in rows
@@ -162,10 +173,10 @@ def _table(
     )
 
 
-def _words(result: RidgelineResult, ridge: Ridge, name: str) -> str:
-    counts = np.bincount(result.placed.region, minlength=len(REGIONS))
-    found = ", ".join(f"{n} {region}" for region, n in zip(REGIONS, counts, strict=True) if n)
-    points = f" Of the points {found}-bound." if found else ""
+def _words(ridge: Ridge, name: str, regions: Sequence[str]) -> str:
+    counts = [(regions.count(region), region) for region in REGIONS if region in regions]
+    found = listed([f"{count} {region}-bound" for count, region in counts]) if counts else ""
+    points = f" {plural(len(regions), 'point')}: {found}." if counts else ""
     return (
         f"Plane of memory bytes per network byte and FLOP per memory byte for {name}: left of "
         f"{plain(ridge.knee_x)} and below the diagonal the network binds, right of it and below "
@@ -173,9 +184,21 @@ def _words(result: RidgelineResult, ridge: Ridge, name: str) -> str:
     )
 
 
-def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+def _covered(
+    result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray
+) -> tuple[Point, ...]:
+    """Points and the arrows between them, as points that words keep clear of."""
+    rows = np.flatnonzero(on).tolist()
+    found = [(float(x[row]), float(y[row])) for row in rows]
+    for arrow in _arrows(result, x, y, on):
+        start, end = arrow.points
+        found += map(tuple, np.geomspace(np.array(start), np.array(end), _BEADS).tolist())
+    return tuple(found)
+
+
+def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
     """The three regions and the lines between them."""
-    (left, right), (low, high) = across, up
+    (left, right), (low, high) = room.across, room.up
     knee_x, knee_y = ridge.knee_x, ridge.knee_y
     at_left = ridge.diagonal / left
     top = max(high, at_left)
@@ -192,21 +215,22 @@ def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -
         ((knee_x, knee_y), (right, knee_y)),
     ):
         yield Line(points=points, tone="red", bold=True, detail="the ridge")
-    middle = (knee_x * right) ** 0.5
-    yield Words(
-        x=middle, y=(knee_y * high) ** 0.5, words="compute", tone=TONES["compute"], bold=True
-    )
-    yield Words(x=middle, y=(low * knee_y) ** 0.5, words="memory", tone=TONES["memory"], bold=True)
-    yield Words(
-        x=(left * knee_x) ** 0.5, y=low * (knee_y / low) ** 0.2, words="network",
-        tone=TONES["network"], bold=True,
-    )  # fmt: skip
+    middle, inside = (knee_x * right) ** 0.5, (left * knee_x) ** 0.5
+    heights = {
+        "compute": (middle, [knee_y * (high / knee_y) ** share for share in _HEIGHTS]),
+        "memory": (middle, [low * (knee_y / low) ** share for share in _HEIGHTS]),
+        "network": (inside, [low * (knee_y / low) ** share for share in (0.2, 0.35, 0.05, 0.5)]),
+    }
+    for region, (x, ys) in heights.items():
+        y = room.first([(x, y) for y in ys], "middle")[1]
+        yield Words(x=x, y=y, words=region, tone=TONES[region], bold=True)
 
 
-def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
     """Lines of equal FLOP/s below the peak: level right of the knee, sloping left of it."""
-    (left, right), (low, high) = across, up
+    (left, right), (low, high) = room.across, room.up
     raised = (high / low) ** 0.03
+    ends = [right / (right / ridge.knee_x) ** share for share in (0.02, 0.15, 0.3, 0.45)]
     for share in (1.0, *_SHARES):
         rate, level = share * ridge.flop_per_s, share * ridge.knee_y
         if level < low * raised:
@@ -215,7 +239,8 @@ def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]
         if share < 1:
             points = ((left, share * ridge.diagonal / left), (ridge.knee_x, level), (right, level))
             yield Line(points=points, tone="grey", dashed=True, detail=words)
-        yield Words(x=right / (right / left) ** 0.01, y=level * raised, words=words, anchor="end")
+        x, y = room.first([(end, level * raised) for end in ends], "end")
+        yield Words(x=x, y=y, words=words, anchor="end")
 
 
 def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray) -> Iterator[Line]:

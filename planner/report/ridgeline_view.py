@@ -7,11 +7,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.report.tables import SplitTable, indented, section, table
-from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.answer import RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS, ratio
 from planner.units import plain, show_count, show_percent, show_seconds
 
 _NONE = "-"
+GIVEN = " (the plan)"
+"""Behind the point that was asked for."""
 _STEPS = {"batch-tokens": "tokens per step"}
 
 
@@ -21,10 +23,11 @@ def ridgeline_view(result: RidgelineResult) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{result.title} on {chip}" if len(result.counts) else chip, style="bold"),
         Text(),
-        section("Ridgelines", _ridges(result)),
+        section("Ridgelines at peak rates", _ridges(result)),
     ]
     if len(result.counts):
         parts += [Text(), section("Points", _points(result))]
+        parts += [Text(), indented([result.summary], by=0)] if result.summary else []
         if not result.is_degenerate:
             parts += [Text(), section("Distance to the borders, as ratios of times", _far(result))]
         if len(result.ridges) > 1 and not result.is_degenerate:
@@ -63,7 +66,7 @@ def point_names(result: RidgelineResult) -> list[str]:
     steps = [step_words(step) for step in result.steps]
     if result.kind == "plan":
         words = "" if result.step_name == "batch-tokens" else f"{result.step_name} "
-        given = {result.given: " (the plan)"} if len(steps) > 1 else {}
+        given = {result.given: GIVEN} if len(steps) > 1 else {}
         return [f"{words}{step}{given.get(row, '')}" for row, step in enumerate(steps)]
     if len(set(result.series)) == 1:
         return steps
@@ -77,13 +80,6 @@ def drawn_names(result: RidgelineResult) -> list[str]:
         return names
     last = {name: row for row, name in enumerate(result.series)}
     return [name if last[result.series[row]] == row else "" for row, name in enumerate(names)]
-
-
-def step_words(step: float) -> str:
-    """`512`, `4 Mi`: a place on a path."""
-    if step >= 2**20 and step % 2**20 == 0:
-        return f"{plain(step / 2**20)} Mi"
-    return f"{step:,.0f}"
 
 
 def step_title(result: RidgelineResult) -> str:
@@ -100,6 +96,7 @@ def _points(result: RidgelineResult) -> RenderableType:
     header = [name, "region", "time", "compute", "memory", "network", "FLOP/s", "y", "x"]
     if result.times_s:
         header += [result.times_are, "bound share"]
+    header += ["fits"] if result.fits else []
     rows = []
     for row, label in enumerate(point_names(result)):
         level = int(placed.level[row])
@@ -116,8 +113,9 @@ def _points(result: RidgelineResult) -> RenderableType:
             _number(ratio(float(result.counts.flop[row]), float(result.counts.memory_bytes[row]))),
             _number(ratio(float(result.counts.memory_bytes[row]), sent)),
         ]
-        rows.append(cells + (_compared(result, row) if result.times_s else []))
-    right = tuple(column for column in header if column not in (name, "region"))
+        fits = ["yes" if result.fits[row] else "no"] if result.fits else []
+        rows.append([*cells, *(_compared(result, row) if result.times_s else []), *fits])
+    right = tuple(column for column in header if column not in (name, "region", "fits"))
     return SplitTable(header, rows, by=(name, "region"), right=right)
 
 

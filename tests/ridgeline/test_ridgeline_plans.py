@@ -13,7 +13,7 @@ from planner.plan import Plan, PlanTable
 from planner.report.ridgeline_chart import ridgeline_picture
 from planner.request import request_from
 from planner.resolved import resolve
-from planner.ridgeline.asking import plan_ridgeline
+from planner.ridgeline.of_plan import plan_ridgeline
 from planner.ridgeline.layer import OPERATORS, layer_counts
 from planner.ridgeline.machine import ridges_of
 from planner.ridgeline.plans import SWEEPS
