@@ -22,7 +22,7 @@ from planner.report.ridgeline_roofline import (
 )
 from planner.report.ridgeline_view import drawn_names, point_names, short, step_title
 from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
-from planner.ridgeline.plane import REGIONS, Ridge
+from planner.ridgeline.plane import REGIONS, Placed, Ridge
 from planner.units import plain, show_bytes, show_seconds
 
 _HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
@@ -117,7 +117,7 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
         ),
         legend=(*regions, Key(words="equal FLOP/s", tone="grey", kind="dashed")),
         notes=(NEAR_RULE.replace("Near", "Ringed, near"),) if dots else (),
-        description=_words(result, ridge, name),
+        description=_words(result, index, rows, name),
         header=(step_title(result), "region", "x", "y", "time"),
         rows=_table(result, index, rows, (x, y)),
         height=HEIGHT,
@@ -138,7 +138,7 @@ def _dots(
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
             words=shown[row],
-            detail=_detail(result, row, names[row]),
+            detail=f"{names[row]}: {_detail(placed, row, result.ridges[index].level)}",
             strong=bool(placed.near_ridge[row]),
         )
         for row in rows
@@ -162,8 +162,10 @@ def _table(
     )
 
 
-def _words(result: RidgelineResult, ridge: Ridge, name: str) -> str:
-    counts = np.bincount(result.placed.region, minlength=len(REGIONS))
+def _words(result: RidgelineResult, index: int, rows: list[int], name: str) -> str:
+    """The plane of a level in a sentence, with its points by their regions on it."""
+    ridge, placed = result.ridges[index], result.placed.of_level(index)
+    counts = np.bincount(placed.region[rows], minlength=len(REGIONS))
     found = ", ".join(f"{n} {region}" for region, n in zip(REGIONS, counts, strict=True) if n)
     points = f" Of the points {found}-bound." if found else ""
     return (
@@ -177,20 +179,16 @@ def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -
     """The three regions and the lines between them."""
     (left, right), (low, high) = across, up
     knee_x, knee_y = ridge.knee_x, ridge.knee_y
-    at_left = ridge.diagonal / left
-    top = max(high, at_left)
+    start, knee, end = ridge.contour(1.0, across, up)
+    corner = (left, start[1])  # the upper left one of the plane where the diagonal starts above it
     corners = {
-        "network": ((left, low), (knee_x, low), (knee_x, knee_y), (left, at_left)),
-        "memory": ((knee_x, low), (right, low), (right, knee_y), (knee_x, knee_y)),
-        "compute": ((left, at_left), (knee_x, knee_y), (right, knee_y), (right, top), (left, top)),
+        "network": ((left, low), (knee_x, low), knee, start, corner),
+        "memory": ((knee_x, low), (right, low), end, knee),
+        "compute": (start, knee, end, (right, high), (start[0], high)),
     }
     for region, around in corners.items():
         yield Area(corners=around, tone=TONES[region], hatch=_HATCHES[region], detail=region)
-    for points in (
-        ((left, at_left), (knee_x, knee_y)),
-        ((knee_x, low), (knee_x, knee_y)),
-        ((knee_x, knee_y), (right, knee_y)),
-    ):
+    for points in ((start, knee), ((knee_x, low), knee), (knee, end)):
         yield Line(points=points, tone="red", bold=True, detail="the ridge")
     middle = (knee_x * right) ** 0.5
     yield Words(
@@ -204,18 +202,24 @@ def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -
 
 
 def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
-    """Lines of equal FLOP/s below the peak: level right of the knee, sloping left of it."""
+    """Lines of equal FLOP/s below the peak, each named at its right end, or at its left one where
+    it leaves the plane left of the knee.
+    """
     (left, right), (low, high) = across, up
-    raised = (high / low) ** 0.03
+    aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
     for share in (1.0, *_SHARES):
-        rate, level = share * ridge.flop_per_s, share * ridge.knee_y
-        if level < low * raised:
+        points = ridge.contour(share, across, up)
+        if not points or points[0][1] < low * raised:
             return
-        words = rate_words(rate)
+        words = rate_words(share * ridge.flop_per_s)
         if share < 1:
-            points = ((left, share * ridge.diagonal / left), (ridge.knee_x, level), (right, level))
             yield Line(points=points, tone="grey", dashed=True, detail=words)
-        yield Words(x=right / (right / left) ** 0.01, y=level * raised, words=words, anchor="end")
+        if points[-1][1] < low * raised:
+            x, y = points[0]
+            yield Words(x=x * aside, y=min(y * raised, high / raised), words=words, anchor="start")
+        else:
+            x, y = points[-1]
+            yield Words(x=x / aside, y=y * raised, words=words, anchor="end")
 
 
 def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray) -> Iterator[Line]:
@@ -228,13 +232,11 @@ def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray
             yield Line(points=ends, tone="purple", arrow=True)
 
 
-def _detail(result: RidgelineResult, row: int, name: str) -> str:
-    """What a pointer is told."""
-    placed = result.placed
-    level = int(placed.level[row])
+def _detail(placed: Placed, row: int, level: str) -> str:
+    """What a pointer is told of a point on the plane of a level."""
     times = (
         f"compute {show_seconds(float(placed.compute_s[row]))}, "
         f"memory {show_seconds(float(placed.memory_s[row]))}, "
-        f"{result.ridges[level].level} {show_seconds(float(placed.network_s[row, level]))}"
+        f"{level} {show_seconds(float(placed.network_s[row, 0]))}"
     )
-    return f"{name}: {REGIONS[placed.region[row]]}-bound, {times}"
+    return f"{REGIONS[placed.region[row]]}-bound, {times}"

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from planner.plan import BoolArray
+from planner.plan import BoolArray, FloatArray
 from planner.provenance import stamped
 from planner.ridgeline.energy import EnergyRoof
 from planner.ridgeline.plane import NEAR_SHARE, REGIONS, Counts, Placed, Ridge, ratio
+from planner.units import show_percent
 
 NEAR_RULE = (
-    f"Near the ridge: the second longest of the three times is at least {NEAR_SHARE:.0%} of the "
+    f"Near the ridge: the second longest of the three times is at least {show_percent(NEAR_SHARE)} of the "
     "longest."
 )
 
@@ -37,6 +38,7 @@ class RidgelineResult:
         times_are: What they are: `measured`, `cost model`; empty: there are none.
         counting: How bytes of memory were counted, in a word; empty: as given.
         chips: Chips that exchange; None: very many, or as many as each point says.
+        clock: Of a plan's chips, relative to that of the peak rates.
         given: Index of the point that was asked for, on the path of a plan.
         defaults: What was assumed: (name, value, reason).
         notes: Sentences that hold for all points.
@@ -58,6 +60,7 @@ class RidgelineResult:
     times_are: str = ""
     counting: str = ""
     chips: int | None = None
+    clock: float = 1.0
     given: int = 0
     defaults: tuple[tuple[str, str, str], ...] = ()
     notes: tuple[str, ...] = ()
@@ -69,6 +72,13 @@ class RidgelineResult:
         sent = self.counts.network_bytes[rows, self.placed.level]
         found: BoolArray = (self.counts.flop > 0) & (self.counts.memory_bytes > 0) & (sent > 0)
         return found
+
+    @property
+    def achieved_flop_per_s(self) -> FloatArray:
+        """(n,) FLOP/s of a chip in the time of each point's bound, at most its peak."""
+        peak = self.ridges[0].flop_per_s
+        achieved: FloatArray = np.minimum(peak, self.counts.flop / self.placed.bound_s)
+        return achieved
 
     @property
     def is_degenerate(self) -> bool:
@@ -94,6 +104,7 @@ class RidgelineResult:
                 "precision": self.precision,
                 "counting": self.counting or None,
                 "chips": self.chips,
+                "clock": self.clock,
                 "degenerate": self.is_degenerate,
                 "level": ridge.level,
                 "knee": {"x": ridge.knee_x, "y": ridge.knee_y},
@@ -137,7 +148,7 @@ class RidgelineResult:
             "projected_time_s": bound,
             **_plane_fields(self, placed, row, level),
             "operational_intensity": ratio(flop, memory),
-            "achieved_flop_per_s": flop / bound,
+            "achieved_flop_per_s": float(self.achieved_flop_per_s[row]),
             "energy_j": joules,
             "energy_per_flop_j": ratio(joules, flop),
             "measured_time_s": time if self.times_are == "measured" else None,

@@ -25,7 +25,7 @@ from planner.ridgeline.energy import energy_roof
 from planner.ridgeline.layer import OPERATORS, layer_counts
 from planner.ridgeline.machine import ALL, ridges_of
 from planner.ridgeline.plane import Counts, Ridge, place
-from planner.ridgeline.plans import path_costs, path_of, plan_counts
+from planner.ridgeline.plans import mean_clock, path_costs, path_of, plan_counts
 from planner.ridgeline.points import read_points
 from planner.ridgeline.products import (
     Case,
@@ -36,7 +36,7 @@ from planner.ridgeline.products import (
 )
 from planner.ridgeline.question import Question
 from planner.rules import violations
-from planner.units import plural, show_count
+from planner.units import plain, plural, show_count
 
 _PAPER_HARDWARE = "xeon-clx-socket"
 _DEGENERATE = (
@@ -58,6 +58,10 @@ _PLAN = (
     "Counts are the mean of the chips over one step, by the cost model. The bound takes peak rates "
     "and overlaps everything; pipeline bubbles, latencies and achieved rates are in the step of "
     "the cost model only."
+)
+_CLOCK = (
+    "The plan's chips run at {} of the clock of the peak rates, so the FLOP/s and the height of the "
+    "knee are as much lower; joules per FLOP are those of the full clock."
 )
 _MOST_NAMED = 4
 Defaults = list[tuple[str, str, str]]
@@ -282,19 +286,21 @@ def plan_ridgeline(
     table = PlanTable.from_plans([plan])
     if broken := violations(model, table, arithmetic_only=True):
         raise InputError("\n".join(f"plan: {line}" for line in broken))
+    clock, asked = mean_clock(model, plan), ALL if level is None else level
     machine = _Machine(
         cluster=model.cluster,
         precision=model.job.precision,
-        ridges=ridges_of(model.cluster, model.job.precision, ALL if level is None else level),
+        ridges=ridges_of(model.cluster, model.job.precision, asked, clock),
     )
     path = path_of(model, plan, sweep)
     costs, chips = path_costs(model, path)
     counts = plan_counts(model, costs, chips, machine.ridges)
     mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
+    notes = (_PLAN,) if clock == 1 else (_PLAN, _CLOCK.format(plain(clock)))
     title = f"one step of {model.job.model.title} on {plural(plan.chips, 'chip')}"
-    result = _result("plan", f"{title} ({mesh or 'no split'})", machine, counts, [], (_PLAN,))
+    result = _result("plan", f"{title} ({mesh or 'no split'})", machine, counts, [], notes)
     times = tuple(float(time) for time in costs.step_time_s)
-    result = replace(result, times_s=times, times_are="cost model", chips=plan.chips)
+    result = replace(result, times_s=times, times_are="cost model", chips=plan.chips, clock=clock)
     if sweep is None:
         return result
     return replace(

@@ -59,7 +59,7 @@ def layer_counts(model: CostModel, plans: PlanTable, ridges: Sequence[Ridge]) ->
         flop=np.concatenate([flop[name] for name in OPERATORS]),
         memory_bytes=np.concatenate([moved[name] for name in OPERATORS]),
         network_bytes=_table(passing, columns),
-        crossed_bytes=_table(crossing, columns),
+        crossed_bytes=_table(crossing, range(len(model.cluster.levels))),
     )
 
 
