@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, log10
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from planner.ridgeline.plane import REGIONS, Placed, Ridge
 from planner.units import plain, show_bytes, show_seconds
 
 _HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
-_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+_MOST_CONTOURS = 8
 
 
 def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> Picture:
@@ -207,19 +208,29 @@ def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]
     """
     (left, right), (low, high) = across, up
     aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
-    for share in (1.0, *_SHARES):
+    for share in (1.0, *_shares(-log10(ridge.share(left, low)))):
         points = ridge.contour(share, across, up)
-        if not points or points[0][1] < low * raised:
+        if not points or points[0][1] < low * raised**4:  # no room for a name
             return
         words = rate_words(share * ridge.flop_per_s)
         if share < 1:
             yield Line(points=points, tone="grey", dashed=True, detail=words)
         if points[-1][1] < low * raised:
-            x, y = points[0]
-            yield Words(x=x * aside, y=min(y * raised, high / raised), words=words, anchor="start")
+            x, y = points[0][0] * aside**2, points[0][1] / aside**2  # x y is the same along it
+            yield Words(x=x, y=y, words=words, anchor="start", towards=points[1])
         else:
             x, y = points[-1]
             yield Words(x=x / aside, y=y * raised, words=words, anchor="end")
+
+
+def _shares(decades: float) -> list[float]:
+    """Shares of the peak over some powers of ten, falling: 0.3, 0.1, ..., or only every tenth,
+    every hundredth, ... where they are many.
+    """
+    if decades <= _MOST_CONTOURS / 2:
+        return [part * 0.1**power for power in range(ceil(decades)) for part in (0.3, 0.1)]
+    step = ceil(decades / _MOST_CONTOURS)
+    return [0.1**power for power in range(step, ceil(decades), step)]
 
 
 def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray) -> Iterator[Line]:

@@ -68,6 +68,10 @@ class Ridge:
         at_most: FloatArray = np.minimum(self.flop_per_s, intensity * self.memory_bytes_per_s)
         return at_most
 
+    def share(self, x: float, y: float) -> float:
+        """FLOP/s at a place on the plane over the peak: min(1, y W_M / C, x y W_N / C)."""
+        return min(1.0, y / self.knee_y, x * y / self.diagonal)
+
     def contour(
         self, share: float, across: tuple[float, float], up: tuple[float, float]
     ) -> tuple[tuple[float, float], ...]:
