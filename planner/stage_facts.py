@@ -19,6 +19,7 @@ from planner.cost.evaluate import evaluated
 from planner.cost.layout import every_stage
 from planner.cost.memory import MEMORY_PARTS
 from planner.cost.step import passes_s
+from planner.cost.traffic import carried_bytes
 from planner.frozen import freeze, thawed
 from planner.network.where import TorusAxis, members_by_level, torus_axes
 from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, IntArray, Plan, PlanTable
@@ -74,7 +75,8 @@ class LevelFacts:
         domain_chips: Chips of the job that share one domain of the level.
         domains: Such domains in the job.
         bytes_per_s: Achieved rate per chip and direction.
-        wire_bytes: Bytes received over the level in a step, all chips.
+        wire_bytes: Bytes received over the level in a step, all chips; what crosses the spine has
+            crossed the leaf too, and counts on both (`planner.cost.traffic.carried_bytes`).
         busy_s: Seconds of a step that these take at that rate, hidden or not.
         members: Mesh axis that crosses the level to (its ranks in a domain of the level inside,
             in one of this level, in all); experts (`ep`) lie over the other axes.
@@ -189,7 +191,8 @@ def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
     chips = int(plans.chips[0])
     fabric = model.fabric(chips)
     members = members_by_level(fabric, mesh_of(plans).take(np.array([0])))
-    moved = breakdown(model, x).wire_bytes
+    crossing = breakdown(model, x).wire_bytes
+    moved = dict(zip(crossing, carried_bytes(model.cluster, list(crossing.values())), strict=True))
     torus, _ = torus_axes(fabric, plans.plan(0).ranks)
     facts, reach = [], 1
     for level in fabric.levels:

@@ -91,6 +91,9 @@ def ridgeline(
         ),
     ] = None,
     tp: Annotated[str | None, option("Tensor parallelism of a layer (default: 1).", _HOW)] = None,
+    ep: Annotated[
+        str | None, option("Expert parallelism of a layer with experts (default: 1).", _HOW)
+    ] = None,
     seq_len: Annotated[
         str | None, option("Tokens per sequence of a layer (default: the model's own).", _HOW)
     ] = None,
@@ -126,6 +129,8 @@ def ridgeline(
 
       planner ridgeline --hardware h100-sxm5-80 --model llama3-8b --chips 16 --tp 8 --batches 1..8
 
+      planner ridgeline --hardware gb200-nvl72 --model mixtral-8x7b --chips 8 --ep 8 --batches 1
+
       planner ridgeline --hardware xeon-clx-socket --case mlp-4096 --batches 512 --counting gemm
         --json
 
@@ -146,6 +151,7 @@ def ridgeline(
         "counting": counting,
         "chips": chips,
         "tp": tp,
+        "ep": ep,
         "seq_len": seq_len,
         "forward": forward,
         "sweep": sweep,

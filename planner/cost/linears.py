@@ -102,9 +102,12 @@ def layer_linears(a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool) -> li
 def layer_operators(
     a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool
 ) -> dict[str, list[Linear]]:
-    """The same by operator: `mlp` or `experts`, and the projections of `attention` if there are."""
+    """The same by operator.
+
+    `mlp`, or `experts`, `router` and `shared experts`; the projections of `attention` if there are.
+    """
     if moe:
-        operators = {"experts": _expert_linears(a, shapes, x)}
+        operators = _expert_linears(a, shapes, x)
     else:
         operators = {"mlp": _mlp(shapes, x, shapes.dense_width / x.tp)}
     return operators | ({"attention": _attention_linears(shapes, x)} if shapes.heads else {})
@@ -119,7 +122,7 @@ def _mlp(shapes: Shapes, x: Shares, width: Number) -> list[Linear]:
     ]
 
 
-def _expert_linears(a: Assumptions, shapes: Shapes, x: Shares) -> list[Linear]:
+def _expert_linears(a: Assumptions, shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
     """Grouped GEMMs of the local experts, router, and the shared experts.
 
     Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens.
@@ -128,12 +131,16 @@ def _expert_linears(a: Assumptions, shapes: Shapes, x: Shares) -> list[Linear]:
     routed = x.tokens / x.tp * shapes.experts_per_token / local * a.moe_imbalance
     width, hidden = shapes.expert_width, shapes.hidden
     up = (1 + shapes.gated) * width
-    linears = [
-        Linear(tokens=routed, inputs=hidden, outputs=up, copies=local, routed=True),
-        Linear(tokens=routed, inputs=width, outputs=hidden, copies=local, routed=True),
-        Linear(tokens=x.tokens / x.tp, inputs=hidden, outputs=shapes.experts),
-    ]
-    return linears + (_mlp(shapes, x, shapes.shared_width / x.tp) if shapes.shared_width else [])
+    operators = {
+        "experts": [
+            Linear(tokens=routed, inputs=hidden, outputs=up, copies=local, routed=True),
+            Linear(tokens=routed, inputs=width, outputs=hidden, copies=local, routed=True),
+        ],
+        "router": [Linear(tokens=x.tokens / x.tp, inputs=hidden, outputs=shapes.experts)],
+    }
+    if shapes.shared_width:
+        operators["shared experts"] = _mlp(shapes, x, shapes.shared_width / x.tp)
+    return operators
 
 
 def _attention_linears(shapes: Shapes, x: Shares) -> list[Linear]:

@@ -7,10 +7,12 @@ shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hardware_db import Cluster
 from models_db import Model
 from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
@@ -48,13 +50,31 @@ class Traffic:
     Attributes:
         flop: Executed floating-point operations, recomputation included.
         memory_bytes: Bytes between chip and device memory.
-        wire_bytes: Bytes received over each level of the cluster, innermost first; those of
+        wire_bytes: Bytes received over each level of the cluster that go no further out, innermost
+            first: each byte once (`carried_bytes`: what the links of a level carry). Those of
             all-to-alls on every link of a torus where energy is that of components only.
     """
 
     flop: FloatArray
     memory_bytes: FloatArray
     wire_bytes: tuple[FloatArray, ...]
+
+
+def carried_bytes(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[FloatArray]:
+    """Bytes that each level carries, from those whose outermost level it is.
+
+    What crosses the spine has also crossed the leaf, by the same network card: scale-out levels
+    carry the bytes of those outside them too. Links inside a domain carry their own.
+
+    Args:
+        cluster: The levels.
+        wire_bytes: Per level, innermost first, as `Traffic` counts them: each byte once.
+    """
+    carried = list(wire_bytes)
+    for index in range(len(carried) - 2, -1, -1):
+        if cluster.levels[index].kind == "scale-out":
+            carried[index] = carried[index] + carried[index + 1]
+    return carried
 
 
 def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
@@ -206,19 +226,32 @@ def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, F
 
 def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
     """Bytes received over each level by all chips in one step."""
-    gathers = {**_layer_gathers(model, x), **_state_gathers(model, x)}
-    swaps = _exchange_volumes(model, x)
-    sends = _send_volume(model, x)
-    nets = {name: net.flat() for name, net in x.nets.items()}
+    groups = group_bytes(model, x)
     result = []
     for level in range(len(model.cluster.levels)):
-        total = sends * nets["pp"].send_crossing(level)
-        for group, volume in gathers.items():
-            total = total + volume * nets[group].crossing(level)
-        for group, volume in swaps.items():
-            total = total + volume * nets[group].exchange_crossing(level)
+        total = np.zeros(len(x.plans))
+        for crossing in groups.values():
+            total = total + crossing[level]
         result.append(total)
     return tuple(result)
+
+
+def group_bytes(model: CostModel, x: Columns) -> dict[str, list[FloatArray]]:
+    """The same by what sends them: (n,) per level of the cluster.
+
+    `pp` are pipeline messages; `tp` and `cp` all-gathers and reduce-scatters; `data`, `shard`,
+    `replica` and those of `expert_` weights and gradients; `ep swaps` and `cp swaps` all-to-alls.
+    """
+    nets = {name: net.flat() for name, net in x.nets.items()}
+    levels = range(len(model.cluster.levels))
+    sends = _send_volume(model, x)
+    groups = {"pp": [sends * nets["pp"].send_crossing(level) for level in levels]}
+    for name, volume in {**_layer_gathers(model, x), **_state_gathers(model, x)}.items():
+        groups[name] = [volume * nets[name].crossing(level) for level in levels]
+    for name, volume in _exchange_volumes(model, x).items():
+        crossing = [volume * nets[name].exchange_crossing(level) for level in levels]
+        groups[f"{name} swaps"] = crossing
+    return groups
 
 
 def _tokens(model: CostModel, x: Columns) -> FloatArray:

@@ -247,7 +247,8 @@ def _traffic(box: LevelBox) -> str:
 
 def _notes(result: PlanResult) -> Iterator[str]:
     yield ("Bytes over a level would take that share of the step at its achieved rate, one after "
-           "the other and with nothing hidden.")  # fmt: skip
+           "the other and with nothing hidden. What goes through several levels of "
+           "switches counts on each.")  # fmt: skip
     if result.torus:
         yield f"Physical axes of the torus: {result.torus}."
     if result.plan.ep > 1:

@@ -17,7 +17,7 @@ from planner.report.ridgeline_chart import ridgeline_picture
 from planner.report.timeline_chart import timeline_picture
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, SolveResult
-from planner.ridgeline.asking import plan_ridgeline
+from planner.ridgeline.of_plan import plan_ridgeline
 from planner.stage_facts import PlanFacts
 
 

@@ -203,8 +203,9 @@ def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -
 
 
 def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
-    """Lines of equal FLOP/s below the peak, each named at its right end, or at its left one where
-    it leaves the plane left of the knee.
+    """Lines of equal FLOP/s below the peak.
+
+    Each has its name at its right end; at its left one where it leaves the plane before the knee.
     """
     (left, right), (low, high) = across, up
     aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
@@ -224,8 +225,9 @@ def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]
 
 
 def _shares(decades: float) -> list[float]:
-    """Shares of the peak over some powers of ten, falling: 0.3, 0.1, ..., or only every tenth,
-    every hundredth, ... where they are many.
+    """Shares of the peak over some powers of ten, falling.
+
+    0.3, 0.1, 0.03, ...; every tenth, hundredth, ... alone where the powers are many.
     """
     if decades <= _MOST_CONTOURS / 2:
         return [part * 0.1**power for power in range(ceil(decades)) for part in (0.3, 0.1)]

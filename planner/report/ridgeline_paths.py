@@ -9,8 +9,8 @@ import numpy as np
 from planner.plan import FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
 from planner.report.ridgeline_roofline import HEIGHT, SHAPES, TONES
-from planner.report.ridgeline_view import step_title, step_words
-from planner.ridgeline.answer import RidgelineResult
+from planner.report.ridgeline_view import step_title
+from planner.ridgeline.answer import RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS
 from planner.units import plain, show_seconds
 

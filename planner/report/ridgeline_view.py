@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.report.tables import SplitTable, indented, section, table
-from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.answer import RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS, ratio
 from planner.units import plain, show_count, show_percent, show_seconds
 
@@ -77,13 +77,6 @@ def drawn_names(result: RidgelineResult) -> list[str]:
         return names
     last = {name: row for row, name in enumerate(result.series)}
     return [name if last[result.series[row]] == row else "" for row, name in enumerate(names)]
-
-
-def step_words(step: float) -> str:
-    """`512`, `4 Mi`: a place on a path."""
-    if step >= 2**20 and step % 2**20 == 0:
-        return f"{plain(step / 2**20)} Mi"
-    return f"{step:,.0f}"
 
 
 def step_title(result: RidgelineResult) -> str:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from planner.plan import BoolArray, FloatArray
 from planner.provenance import stamped
-from planner.ridgeline.energy import EnergyRoof
-from planner.ridgeline.plane import NEAR_SHARE, REGIONS, Counts, Placed, Ridge, ratio
-from planner.units import show_percent
+from planner.ridgeline.energy import EnergyRoof, energy_roof
+from planner.ridgeline.machine import Machine
+from planner.ridgeline.plane import NEAR_SHARE, REGIONS, Counts, Placed, Ridge, place, ratio
+from planner.units import plain, show_percent
 
 NEAR_RULE = (
-    f"Near the ridge: the second longest of the three times is at least {show_percent(NEAR_SHARE)} of the "
-    "longest."
+    "Near the ridge: the second longest of the three times is at least "
+    f"{show_percent(NEAR_SHARE)} of the longest."
+)
+Defaults = list[tuple[str, str, str]]
+_DEGENERATE = (
+    "No byte crosses a network, so the plane has no left and right: this is a roofline, memory "
+    "below its knee and compute above."
+)
+_OFF_PLANE = (
+    "Points with no FLOP, no memory bytes or no network bytes lie off a plane with logarithmic "
+    "axes; they are in the table only."
 )
 
 
@@ -40,6 +51,8 @@ class RidgelineResult:
         chips: Chips that exchange; None: very many, or as many as each point says.
         clock: Of a plan's chips, relative to that of the peak rates.
         given: Index of the point that was asked for, on the path of a plan.
+        fits: Per point whether it fits in memory; empty: not known.
+        summary: How the bound of a plan relates to the step of the cost model; else empty.
         defaults: What was assumed: (name, value, reason).
         notes: Sentences that hold for all points.
     """
@@ -62,6 +75,8 @@ class RidgelineResult:
     chips: int | None = None
     clock: float = 1.0
     given: int = 0
+    fits: tuple[bool, ...] = ()
+    summary: str = ""
     defaults: tuple[tuple[str, str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -123,9 +138,14 @@ class RidgelineResult:
                     {"name": name, "value": value, "reason": reason}
                     for name, value, reason in self.defaults
                 ],
+                "summary": self.summary or None,
                 "notes": list(self.notes),
             }
         )
+
+    def fits_at(self, row: int) -> bool:
+        """Whether a point fits in memory, as far as that is known."""
+        return not self.fits or self.fits[row]
 
     def _point(self, row: int) -> dict[str, Any]:
         """One point as JSON-ready data."""
@@ -154,6 +174,7 @@ class RidgelineResult:
             "measured_time_s": time if self.times_are == "measured" else None,
             "step_time_s": time if self.times_are == "cost model" else None,
             "bound_share": None if time is None else bound / time,
+            "fits": self.fits[row] if self.fits else None,
             "levels": [
                 {
                     "level": ridge.level,
@@ -164,6 +185,42 @@ class RidgelineResult:
                 for index, ridge in enumerate(self.ridges)
             ],
         }
+
+
+def result_of(
+    kind: str,
+    title: str,
+    machine: Machine,
+    counts: Counts,
+    defaults: Defaults,
+    notes: Sequence[str],
+) -> RidgelineResult:
+    """The answer with what all kinds of it have."""
+    result = RidgelineResult(
+        kind=kind,
+        title=title,
+        hardware=machine.cluster.name,
+        chip=machine.cluster.chip.name,
+        precision=machine.precision,
+        ridges=machine.ridges,
+        energy=energy_roof(machine.cluster, machine.precision, machine.ridges),
+        counts=counts,
+        placed=place(machine.ridges, counts),
+        defaults=tuple(defaults),
+    )
+    every = [*notes]
+    if result.is_degenerate:
+        every.append(_DEGENERATE)
+    elif not result.drawable.all():
+        every.append(_OFF_PLANE)
+    return replace(result, notes=(*every, *([NEAR_RULE] if len(counts) else [])))
+
+
+def step_words(step: float) -> str:
+    """`512`, `4 Mi`: a place on a path."""
+    if step >= 2**20 and step % 2**20 == 0:
+        return f"{plain(step / 2**20)} Mi"
+    return f"{step:,.0f}"
 
 
 def _ridge_fields(ridge: Ridge) -> dict[str, Any]:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hardware_db import Cluster
 from planner.assumptions import peak_flop_per_s
 from planner.errors import InputError
 from planner.messages import not_one_of
-from planner.plan import FloatArray
 from planner.ridgeline.plane import Ridge
 from planner.units import parse_bytes, show_bytes
 
 ALL = "all"
 _FASTEST = 1e18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A cluster with what its ridgelines need: `ridges`, one per level that is asked for."""
+
+    cluster: Cluster
+    precision: str
+    ridges: tuple[Ridge, ...]
 
 
 def ridges_of(
@@ -28,7 +37,7 @@ def ridges_of(
         cluster: Chip and levels.
         precision: Of the arithmetic.
         level: `all`, the name of a level, or a bandwidth such as `12GB/s`.
-        clock: Of the arithmetic, relative to that of the peak rates; memory and network keep theirs.
+        clock: Of the arithmetic, relative to that of the peak rates; other rates stay.
 
     Raises:
         InputError: The chip has no rate at the precision; the level is unknown or too slow.
@@ -88,20 +97,3 @@ def level_columns(cluster: Cluster, ridges: Sequence[Ridge]) -> list[int]:
             f"of its levels; use {', '.join((*names, ALL))}"
         )
     return [names.index(ridge.level) for ridge in ridges]
-
-
-def through(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[FloatArray]:
-    """Bytes that pass each level, from those that cross it outermost.
-
-    What crosses the spine has also crossed the leaf, by the same network card: scale-out levels
-    carry the bytes of those outside them too. Links inside a domain carry their own.
-
-    Args:
-        cluster: The levels.
-        wire_bytes: Per level, innermost first, as `planner.cost.traffic.Traffic` counts them.
-    """
-    passing = list(wire_bytes)
-    for index in range(len(passing) - 2, -1, -1):
-        if cluster.levels[index].kind == "scale-out":
-            passing[index] = passing[index] + passing[index + 1]
-    return passing

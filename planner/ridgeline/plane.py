@@ -106,8 +106,8 @@ class Counts:
         flop: (n,) F.
         memory_bytes: (n,) B_M.
         network_bytes: (n, l) B_N over each of l levels.
-        crossed_bytes: (n, k) each byte once, on the outermost of all k levels of the cluster that it
-            crosses; None where the work has no placement and every level is looked at in turn.
+        crossed_bytes: (n, k) each byte once, on the outermost that it crosses of all k levels of
+            the cluster; None where the work has no placement and every level is looked at in turn.
     """
 
     names: tuple[str, ...]

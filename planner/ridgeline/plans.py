@@ -15,10 +15,11 @@ import numpy as np
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
+from planner.cost.traffic import carried_bytes
 from planner.errors import InputError
 from planner.messages import not_one_of
 from planner.plan import FloatArray, Plan, PlanTable
-from planner.ridgeline.machine import level_columns, through
+from planner.ridgeline.machine import level_columns
 from planner.ridgeline.plane import Counts, Ridge
 from planner.rules import violations
 
@@ -55,13 +56,13 @@ def plan_counts(
         ridges: Of levels of the cluster.
     """
     crossing = list(costs.wire_bytes.values())
-    passing = through(model.cluster, crossing)
+    carried = carried_bytes(model.cluster, crossing)
     columns = level_columns(model.cluster, ridges)
     return Counts(
         names=("step",) * len(costs),
         flop=costs.flop / chips,
         memory_bytes=costs.memory_traffic_bytes / chips,
-        network_bytes=np.stack([passing[column] / chips for column in columns], axis=1),
+        network_bytes=np.stack([carried[column] / chips for column in columns], axis=1),
         crossed_bytes=np.stack([sent / chips for sent in crossing], axis=1),
     )
 

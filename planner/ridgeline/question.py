@@ -25,6 +25,7 @@ _GOES_WITH = {
     "sweep": ("plan",),
     "row": ("plan",),
     "tp": ("model",),
+    "ep": ("model",),
     "seq_len": ("model",),
 }
 _MOST = 2**31
@@ -45,7 +46,7 @@ class Question:
         forward: The forward pass alone.
         sweep: Path of a plan.
         row: Which plan of a front, from 1.
-        tp, seq_len: Of a layer.
+        tp, ep, seq_len: Of a layer.
     """
 
     hardware: str | None = None
@@ -64,7 +65,15 @@ class Question:
     sweep: str | None = None
     row: int | None = None
     tp: int | None = None
+    ep: int | None = None
     seq_len: int | None = None
+
+
+FIELDS = (
+    "hardware", "level", "precision", *SOURCES, "batches", "counting", "chips", "forward", "sweep",
+    "row", "tp", "ep", "seq_len",
+)  # fmt: skip
+"""Names of what can be asked."""
 
 
 def question_of(asked: Mapping[str, Any]) -> Question:
@@ -82,6 +91,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
         "sweep": lambda value: _one_of("sweep", value, SWEEPS),
         "chips": lambda value: _count("chips", value),
         "tp": lambda value: _count("tp", value),
+        "ep": lambda value: _count("ep", value),
         "row": lambda value: _count("row", value),
         "seq_len": lambda value: _count("seq-len", value),
     }

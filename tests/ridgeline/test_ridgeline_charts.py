@@ -13,7 +13,8 @@ from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
 from planner.request import request_from
 from planner.resolved import resolve
 from planner.ridgeline.answer import RidgelineResult
-from planner.ridgeline.asking import plan_ridgeline, ridgeline
+from planner.ridgeline.asking import ridgeline
+from planner.ridgeline.of_plan import plan_ridgeline
 from planner.ridgeline.question import question_of
 from planner.units import show_seconds
 
