@@ -99,6 +99,7 @@ class Dot:
         detail: What a pointer or a screen reader is told.
         key: What a page shows when it is chosen; empty: nothing.
         strong: Larger and with a ring: the one to look at.
+        hollow: Drawn as an outline: what cannot be used.
     """
 
     x: float
@@ -109,6 +110,7 @@ class Dot:
     detail: str = ""
     key: str = ""
     strong: bool = False
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,10 @@ Mark = Area | Line | Bar | Dot | Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One entry of a legend; `kind` is dot, line, dashed, area or bar, which may be `faint`."""
+    """One entry of a legend.
+
+    `kind` is dot, which may be `hollow`, line, dashed, area or bar, which may be `faint`.
+    """
 
     words: str
     tone: str
@@ -141,6 +146,7 @@ class Key:
     shape: str = "circle"
     hatch: str = ""
     faint: bool = False
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,7 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
         look = "soft" if key.kind == "area" else "faint" if key.faint else "fill"
         return f'<rect class="{look}" {place}/>{pattern}'
-    return symbol((x + 8, y), 5, key.shape, "mark")
+    return symbol((x + 8, y), 5, key.shape, "hollow" if key.hollow else "mark")
 
 
 def is_soft(key: Key) -> bool:

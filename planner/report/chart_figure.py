@@ -97,13 +97,17 @@ class _Canvas:
         self.panel.plot(x, y, color=colour, linewidth=width, linestyle=style,
                         solid_capstyle="butt", zorder=self._above())  # fmt: skip
 
-    def symbol(self, at: Pixel, radius: float, shape: str, colour: str) -> None:
-        """A dot with a thin edge."""
+    def symbol(
+        self, at: Pixel, radius: float, shape: str, colour: str, *, hollow: bool = False
+    ) -> None:
+        """A dot with a thin edge, or an outline."""
+        face, edge, width = (
+            (LIGHT["paper"], colour, 2.0) if hollow else (colour, LIGHT["paper"], 0.8)
+        )
         if shape == "circle":
-            self._circle(at, radius, facecolor=colour, edgecolor=LIGHT["paper"], linewidth=0.8)
+            self._circle(at, radius, facecolor=face, edgecolor=edge, linewidth=width)
         else:
-            corners = corners_of(shape, at, radius)
-            self.polygon(corners, colour, outline=LIGHT["paper"], width=0.8)
+            self.polygon(corners_of(shape, at, radius), face, outline=edge, width=width)
 
     def ring(self, at: Pixel, radius: float, colour: str) -> None:
         """A circle."""
@@ -188,7 +192,7 @@ def _sign(canvas: _Canvas, entry: Entry) -> None:
     if key.kind in ("line", "dashed"):
         canvas.line([(x, y), (x + 17, y)], colour, 1.8, dashed=key.kind == "dashed")
     elif key.kind == "dot":
-        canvas.symbol((x + 8, y), 5, key.shape, colour)
+        canvas.symbol((x + 8, y), 5, key.shape, colour, hollow=key.hollow)
     else:
         corners = [(x + 1, y - 5), (x + 16, y - 5), (x + 16, y + 5), (x + 1, y + 5)]
         _fill(canvas, corners, key.tone, key.hatch, soft=is_soft(key))
@@ -275,7 +279,7 @@ def _bar(canvas: _Canvas, mark: Bar, drawn: Frame) -> None:
 
 def _dot(canvas: _Canvas, mark: Dot, drawn: Frame, *, many: bool) -> None:
     at, radius = drawn.at((mark.x, mark.y)), radius_of(mark, many=many)
-    canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone])
+    canvas.symbol(at, radius, mark.shape, LIGHT[mark.tone], hollow=mark.hollow)
     if mark.strong:
         canvas.ring(at, radius + RING, LIGHT[mark.tone])
 

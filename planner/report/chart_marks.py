@@ -147,7 +147,7 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
     x, y = drawn.at((mark.x, mark.y))
     radius = radius_of(mark, many=many)
     parts = [_circle("hit", x, y, _HIT)] if mark.key else []
-    parts.append(symbol((x, y), radius, mark.shape, "mark"))
+    parts.append(symbol((x, y), radius, mark.shape, "hollow" if mark.hollow else "mark"))
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
     title = f"<title>{clean(mark.detail)}</title>" if mark.detail else ""
     more = ""

@@ -8,25 +8,29 @@ from math import ceil, log10
 import numpy as np
 
 from planner.plan import BoolArray, FloatArray
-from planner.report.chart import Area, Axis, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.ridgeline_paths import path_charts
-from planner.report.ridgeline_roofline import (
+from planner.report.chart import Area, Axis, Chart, Dot, Key, Line, Mark, Picture, Point, Words
+from planner.report.ridgeline_labels import (
     HEIGHT,
-    MOST_NAMED,
     SHAPES,
     TONES,
-    ends,
-    energy,
-    quotients,
-    rate_words,
-    roofline,
+    Room,
+    dot_names,
+    fit_keys,
+    fit_words,
+    near_notes,
+    region_keys,
 )
-from planner.report.ridgeline_view import drawn_names, point_names, short, step_title
-from planner.ridgeline.answer import NEAR_RULE, RidgelineResult
+from planner.report.ridgeline_paths import path_charts
+from planner.report.ridgeline_roofline import ends, energy, quotients, rate_words, roofline
+from planner.report.ridgeline_view import point_names, short, step_title
+from planner.ridgeline.answer import RidgelineResult
 from planner.ridgeline.plane import REGIONS, Placed, Ridge
-from planner.units import plain, show_bytes, show_seconds
+from planner.units import plain, plural, show_bytes, show_seconds
 
 _HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
+_HEIGHTS = (0.5, 0.75, 0.25, 0.9)
+"""Where the name of a region may stand in it, in shares of its height, the best first."""
+_BEADS = 12
 _MOST_CONTOURS = 8
 
 
@@ -99,26 +103,29 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
     across = ends([ridge.knee_x, *x[on]], ridge.knee_x)
     up = ends([ridge.knee_y, *y[on]], ridge.knee_y)
     rows = np.flatnonzero(on).tolist()
-    dots = _dots(result, index, rows, (x, y))
-    regions = (
-        Key(words=f"{region}-bound", tone=TONES[region], shape=SHAPES[region]) for region in REGIONS
-    )
+    dots = _dots(result, index, rows, (x, y), dot_names(result, rows, (x, y), across, up))
+    room = Room(across=across, up=up, points=_covered(result, x, y, on))
+    regions = [REGIONS[region] for region in result.placed.of_level(index).region[rows]]
     return Chart(
         title=f"Ridgeline of {name}: {show_bytes(ridge.network_bytes_per_s)}/s",
-        subtitle=f"knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
+        subtitle=f"peak rates; knee at x = {plain(ridge.knee_x)}, y = {plain(ridge.knee_y)}",
         x=Axis(
             label="memory bytes per network byte", low=across[0], high=across[1], logarithmic=True
         ),
         y=Axis(label="FLOP per memory byte", low=up[0], high=up[1], logarithmic=True),
         marks=(
-            *_edges(ridge, across, up),
-            *_contours(ridge, across, up),
+            *_edges(ridge, room),
+            *_contours(ridge, room),
             *_arrows(result, x, y, on),
             *dots,
         ),
-        legend=(*regions, Key(words="equal FLOP/s", tone="grey", kind="dashed")),
-        notes=(NEAR_RULE.replace("Near", "Ringed, near"),) if dots else (),
-        description=_words(result, index, rows, name),
+        legend=(
+            *region_keys(regions),
+            *fit_keys(result, rows),
+            Key(words="equal FLOP/s", tone="grey", kind="dashed"),
+        ),
+        notes=near_notes(dot.strong for dot in dots),
+        description=_words(ridge, name, regions),
         header=(step_title(result), "region", "x", "y", "time"),
         rows=_table(result, index, rows, (x, y)),
         height=HEIGHT,
@@ -126,11 +133,14 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
 
 
 def _dots(
-    result: RidgelineResult, index: int, rows: list[int], at: tuple[FloatArray, FloatArray]
+    result: RidgelineResult,
+    index: int,
+    rows: list[int],
+    at: tuple[FloatArray, FloatArray],
+    beside: Sequence[str],
 ) -> tuple[Dot, ...]:
     """The points on the plane of a level; those near its ridge are ringed."""
     placed, names = result.placed.of_level(index), point_names(result)
-    shown = drawn_names(result) if len(rows) <= MOST_NAMED else [""] * len(names)
     regions = [REGIONS[region] for region in placed.region]
     return tuple(
         Dot(
@@ -138,8 +148,10 @@ def _dots(
             y=float(at[1][row]),
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
-            words=shown[row],
-            detail=f"{names[row]}: {_detail(placed, row, result.ridges[index].level)}",
+            words=beside[row],
+            detail=f"{names[row]}: {_detail(placed, row, result.ridges[index].level)}"
+            + fit_words(result, row),
+            hollow=not result.fits_at(row),
             strong=bool(placed.near_ridge[row]),
         )
         for row in rows
@@ -163,12 +175,10 @@ def _table(
     )
 
 
-def _words(result: RidgelineResult, index: int, rows: list[int], name: str) -> str:
-    """The plane of a level in a sentence, with its points by their regions on it."""
-    ridge, placed = result.ridges[index], result.placed.of_level(index)
-    counts = np.bincount(placed.region[rows], minlength=len(REGIONS))
-    found = ", ".join(f"{n} {region}" for region, n in zip(REGIONS, counts, strict=True) if n)
-    points = f" Of the points {found}-bound." if found else ""
+def _words(ridge: Ridge, name: str, regions: Sequence[str]) -> str:
+    counts = [(regions.count(region), region) for region in REGIONS if region in regions]
+    found = listed([f"{count} {region}-bound" for count, region in counts]) if counts else ""
+    points = f" {plural(len(regions), 'point')}: {found}." if counts else ""
     return (
         f"Plane of memory bytes per network byte and FLOP per memory byte for {name}: left of "
         f"{plain(ridge.knee_x)} and below the diagonal the network binds, right of it and below "
@@ -176,11 +186,23 @@ def _words(result: RidgelineResult, index: int, rows: list[int], name: str) -> s
     )
 
 
-def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+def _covered(
+    result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray
+) -> tuple[Point, ...]:
+    """Points and the arrows between them, as points that words keep clear of."""
+    rows = np.flatnonzero(on).tolist()
+    found = [(float(x[row]), float(y[row])) for row in rows]
+    for arrow in _arrows(result, x, y, on):
+        start, end = arrow.points
+        found += map(tuple, np.geomspace(np.array(start), np.array(end), _BEADS).tolist())
+    return tuple(found)
+
+
+def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
     """The three regions and the lines between them."""
-    (left, right), (low, high) = across, up
+    (left, right), (low, high) = room.across, room.up
     knee_x, knee_y = ridge.knee_x, ridge.knee_y
-    start, knee, end = ridge.contour(1.0, across, up)
+    start, knee, end = ridge.contour(1.0, room.across, room.up)
     corner = (left, start[1])  # the upper left one of the plane where the diagonal starts above it
     corners = {
         "network": ((left, low), (knee_x, low), knee, start, corner),
@@ -191,37 +213,40 @@ def _edges(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -
         yield Area(corners=around, tone=TONES[region], hatch=_HATCHES[region], detail=region)
     for points in ((start, knee), ((knee_x, low), knee), (knee, end)):
         yield Line(points=points, tone="red", bold=True, detail="the ridge")
-    middle = (knee_x * right) ** 0.5
-    yield Words(
-        x=middle, y=(knee_y * high) ** 0.5, words="compute", tone=TONES["compute"], bold=True
-    )
-    yield Words(x=middle, y=(low * knee_y) ** 0.5, words="memory", tone=TONES["memory"], bold=True)
-    yield Words(
-        x=(left * knee_x) ** 0.5, y=low * (knee_y / low) ** 0.2, words="network",
-        tone=TONES["network"], bold=True,
-    )  # fmt: skip
+    middle, inside = (knee_x * right) ** 0.5, (left * knee_x) ** 0.5
+    heights = {
+        "compute": (middle, [knee_y * (high / knee_y) ** share for share in _HEIGHTS]),
+        "memory": (middle, [low * (knee_y / low) ** share for share in _HEIGHTS]),
+        "network": (inside, [low * (knee_y / low) ** share for share in (0.2, 0.35, 0.05, 0.5)]),
+    }
+    for region, (x, ys) in heights.items():
+        y = room.first([(x, y) for y in ys], "middle")[1]
+        yield Words(x=x, y=y, words=region, tone=TONES[region], bold=True)
 
 
-def _contours(ridge: Ridge, across: tuple[float, float], up: tuple[float, float]) -> Iterator[Mark]:
+def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
     """Lines of equal FLOP/s below the peak.
 
     Each has its name at its right end; at its left one where it leaves the plane before the knee.
     """
-    (left, right), (low, high) = across, up
+    (left, right), (low, high) = room.across, room.up
     aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
+    ends = [right / (right / ridge.knee_x) ** share for share in (0.02, 0.15, 0.3, 0.45)]
     for share in (1.0, *_shares(-log10(ridge.share(left, low)))):
-        points = ridge.contour(share, across, up)
+        points = ridge.contour(share, room.across, room.up)
         if not points or points[0][1] < low * raised**4:  # no room for a name
             return
         words = rate_words(share * ridge.flop_per_s)
         if share < 1:
             yield Line(points=points, tone="grey", dashed=True, detail=words)
         if points[-1][1] < low * raised:
-            x, y = points[0][0] * aside**2, points[0][1] / aside**2  # x y is the same along it
-            yield Words(x=x, y=y, words=words, anchor="start", towards=points[1])
+            (x, y), towards = points[0], points[1]
+            steps = [aside**step for step in (2, 6, 10, 14)]  # x y is the same along it
+            x, y = room.first([(x * step, y / step) for step in steps], "start")
+            yield Words(x=x, y=y, words=words, anchor="start", towards=towards)
         else:
-            x, y = points[-1]
-            yield Words(x=x / aside, y=y * raised, words=words, anchor="end")
+            x, y = room.first([(end, points[-1][1] * raised) for end in ends], "end")
+            yield Words(x=x, y=y, words=words, anchor="end")
 
 
 def _shares(decades: float) -> list[float]:

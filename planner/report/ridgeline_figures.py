@@ -29,15 +29,15 @@ def check_figures(plot: Path | None, figure: str | None) -> tuple[str, ...]:
     if figure is None:
         check_picture(plot)
         return ()
+    names = texts_of(figure)
+    allowed = (*FIGURES, *OF_THE_PAPER)
+    faults = [f"figure: {not_one_of(name, allowed)}" for name in names if name not in allowed]
     if plot is None:
-        raise InputError("figure: has no effect without --plot FILE")
-    chosen = []
-    for name in texts_of(figure):
-        if name not in FIGURES and name not in OF_THE_PAPER:
-            raise InputError(f"figure: {not_one_of(name, (*FIGURES, *OF_THE_PAPER))}")
-        chosen.append(OF_THE_PAPER.get(name, name))
+        faults.append("figure: has no effect without --plot FILE")
+    if faults:
+        raise InputError("\n".join(faults))
     check_picture(plot)
-    return tuple(dict.fromkeys(chosen))
+    return tuple(dict.fromkeys(OF_THE_PAPER.get(name, name) for name in names))
 
 
 def check_drawn(figures: tuple[str, ...], *, is_path: bool, is_degenerate: bool) -> None:

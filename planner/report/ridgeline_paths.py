@@ -8,7 +8,15 @@ import numpy as np
 
 from planner.plan import FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
-from planner.report.ridgeline_roofline import HEIGHT, SHAPES, TONES
+from planner.report.ridgeline_labels import (
+    HEIGHT,
+    SHAPES,
+    TONES,
+    fit_keys,
+    fit_words,
+    near_notes,
+    region_keys,
+)
 from planner.report.ridgeline_view import step_title
 from planner.ridgeline.answer import RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS
@@ -82,7 +90,9 @@ def _marked(
             y=float(values[row]),
             tone=look[0],
             shape=look[1],
-            detail=f"{step_words(result.steps[row])}: {words} {values[row]:.4g}",
+            detail=f"{step_words(result.steps[row])}: {words} {values[row]:.4g}"
+            + fit_words(result, row),
+            hollow=not result.fits_at(row),
         )
         for row in rows
         if values[row] > 0
@@ -109,7 +119,7 @@ def intensity(result: RidgelineResult) -> Chart:
         x=axis,
         y=_values_axis("FLOP per memory byte", np.append(values, knee)),
         marks=tuple(marks),
-        legend=tuple(keys),
+        legend=(*keys, *fit_keys(result, range(len(counts)))),
         description=f"FLOP per byte of memory along {step_title(result)}; the machine's balance is "
         f"{plain(knee)}: below it memory would bind, were there no network.",
         header=(step_title(result), "of", "FLOP per byte"),
@@ -148,9 +158,12 @@ def times(result: RidgelineResult) -> Chart:
         x=_steps_axis(result),
         y=_values_axis("seconds", every),
         marks=tuple(marks),
-        legend=tuple(
-            Key(words=what, tone=tone, shape=SHAPES.get(what, "diamond"))
-            for what, (_, tone) in found.items()
+        legend=(
+            *(
+                Key(words=what, tone=tone, shape=SHAPES.get(what, "diamond"))
+                for what, (_, tone) in found.items()
+            ),
+            *fit_keys(result, rows),
         ),
         description=f"Seconds that each resource alone would take along {step_title(result)}; the "
         "longest binds.",
@@ -177,13 +190,11 @@ def projected(result: RidgelineResult) -> Chart:
         marks.append(
             Dot(x=result.steps[row], y=float(placed.bound_s[row]), tone=TONES[region],
                 shape=SHAPES[region], words=show_seconds(float(placed.bound_s[row])),
-                strong=bool(placed.near_ridge[row]),
-                detail=f"{name}, {step_words(result.steps[row])}: {region}-bound")
+                strong=bool(placed.near_ridge[row]), hollow=not result.fits_at(row),
+                detail=f"{name}, {step_words(result.steps[row])}: {region}-bound"
+                + fit_words(result, row))
         )  # fmt: skip
-    keys = [
-        Key(words=f"{region}-bound", tone=tone, shape=SHAPES[region])
-        for region, tone in TONES.items()
-    ]
+    keys = [*region_keys(REGIONS[placed.region[row]] for row in rows), *fit_keys(result, rows)]
     if result.times_s:
         marks.append(_curve(result, rows, known, "purple"))
         keys.append(Key(words=result.times_are, tone="purple", kind="line"))
@@ -193,6 +204,7 @@ def projected(result: RidgelineResult) -> Chart:
         y=_values_axis("seconds", np.concatenate([placed.bound_s[rows], known])),
         marks=tuple(marks),
         legend=tuple(keys),
+        notes=near_notes(placed.near_ridge[rows].tolist()),
         description=f"Projected time along {step_title(result)}: the longest of compute, memory "
         "and network.",
         header=(step_title(result), "region", "time"),

@@ -8,21 +8,24 @@ import numpy as np
 
 from planner.plan import BoolArray, FloatArray
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark
-from planner.report.ridgeline_view import drawn_names, energy_words, point_names, short, step_title
+from planner.report.ridgeline_labels import (
+    HEIGHT,
+    SHAPES,
+    TONES,
+    dot_names,
+    fit_keys,
+    fit_words,
+    region_keys,
+)
+from planner.report.ridgeline_view import energy_words, point_names, short, step_title
 from planner.ridgeline.answer import RidgelineResult
 from planner.units import plain, show_count
 
-TONES = {"compute": "green", "memory": "orange", "network": "blue"}
-"""Colour of a region, in every chart."""
-SHAPES = {"compute": "circle", "memory": "square", "network": "diamond"}
-"""Shape of a point in a region, in every chart."""
-HEIGHT = 0.7
-MOST_NAMED = 40
-"""Points up to which all have their names beside them."""
 _AROUND = 30.0
 _MARGIN = 2.5
 _SAMPLES = 121
 _STEPS = (1.0, 2.0, 5.0)
+_WITH_NETWORK = Key(words="with the network", tone="blue", shape="diamond")
 
 
 def quotients(above: FloatArray, below: FloatArray, on: BoolArray) -> FloatArray:
@@ -59,6 +62,8 @@ def roofline(result: RidgelineResult) -> Chart:
     below = ((ridge.knee_y, low), (ridge.knee_y, peak))
     rows = np.flatnonzero(on).tolist()
     names = point_names(result)
+    beside = dot_names(result, rows, (x, roof), across, (low, high))
+    pulled = [row for row in rows if kept[row] < roof[row] * (1 - 1e-9)]
     return Chart(
         title="Roofline",
         subtitle=f"knee at {plain(ridge.knee_y)} FLOP per byte",
@@ -67,10 +72,16 @@ def roofline(result: RidgelineResult) -> Chart:
         marks=(
             Line(points=corners, tone="red", bold=True, detail="the roof"),
             Line(points=below, tone="grey", dashed=True),
-            *(mark for row in rows for mark in _under_roof(result, row, x, roof, kept)),
+            *(mark for row in pulled for mark in _below_roof(result, row, x, roof, kept)),
+            *(_at_roof(result, row, x, roof, beside[row]) for row in rows),
             *known,
         ),
-        legend=_roofline_legend(result),
+        legend=(
+            *region_keys(_region(result, float(x[row])) for row in rows),
+            *((_WITH_NETWORK,) if pulled else ()),
+            *((Key(words=result.times_are, tone="purple", shape="cross"),) if known else ()),
+            *fit_keys(result, rows),
+        ),
         description=f"Roofline: memory-bound below {plain(ridge.knee_y)} FLOP per byte, "
         f"compute-bound above, {rate_words(peak)} at most.",
         header=(step_title(result), "FLOP per byte", "FLOP/s", "FLOP/s with the network"),
@@ -82,24 +93,33 @@ def roofline(result: RidgelineResult) -> Chart:
     )
 
 
-def _under_roof(
+def _region(result: RidgelineResult, intensity: float) -> str:
+    """What binds at so many FLOP per byte, were there no network."""
+    return "compute" if intensity >= result.ridges[0].knee_y else "memory"
+
+
+def _below_roof(
     result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray, kept: FloatArray
 ) -> Iterator[Mark]:
-    """A point at the roof, and where the network takes it."""
+    """Where the network takes a point."""
     at, top, left = float(x[row]), float(roof[row]), float(kept[row])
-    names = point_names(result)
-    if left < top * (1 - 1e-9):
-        words = f"{names[row]}: {rate_words(left)} with the network"
-        yield Line(points=((at, top), (at, left)), tone="blue", dashed=True)
-        yield Dot(x=at, y=left, tone="blue", shape="diamond", detail=words)
-    region = "compute" if at >= result.ridges[0].knee_y else "memory"
-    yield Dot(
-        x=at,
-        y=top,
+    words = f"{point_names(result)[row]}: {rate_words(left)} with the network"
+    yield Line(points=((at, top), (at, left)), tone="blue", dashed=True)
+    yield Dot(x=at, y=left, tone="blue", shape="diamond", detail=words)
+
+
+def _at_roof(result: RidgelineResult, row: int, x: FloatArray, roof: FloatArray, words: str) -> Dot:
+    """A point at the roof."""
+    region = _region(result, float(x[row]))
+    return Dot(
+        x=float(x[row]),
+        y=float(roof[row]),
         tone=TONES[region],
         shape=SHAPES[region],
-        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
-        detail=f"{names[row]}: at most {rate_words(top)}",
+        words=words,
+        detail=f"{point_names(result)[row]}: at most {rate_words(float(roof[row]))}"
+        + fit_words(result, row),
+        hollow=not result.fits_at(row),
     )
 
 
@@ -124,19 +144,6 @@ def _known(result: RidgelineResult, x: FloatArray, on: BoolArray) -> list[Dot]:
     return dots
 
 
-def _roofline_legend(result: RidgelineResult) -> tuple[Key, ...]:
-    """What the marks of a roofline mean."""
-    keys = [
-        Key(words=f"{region}-bound", tone=TONES[region], shape=SHAPES[region])
-        for region in ("compute", "memory")
-    ]
-    if len(result.counts) and not result.is_degenerate:
-        keys.append(Key(words="with the network", tone="blue", shape="diamond"))
-    if result.times_s:
-        keys.append(Key(words=result.times_are, tone="purple", shape="cross"))
-    return tuple(keys)
-
-
 def energy(result: RidgelineResult) -> Chart:
     """Joules per FLOP over FLOP per byte: the arch line, its parts, and the points."""
     roof, ridge, counts = result.energy, result.ridges[0], result.counts
@@ -148,7 +155,10 @@ def energy(result: RidgelineResult) -> Chart:
     picojoules = 1e12 * quotients(roof.joules(counts, result.placed), counts.flop, on)
     floor = 1e12 * roof.flop_j
     rows, names = np.flatnonzero(on).tolist(), point_names(result)
-    points = (Key(words="points, with the network", tone="blue", shape="diamond"),) if rows else ()
+    high = 2 * float(max([arch[0], *picojoules[on]]))
+    beside = dot_names(result, rows, (x, picojoules), across, (floor / 2, high))
+    of_points = "points" if result.is_degenerate else "points, with the network"
+    points = (Key(words=of_points, tone="blue", shape="diamond"),) if rows else ()
     return Chart(
         title="Roofline of energy",
         subtitle=f"balance at {plain(roof.balance)} FLOP per byte",
@@ -156,17 +166,18 @@ def energy(result: RidgelineResult) -> Chart:
         y=Axis(
             label="pJ per FLOP of a chip",
             low=floor / 2,
-            high=2 * float(max([arch[0], *picojoules[on]])),
+            high=high,
             logarithmic=True,
         ),
         marks=(
             *_arch(roof.balance, floor, tuple(zip(at.tolist(), arch.tolist(), strict=True))),
-            *(_drawn_energy(result, row, x, picojoules) for row in rows),
+            *(_drawn_energy(result, row, x, picojoules, beside[row]) for row in rows),
         ),
         legend=(
             Key(words="chip and memory", tone="red", kind="line"),
             Key(words="arithmetic alone", tone="green", kind="dashed"),
             *points,
+            *fit_keys(result, rows),
         ),
         notes=tuple(energy_words(result)[-1:]) if roof.assumed else (),
         description=" ".join(energy_words(result)),
@@ -185,14 +196,19 @@ def _arch(balance: float, floor: float, line: tuple[tuple[float, float], ...]) -
     yield Line(points=upright, tone="grey", dashed=True, detail="both draw the same")
 
 
-def _drawn_energy(result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray) -> Dot:
-    """A point with what crosses its slowest level."""
-    drawn, names = float(picojoules[row]), point_names(result)
+def _drawn_energy(
+    result: RidgelineResult, row: int, x: FloatArray, picojoules: FloatArray, words: str
+) -> Dot:
+    """A point with all that crosses a network."""
+    drawn = float(picojoules[row])
+    what = "" if result.is_degenerate else ", network included"
     return Dot(
         x=float(x[row]),
         y=drawn,
         tone="blue",
         shape="diamond",
-        words=drawn_names(result)[row] if len(names) <= MOST_NAMED else "",
-        detail=f"{names[row]}: {short(drawn)} pJ per FLOP, network included",
+        words=words,
+        detail=f"{point_names(result)[row]}: {short(drawn)} pJ per FLOP{what}"
+        + fit_words(result, row),
+        hollow=not result.fits_at(row),
     )

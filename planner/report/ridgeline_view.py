@@ -21,10 +21,11 @@ def ridgeline_view(result: RidgelineResult) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{result.title} on {chip}" if len(result.counts) else chip, style="bold"),
         Text(),
-        section("Ridgelines", _ridges(result)),
+        section("Ridgelines at peak rates", _ridges(result)),
     ]
     if len(result.counts):
         parts += [Text(), section("Points", _points(result))]
+        parts += [Text(), indented([result.summary], by=0)] if result.summary else []
         if not result.is_degenerate:
             parts += [Text(), section("Distance to the borders, as ratios of times", _far(result))]
         if len(result.ridges) > 1 and not result.is_degenerate:
@@ -93,6 +94,7 @@ def _points(result: RidgelineResult) -> RenderableType:
     header = [name, "region", "time", "compute", "memory", "network", "FLOP/s", "y", "x"]
     if result.times_s:
         header += [result.times_are, "bound share"]
+    header += ["fits"] if result.fits else []
     rows = []
     for row, label in enumerate(point_names(result)):
         level = int(placed.level[row])
@@ -109,8 +111,9 @@ def _points(result: RidgelineResult) -> RenderableType:
             _number(ratio(float(result.counts.flop[row]), float(result.counts.memory_bytes[row]))),
             _number(ratio(float(result.counts.memory_bytes[row]), sent)),
         ]
-        rows.append(cells + (_compared(result, row) if result.times_s else []))
-    right = tuple(column for column in header if column not in (name, "region"))
+        fits = ["yes" if result.fits[row] else "no"] if result.fits else []
+        rows.append([*cells, *(_compared(result, row) if result.times_s else []), *fits])
+    right = tuple(column for column in header if column not in (name, "region", "fits"))
     return SplitTable(header, rows, by=(name, "region"), right=right)
 
 

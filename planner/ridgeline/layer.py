@@ -130,11 +130,12 @@ def _crossing(
     none = np.zeros(len(plans))
     sent: dict[str, list[FloatArray]] = {}
     for name in linears:
-        share = {"tp": 1 / len(exchanging) if name in exchanging else 0.0}
+        part = 1 / len(exchanging) if name in exchanging else 0.0
+        share: dict[str, FloatArray | float] = {"tp": part}
         if name == "experts":
-            share |= {"ep swaps": 1.0} | dict.fromkeys((f"expert_{one}" for one in _WEIGHTS), 1.0)
+            share |= {"ep swaps": 1.0, **{f"expert_{one}": 1.0 for one in _WEIGHTS}}
         else:
-            share |= dict.fromkeys(_WEIGHTS, held[name] / every)
+            share |= {one: np.asarray(held[name] / every) for one in _WEIGHTS}
         sent[name] = [
             sum((share[group] * groups[group][level] for group in share), none) / plans.chips
             for level in range(len(model.cluster.levels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from planner.cost.breakdown import Breakdown
+from planner.cost.breakdown import COMMUNICATION, Breakdown
 from planner.cost.context import CostModel
 from planner.cost.memory import Memory
 from planner.errors import InputError
@@ -35,6 +35,11 @@ _CLOCK = (
     "knee are as much lower; joules per FLOP are those of the full clock."
 )
 _MOST_NAMED = 4
+_REGION_OF = {
+    "compute": "compute",
+    "memory_bound": "memory",
+    "optimizer": "memory",
+} | dict.fromkeys(COMMUNICATION, "network")
 
 
 def of_plan(question: Question, path: Path) -> RidgelineResult:
@@ -141,11 +146,13 @@ def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str
     share = show_percent(float(costs.time_parts[part][row]) / step)
     arithmetic = show_percent(result.clock * a.matmul_flop_per_s / ridge.flop_per_s)
     memory = show_percent(a.memory_bytes_per_s / ridge.memory_bytes_per_s)
+    region = REGIONS[placed.region[row]]
+    same = _REGION_OF.get(part) == region
+    other = "" if same else ", so the two need not name the same part"
     return (
-        f"The plan: bound {show_seconds(bound)} at peak rates ({REGIONS[placed.region[row]]}{near}); "
-        f"the cost model's step is {show_seconds(step)} at achieved rates, {share} of it "
-        f"{part.replace('_', ' ')}. At best arithmetic achieves {arithmetic} of its peak and memory "
-        f"{memory}, so the two may name different parts."
+        f"The plan: bound {show_seconds(bound)} at peak rates ({region}{near}); the cost model's step is "
+        f"{show_seconds(step)} at achieved rates, {share} of it {part.replace('_', ' ')}. At best "
+        f"arithmetic achieves {arithmetic} of its peak and memory {memory}{other}."
     )
 
 

@@ -103,8 +103,8 @@ def test_each_plane_speaks_of_its_own_level() -> None:
     plan = Plan(fsdp=64, micro_batch=1, sharding="zero3")
     result = plan_ridgeline(resolve(request_from(fields)).cost, plan, sweep="tp")
     inner, outer = ridgeline_picture(result, ["ridgeline"]).charts
-    assert inner.description.endswith(" Of the points 4 compute-bound.")
-    assert outer.description.endswith(" Of the points 2 compute, 2 network-bound.")
+    assert inner.description.endswith(" 4 points: 4 compute-bound.")
+    assert outer.description.endswith(" 4 points: 2 compute-bound and 2 network-bound.")
     for plane, level in ((inner, "nvlink"), (outer, "leaf")):
         dots = [mark for mark in plane.marks if isinstance(mark, Dot)]
         shapes = {"circle": "compute", "square": "memory", "diamond": "network"}
