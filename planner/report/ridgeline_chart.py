@@ -241,9 +241,10 @@ def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
             yield Line(points=points, tone="grey", dashed=True, detail=words)
         if points[-1][1] < low * raised:
             (x, y), towards = points[0], points[1]
-            steps = [aside**step for step in (2, 6, 10, 14)]  # x y is the same along it
-            x, y = room.first([(x * step, y / step) for step in steps], "start")
-            yield Words(x=x, y=y, words=words, anchor="start", towards=towards)
+            steps = [aside**step for step in (9, 13, 24, 29)]  # x y is the same along it
+            places = [(x * step, y / step) for step in steps]
+            x, y = room.first([place for place in places if place[1] > low] or places, "middle")
+            yield Words(x=x, y=y, words=words, towards=towards)
         else:
             x, y = room.first([(end, points[-1][1] * raised) for end in ends], "end")
             yield Words(x=x, y=y, words=words, anchor="end")

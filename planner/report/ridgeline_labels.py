@@ -43,11 +43,10 @@ class Room:
 
         Args:
             places: The best first.
-            anchor: Which part of the words is there: `start`, `middle` or `end`.
+            anchor: Which part of the words is there: `middle` or `end`.
         """
         spots = [_spot(point, self.across, self.up) for point in self.points]
-        left = {"start": 0.0, "middle": -_WIDE / 2, "end": -_WIDE}[anchor]
-        right = left + _WIDE
+        left, right = (-_WIDE, 0.0) if anchor == "end" else (-_WIDE / 2, _WIDE / 2)
         for place in places:
             x, y = _spot(place, self.across, self.up)
             if not any(
