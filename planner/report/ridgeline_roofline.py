@@ -19,6 +19,7 @@ from planner.report.ridgeline_labels import (
 )
 from planner.report.ridgeline_view import energy_words, point_names, short, step_title
 from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.plane import Ridge
 from planner.units import plain, show_count
 
 _AROUND = 30.0
@@ -58,8 +59,6 @@ def roofline(result: RidgelineResult) -> Chart:
     known = _known(result, x, on)
     low = float(min([lowest, *kept[on] / _MARGIN, *(dot.y / _MARGIN for dot in known)]))
     high = max([peak * 2, *(dot.y * 2 for dot in known)])
-    corners = ((across[0], lowest), (ridge.knee_y, peak), (across[1], peak))
-    below = ((ridge.knee_y, low), (ridge.knee_y, peak))
     rows = np.flatnonzero(on).tolist()
     names = point_names(result)
     beside = dot_names(result, rows, (x, roof), across, (low, high))
@@ -70,8 +69,7 @@ def roofline(result: RidgelineResult) -> Chart:
         x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
         y=_rate_axis(low, high),
         marks=(
-            Line(points=corners, tone="red", bold=True, detail="the roof"),
-            Line(points=below, tone="grey", dashed=True),
+            *_roof(ridge, across, low),
             *(mark for row in pulled for mark in _below_roof(result, row, x, roof, kept)),
             *(_at_roof(result, row, x, roof, beside[row]) for row in rows),
             *known,
@@ -91,6 +89,14 @@ def roofline(result: RidgelineResult) -> Chart:
         ),
         height=HEIGHT,
     )
+
+
+def _roof(ridge: Ridge, across: tuple[float, float], low: float) -> Iterator[Line]:
+    """The roof from end to end, and a line from its knee down to `low`."""
+    x = (across[0], ridge.knee_y, across[1])
+    y = ridge.roof(np.array(x)).tolist()
+    yield Line(points=tuple(zip(x, y, strict=True)), tone="red", bold=True, detail="the roof")
+    yield Line(points=((x[1], low), (x[1], y[1])), tone="grey", dashed=True)
 
 
 def _region(result: RidgelineResult, intensity: float) -> str:
