@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, log10
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from planner.report.ridgeline_paths import path_charts
 from planner.report.ridgeline_roofline import ends, energy, quotients, rate_words, roofline
 from planner.report.ridgeline_view import point_names, short, step_title
 from planner.ridgeline.answer import RidgelineResult
-from planner.ridgeline.plane import REGIONS, Ridge
+from planner.ridgeline.plane import REGIONS, Placed, Ridge
 from planner.units import plain, plural, show_bytes, show_seconds
 
 _HATCHES = {"compute": "", "memory": "dots", "network": "slant"}
 _HEIGHTS = (0.5, 0.75, 0.25, 0.9)
 """Where the name of a region may stand in it, in shares of its height, the best first."""
 _BEADS = 12
-_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+_MOST_CONTOURS = 8
 
 
 def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> Picture:
@@ -148,7 +149,8 @@ def _dots(
             tone=TONES[regions[row]],
             shape=SHAPES[regions[row]],
             key=str(row),
-            detail=_detail(result, row, names[row]) + fit_words(result, row),
+            detail=f"{names[row]}: {_detail(placed, row, result.ridges[index].level)}"
+            + fit_words(result, row),
             hollow=not result.fits_at(row),
             strong=bool(placed.near_ridge[row]),
         )
@@ -200,20 +202,16 @@ def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
     """The three regions and the lines between them."""
     (left, right), (low, high) = room.across, room.up
     knee_x, knee_y = ridge.knee_x, ridge.knee_y
-    at_left = ridge.diagonal / left
-    top = max(high, at_left)
+    start, knee, end = ridge.contour(1.0, room.across, room.up)
+    corner = (left, start[1])  # the upper left one of the plane where the diagonal starts above it
     corners = {
-        "network": ((left, low), (knee_x, low), (knee_x, knee_y), (left, at_left)),
-        "memory": ((knee_x, low), (right, low), (right, knee_y), (knee_x, knee_y)),
-        "compute": ((left, at_left), (knee_x, knee_y), (right, knee_y), (right, top), (left, top)),
+        "network": ((left, low), (knee_x, low), knee, start, corner),
+        "memory": ((knee_x, low), (right, low), end, knee),
+        "compute": (start, knee, end, (right, high), (start[0], high)),
     }
     for region, around in corners.items():
         yield Area(corners=around, tone=TONES[region], hatch=_HATCHES[region], detail=region)
-    for points in (
-        ((left, at_left), (knee_x, knee_y)),
-        ((knee_x, low), (knee_x, knee_y)),
-        ((knee_x, knee_y), (right, knee_y)),
-    ):
+    for points in ((start, knee), ((knee_x, low), knee), (knee, end)):
         yield Line(points=points, tone="red", bold=True, detail="the ridge")
     middle, inside = (knee_x * right) ** 0.5, (left * knee_x) ** 0.5
     heights = {
@@ -227,20 +225,40 @@ def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
 
 
 def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
-    """Lines of equal FLOP/s below the peak: level right of the knee, sloping left of it."""
+    """Lines of equal FLOP/s below the peak.
+
+    Each has its name at its right end; at its left one where it leaves the plane before the knee.
+    """
     (left, right), (low, high) = room.across, room.up
-    raised = (high / low) ** 0.03
+    aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
     ends = [right / (right / ridge.knee_x) ** share for share in (0.02, 0.15, 0.3, 0.45)]
-    for share in (1.0, *_SHARES):
-        rate, level = share * ridge.flop_per_s, share * ridge.knee_y
-        if level < low * raised:
+    for share in (1.0, *_shares(-log10(ridge.share(left, low)))):
+        points = ridge.contour(share, room.across, room.up)
+        if not points or points[0][1] < low * raised**4:  # no room for a name
             return
-        words = rate_words(rate)
+        words = rate_words(share * ridge.flop_per_s)
         if share < 1:
-            points = ((left, share * ridge.diagonal / left), (ridge.knee_x, level), (right, level))
             yield Line(points=points, tone="grey", dashed=True, detail=words)
-        x, y = room.first([(end, level * raised) for end in ends], "end")
-        yield Words(x=x, y=y, words=words, anchor="end")
+        if points[-1][1] < low * raised:
+            (x, y), towards = points[0], points[1]
+            steps = [aside**step for step in (9, 13, 24, 29)]  # x y is the same along it
+            places = [(x * step, y / step) for step in steps]
+            x, y = room.first([place for place in places if place[1] > low] or places, "middle")
+            yield Words(x=x, y=y, words=words, towards=towards)
+        else:
+            x, y = room.first([(end, points[-1][1] * raised) for end in ends], "end")
+            yield Words(x=x, y=y, words=words, anchor="end")
+
+
+def _shares(decades: float) -> list[float]:
+    """Shares of the peak over some powers of ten, falling.
+
+    0.3, 0.1, 0.03, ...; every tenth, hundredth, ... alone where the powers are many.
+    """
+    if decades <= _MOST_CONTOURS / 2:
+        return [part * 0.1**power for power in range(ceil(decades)) for part in (0.3, 0.1)]
+    step = ceil(decades / _MOST_CONTOURS)
+    return [0.1**power for power in range(step, ceil(decades), step)]
 
 
 def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray) -> Iterator[Line]:
@@ -253,13 +271,11 @@ def _arrows(result: RidgelineResult, x: FloatArray, y: FloatArray, on: BoolArray
             yield Line(points=ends, tone="purple", arrow=True)
 
 
-def _detail(result: RidgelineResult, row: int, name: str) -> str:
-    """What a pointer is told."""
-    placed = result.placed
-    level = int(placed.level[row])
+def _detail(placed: Placed, row: int, level: str) -> str:
+    """What a pointer is told of a point on the plane of a level."""
     times = (
         f"compute {show_seconds(float(placed.compute_s[row]))}, "
         f"memory {show_seconds(float(placed.memory_s[row]))}, "
-        f"{result.ridges[level].level} {show_seconds(float(placed.network_s[row, level]))}"
+        f"{level} {show_seconds(float(placed.network_s[row, 0]))}"
     )
-    return f"{name}: {REGIONS[placed.region[row]]}-bound, {times}"
+    return f"{REGIONS[placed.region[row]]}-bound, {times}"

@@ -19,6 +19,7 @@ from planner.report.ridgeline_labels import (
 )
 from planner.report.ridgeline_view import energy_words, point_names, short, step_title
 from planner.ridgeline.answer import RidgelineResult
+from planner.ridgeline.plane import Ridge
 from planner.units import plain, show_count
 
 _AROUND = 30.0
@@ -52,14 +53,12 @@ def roofline(result: RidgelineResult) -> Chart:
     on = (counts.flop > 0) & (counts.memory_bytes > 0)
     x = quotients(counts.flop, counts.memory_bytes, on)
     across = ends([ridge.knee_y, *x[on]], ridge.knee_y)
-    peak, slope = ridge.flop_per_s, ridge.memory_bytes_per_s
-    roof = np.minimum(peak, x * slope)
-    kept = counts.flop / np.maximum(result.placed.bound_s, np.finfo(float).tiny)
+    peak = ridge.flop_per_s
+    roof, kept = ridge.roof(x), result.achieved_flop_per_s
+    lowest = float(ridge.roof(np.array([across[0]]))[0])
     known = _known(result, x, on)
-    low = float(min([across[0] * slope, *kept[on] / _MARGIN, *(dot.y / _MARGIN for dot in known)]))
+    low = float(min([lowest, *kept[on] / _MARGIN, *(dot.y / _MARGIN for dot in known)]))
     high = max([peak * 2, *(dot.y * 2 for dot in known)])
-    corners = ((across[0], across[0] * slope), (ridge.knee_y, peak), (across[1], peak))
-    below = ((ridge.knee_y, low), (ridge.knee_y, peak))
     rows = np.flatnonzero(on).tolist()
     names = point_names(result)
     pulled = [row for row in rows if kept[row] < roof[row] * (1 - 1e-9)]
@@ -69,8 +68,7 @@ def roofline(result: RidgelineResult) -> Chart:
         x=Axis(label="FLOP per memory byte", low=across[0], high=across[1], logarithmic=True),
         y=_rate_axis(low, high),
         marks=(
-            Line(points=corners, tone="red", bold=True, detail="the roof"),
-            Line(points=below, tone="grey", dashed=True),
+            *_roof(ridge, across, low),
             *(mark for row in pulled for mark in _below_roof(result, row, x, roof, kept)),
             *(_at_roof(result, row, x, roof) for row in rows),
             *known,
@@ -91,6 +89,14 @@ def roofline(result: RidgelineResult) -> Chart:
         height=HEIGHT,
     )
     return named(chart, result)
+
+
+def _roof(ridge: Ridge, across: tuple[float, float], low: float) -> Iterator[Line]:
+    """The roof from end to end, and a line from its knee down to `low`."""
+    x = (across[0], ridge.knee_y, across[1])
+    y = ridge.roof(np.array(x)).tolist()
+    yield Line(points=tuple(zip(x, y, strict=True)), tone="red", bold=True, detail="the roof")
+    yield Line(points=((x[1], low), (x[1], y[1])), tone="grey", dashed=True)
 
 
 def _region(result: RidgelineResult, intensity: float) -> str:

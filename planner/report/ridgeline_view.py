@@ -109,7 +109,7 @@ def _points(result: RidgelineResult) -> RenderableType:
             show_seconds(float(placed.compute_s[row])),
             show_seconds(float(placed.memory_s[row])),
             show_seconds(float(placed.network_s[row, level])),
-            show_count(float(result.counts.flop[row] / placed.bound_s[row])),
+            show_count(float(result.achieved_flop_per_s[row])),
             _number(ratio(float(result.counts.flop[row]), float(result.counts.memory_bytes[row]))),
             _number(ratio(float(result.counts.memory_bytes[row]), sent)),
         ]

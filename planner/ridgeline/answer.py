@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from planner.plan import BoolArray
+from planner.plan import BoolArray, FloatArray
 from planner.provenance import stamped
 from planner.ridgeline.energy import EnergyRoof, energy_roof
 from planner.ridgeline.machine import Machine
 from planner.ridgeline.plane import NEAR_SHARE, REGIONS, Counts, Placed, Ridge, place, ratio
-from planner.units import plain
+from planner.units import plain, show_percent
 
 NEAR_RULE = (
-    f"Near the ridge: the second longest of the three times is at least {NEAR_SHARE:.0%} of the "
-    "longest."
+    "Near the ridge: the second longest of the three times is at least "
+    f"{show_percent(NEAR_SHARE)} of the longest."
 )
 Defaults = list[tuple[str, str, str]]
 _DEGENERATE = (
@@ -49,6 +49,7 @@ class RidgelineResult:
         times_are: What they are: `measured`, `cost model`; empty: there are none.
         counting: How bytes of memory were counted, in a word; empty: as given.
         chips: Chips that exchange; None: very many, or as many as each point says.
+        clock: Of a plan's chips, relative to that of the peak rates.
         given: Index of the point that was asked for, on the path of a plan.
         fits: Per point whether it fits in memory; empty: not known.
         summary: How the bound of a plan relates to the step of the cost model; else empty.
@@ -72,6 +73,7 @@ class RidgelineResult:
     times_are: str = ""
     counting: str = ""
     chips: int | None = None
+    clock: float = 1.0
     given: int = 0
     fits: tuple[bool, ...] = ()
     summary: str = ""
@@ -85,6 +87,13 @@ class RidgelineResult:
         sent = self.counts.network_bytes[rows, self.placed.level]
         found: BoolArray = (self.counts.flop > 0) & (self.counts.memory_bytes > 0) & (sent > 0)
         return found
+
+    @property
+    def achieved_flop_per_s(self) -> FloatArray:
+        """(n,) FLOP/s of a chip in the time of each point's bound, at most its peak."""
+        peak = self.ridges[0].flop_per_s
+        achieved: FloatArray = np.minimum(peak, self.counts.flop / self.placed.bound_s)
+        return achieved
 
     @property
     def is_degenerate(self) -> bool:
@@ -110,6 +119,7 @@ class RidgelineResult:
                 "precision": self.precision,
                 "counting": self.counting or None,
                 "chips": self.chips,
+                "clock": self.clock,
                 "degenerate": self.is_degenerate,
                 "level": ridge.level,
                 "knee": {"x": ridge.knee_x, "y": ridge.knee_y},
@@ -158,7 +168,7 @@ class RidgelineResult:
             "projected_time_s": bound,
             **_plane_fields(self, placed, row, level),
             "operational_intensity": ratio(flop, memory),
-            "achieved_flop_per_s": flop / bound,
+            "achieved_flop_per_s": float(self.achieved_flop_per_s[row]),
             "energy_j": joules,
             "energy_per_flop_j": ratio(joules, flop),
             "measured_time_s": time if self.times_are == "measured" else None,

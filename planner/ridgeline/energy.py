@@ -31,6 +31,7 @@ class EnergyRoof:
         flop_j: Per FLOP, of the format `flop_format`.
         memory_j_per_byte: Per byte of memory.
         network_j_per_byte: Per byte over each level of the ridgelines; 0 for a bandwidth alone.
+        crossed_j_per_byte: Per byte over each level of the cluster, innermost first.
         static_w: P0, the chip's idle power.
         flop_format: Whose joules per FLOP they are.
         assumed: Which of `flop_j`, `memory_j_per_byte`, `static_w` the record marks as assumed.
@@ -39,6 +40,7 @@ class EnergyRoof:
     flop_j: float
     memory_j_per_byte: float
     network_j_per_byte: tuple[float, ...]
+    crossed_j_per_byte: tuple[float, ...]
     static_w: float
     flop_format: str
     assumed: tuple[str, ...]
@@ -64,14 +66,14 @@ class EnergyRoof:
     def joules(self, counts: Counts, placed: Placed) -> FloatArray:
         """(n,) joules of each piece of work in the time of its bound, on one chip.
 
-        Every network byte counts on the outermost level that it crosses; without a placement all of
-        them on the level that takes longest.
+        Every network byte counts once, on the outermost level of the cluster that it crosses,
+        whichever levels the ridgelines are of; without a placement all of them count on the level
+        that takes longest.
         """
-        per_byte = np.array(self.network_j_per_byte)
         if counts.crossed_bytes is not None:
-            sent = counts.crossed_bytes @ per_byte
+            sent = counts.crossed_bytes @ np.array(self.crossed_j_per_byte)
         else:
-            rows = np.arange(len(counts))
+            per_byte, rows = np.array(self.network_j_per_byte), np.arange(len(counts))
             sent = counts.network_bytes[rows, placed.level] * per_byte[placed.level]
         moved = counts.memory_bytes * self.memory_j_per_byte
         joules: FloatArray = (
@@ -95,6 +97,7 @@ def energy_roof(cluster: Cluster, precision: str, ridges: Sequence[Ridge]) -> En
         flop_j=chip.flop_j[name],
         memory_j_per_byte=chip.memory_j_per_byte,
         network_j_per_byte=tuple(levels.get(ridge.level, 0.0) for ridge in ridges),
+        crossed_j_per_byte=tuple(level.energy_j_per_byte for level in cluster.levels),
         static_w=chip.idle_w,
         flop_format=name,
         assumed=tuple(

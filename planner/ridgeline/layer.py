@@ -96,7 +96,7 @@ def _kind_counts(
         flop=np.concatenate([flop[name] for name in names]),
         memory_bytes=np.concatenate([moved[name] for name in names]),
         network_bytes=_table([carried[name] for name in names], columns),
-        crossed_bytes=_table([crossing[name] for name in names], columns),
+        crossed_bytes=_table([crossing[name] for name in names], range(len(model.cluster.levels))),
     )
 
 

@@ -25,7 +25,9 @@ class Machine:
     ridges: tuple[Ridge, ...]
 
 
-def ridges_of(cluster: Cluster, precision: str, level: str = ALL) -> tuple[Ridge, ...]:
+def ridges_of(
+    cluster: Cluster, precision: str, level: str = ALL, clock: float = 1.0
+) -> tuple[Ridge, ...]:
     """One ridge per level of a cluster, innermost first, or the one that is asked for.
 
     Rates are peaks of the records: what no run goes beyond. Where a level is oversubscribed, its
@@ -35,12 +37,13 @@ def ridges_of(cluster: Cluster, precision: str, level: str = ALL) -> tuple[Ridge
         cluster: Chip and levels.
         precision: Of the arithmetic.
         level: `all`, the name of a level, or a bandwidth such as `12GB/s`.
+        clock: Of the arithmetic, relative to that of the peak rates; other rates stay.
 
     Raises:
         InputError: The chip has no rate at the precision; the level is unknown or too slow.
     """
     chip = cluster.chip
-    peak = peak_flop_per_s(chip, precision)
+    peak = clock * peak_flop_per_s(chip, precision)
     rates = {one.name: one.bandwidth_bytes_per_s / one.oversubscription for one in cluster.levels}
     if level.startswith(tuple("0123456789+-.")):
         rate = _bandwidth(level)

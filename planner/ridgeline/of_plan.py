@@ -15,11 +15,11 @@ from planner.resolved import resolve
 from planner.ridgeline.answer import RidgelineResult, result_of, step_words
 from planner.ridgeline.machine import ALL, Machine, ridges_of
 from planner.ridgeline.plane import REGIONS
-from planner.ridgeline.plans import path_costs, path_of, plan_counts
+from planner.ridgeline.plans import mean_clock, path_costs, path_of, plan_counts
 from planner.ridgeline.question import Question
 from planner.rules import violations
 from planner.search.limits import Limits
-from planner.units import plural, show_bytes, show_percent, show_seconds
+from planner.units import plain, plural, show_bytes, show_percent, show_seconds
 
 _COUNTS = (
     "Counts are the mean of the chips over one step, by the cost model. The bound takes peak rates "
@@ -29,6 +29,10 @@ _COUNTS = (
 _NO_BYTES = (
     "The assumptions of the plan ({name}) count no bytes of memory, so memory never binds here and "
     "no point has a place on a plane or a roofline."
+)
+_CLOCK = (
+    "The plan's chips run at {} of the clock of the peak rates, so FLOP/s and the height of the "
+    "knee are as much lower; joules per FLOP are those of the full clock."
 )
 _MOST_NAMED = 4
 _REGION_OF = {
@@ -84,19 +88,19 @@ def plan_ridgeline(
     table = PlanTable.from_plans([plan])
     if broken := violations(model, table, arithmetic_only=True):
         raise InputError("\n".join(f"plan: {line}" for line in broken))
+    clock, asked = mean_clock(model, plan), ALL if level is None else level
     machine = Machine(
         cluster=model.cluster,
         precision=model.job.precision,
-        ridges=ridges_of(model.cluster, model.job.precision, ALL if level is None else level),
+        ridges=ridges_of(model.cluster, model.job.precision, asked, clock),
     )
     path = path_of(model, plan, sweep)
     costs, chips = path_costs(model, path)
     counts = plan_counts(model, costs, chips, machine.ridges)
+    notes = _notes(model, clock)
     mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
     title = f"one step of {model.job.model.title} on {plural(plan.chips, 'chip')}"
-    result = result_of(
-        "plan", f"{title} ({mesh or 'no split'})", machine, counts, [], _notes(model)
-    )
+    result = result_of("plan", f"{title} ({mesh or 'no split'})", machine, counts, [], notes)
     limits = limits or Limits()
     result = replace(
         result,
@@ -105,6 +109,7 @@ def plan_ridgeline(
         fits=tuple(limits.memory(model, costs.memory)[0].tolist()),
         given=path.at,
         chips=plan.chips,
+        clock=clock,
     )
     if sweep is not None:
         name = "batch-tokens" if sweep == "batch" else sweep
@@ -139,7 +144,7 @@ def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str
     part = max(costs.time_parts, key=lambda name: float(costs.time_parts[name][row]))
     near = ", near the ridge" if placed.near_ridge[row] else ""
     share = show_percent(float(costs.time_parts[part][row]) / step)
-    arithmetic = show_percent(a.matmul_flop_per_s / ridge.flop_per_s)
+    arithmetic = show_percent(result.clock * a.matmul_flop_per_s / ridge.flop_per_s)
     memory = show_percent(a.memory_bytes_per_s / ridge.memory_bytes_per_s)
     region = REGIONS[placed.region[row]]
     same = _REGION_OF.get(part) == region
@@ -151,7 +156,8 @@ def _summary(model: CostModel, result: RidgelineResult, costs: Breakdown) -> str
     )
 
 
-def _notes(model: CostModel) -> list[str]:
-    """What holds for all plans of a job."""
+def _notes(model: CostModel, clock: float) -> list[str]:
+    """What holds for all plans of a job at a clock."""
     counted = model.assumptions.operand_bytes or model.assumptions.elementwise
-    return [_COUNTS, *([] if counted else [_NO_BYTES.format(name=model.assumptions.name)])]
+    unseen = [] if counted else [_NO_BYTES.format(name=model.assumptions.name)]
+    return [_COUNTS, *unseen, *([] if clock == 1 else [_CLOCK.format(plain(clock))])]

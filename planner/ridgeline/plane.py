@@ -59,6 +59,43 @@ class Ridge:
         """FLOP per network byte at which both take equally long."""
         return self.flop_per_s / self.network_bytes_per_s
 
+    def roof(self, intensity: FloatArray) -> FloatArray:
+        """FLOP/s that arithmetic and memory allow: min(C, y W_M), the roofline.
+
+        Args:
+            intensity: y, FLOP per memory byte.
+        """
+        at_most: FloatArray = np.minimum(self.flop_per_s, intensity * self.memory_bytes_per_s)
+        return at_most
+
+    def share(self, x: float, y: float) -> float:
+        """FLOP/s at a place on the plane over the peak: min(1, y W_M / C, x y W_N / C)."""
+        return min(1.0, y / self.knee_y, x * y / self.diagonal)
+
+    def contour(
+        self, share: float, across: tuple[float, float], up: tuple[float, float]
+    ) -> tuple[tuple[float, float], ...]:
+        """Corners of the line on the plane along which work reaches a share of the peak.
+
+        Left of the knee the network allows x y W_N FLOP/s, so the line falls; right of it memory
+        allows y W_M, so it is level. At share 1 it is the ridge.
+
+        Args:
+            share: Of C, above 0 and at most 1.
+            across: Least and largest x that is looked at, the knee between them.
+            up: The same of y.
+
+        Returns:
+            (x, y) from left to right; empty where the line lies below or above what is looked at.
+        """
+        (left, right), (low, high) = across, up
+        level, product = share * self.knee_y, share * self.diagonal
+        start, end = max(left, product / high), min(product / low, self.knee_x)
+        corners = [(start, min(product / start, high))] if start < end else []
+        if low <= level <= high:
+            return (*corners, (self.knee_x, level), (right, level))
+        return (*corners, (end, low)) if corners and level < low else ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
@@ -69,8 +106,8 @@ class Counts:
         flop: (n,) F.
         memory_bytes: (n,) B_M.
         network_bytes: (n, l) B_N over each of l levels.
-        crossed_bytes: (n, l) of them those that go no further out, each byte once; None where the
-            work has no placement and every level is looked at in turn.
+        crossed_bytes: (n, k) each byte once, on the outermost that it crosses of all k levels of
+            the cluster; None where the work has no placement and every level is looked at in turn.
     """
 
     names: tuple[str, ...]

@@ -63,8 +63,22 @@ def plan_counts(
         flop=costs.flop / chips,
         memory_bytes=costs.memory_traffic_bytes / chips,
         network_bytes=np.stack([carried[column] / chips for column in columns], axis=1),
-        crossed_bytes=np.stack([crossing[column] / chips for column in columns], axis=1),
+        crossed_bytes=np.stack([sent / chips for sent in crossing], axis=1),
     )
+
+
+def mean_clock(model: CostModel, plan: Plan) -> float:
+    """The clock of a plan relative to that of the peak rates, the mean of its chips.
+
+    The slowest stage takes as long as all chips' FLOP on the mean clock, or longer, so a bound with
+    the mean holds; all stages have as many chips.
+
+    Args:
+        model: Whose power cap may lower clocks.
+        plan: The plan.
+    """
+    of_stages = [plan.clock if one.clock is None else one.clock for one in plan.stages or ()]
+    return float(np.mean(np.minimum(of_stages or [plan.clock], model.clock_limit)))
 
 
 def path_of(model: CostModel, plan: Plan, sweep: str | None) -> Path:

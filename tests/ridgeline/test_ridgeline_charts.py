@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
-from planner.report.chart import Area, Chart, Dot, Line
+from planner.plan import Plan
+from planner.report.chart import Area, Chart, Dot, Line, Words
 from planner.report.ridgeline_chart import ridgeline_picture
 from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
+from planner.request import request_from
+from planner.resolved import resolve
 from planner.ridgeline.answer import RidgelineResult
 from planner.ridgeline.asking import ridgeline
+from planner.ridgeline.of_plan import plan_ridgeline
 from planner.ridgeline.question import question_of
+from planner.units import show_seconds
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +66,55 @@ def test_contours_have_equal_flop_per_s(paper: RidgelineResult) -> None:
             for x, y in contour.points
         ]
         assert all(math.isclose(rate, rates[0]) for rate in rates)
+
+
+def test_every_network_bound_point_has_a_contour_below_it(paper: RidgelineResult) -> None:
+    """Batches 16 and 32 run at 144 and 288 GFLOP/s, below every contour that is level."""
+    plane = charts_of(paper)["Ridgeline of network: 12 GB/s"]
+    lines = [mark for mark in plane.marks if isinstance(mark, Line) and mark.dashed]
+    named = {mark.words for mark in plane.marks if isinstance(mark, Words)}
+    assert {line.detail for line in lines} < named
+    assert {"1.26 TFLOP/s", "126 GFLOP/s"} < named
+    ridge = paper.ridges[0]
+    rates = [ridge.flop_per_s * ridge.share(*line.points[0]) for line in lines]
+    for batch, achieved in zip(paper.steps, paper.achieved_flop_per_s, strict=True):
+        assert any(achieved / 4 < rate <= achieved for rate in rates), batch
+    box = (plane.x.low, plane.x.high, plane.y.low, plane.y.high)
+    for line in lines:
+        assert all(box[0] <= x <= box[1] and box[2] <= y <= box[3] for x, y in line.points)
+
+
+def test_contours_on_a_plane_of_many_powers_of_ten(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    rows = "a,1e12,1e9,1e13\nb,1e9,1e12,1e9\nc,1e15,1e9,1e4\n"
+    path.write_text(f"name,flop,memory_bytes,network_bytes\n{rows}", encoding="utf-8")
+    asked = {"hardware": "h100-sxm5-80", "level": "leaf", "csv": path}
+    (plane,) = charts_of(ridgeline(question_of(asked)), "ridgeline").values()
+    lines = [mark for mark in plane.marks if isinstance(mark, Line) and mark.dashed]
+    assert 4 <= len(lines) <= 8
+    heights = [line.points[0][1] for line in lines]
+    assert min(heights) < 1e3 < max(heights)  # around point a
+
+
+def test_each_plane_speaks_of_its_own_level() -> None:
+    """All four points compute on the plane of NVLink, two of them are held back by the leaf."""
+    fields = {"model": "llama2-13b", "hardware": "h100-sxm5-80", "chips": 64,
+              "batch_tokens": 2**20, "seq_len": 4096}  # fmt: skip
+    plan = Plan(fsdp=64, micro_batch=1, sharding="zero3")
+    result = plan_ridgeline(resolve(request_from(fields)).cost, plan, sweep="tp")
+    inner, outer = ridgeline_picture(result, ["ridgeline"]).charts
+    assert inner.description.endswith(" 4 points: 4 compute-bound.")
+    assert outer.description.endswith(" 4 points: 2 compute-bound and 2 network-bound.")
+    for plane, level in ((inner, "nvlink"), (outer, "leaf")):
+        dots = [mark for mark in plane.marks if isinstance(mark, Dot)]
+        shapes = {"circle": "compute", "square": "memory", "diamond": "network"}
+        drawn = [shapes[dot.shape] for dot in dots]
+        assert drawn == [row[1] for row in plane.rows]
+        assert all(f": {region}-bound, " in d.detail for region, d in zip(drawn, dots, strict=True))
+        index = [ridge.level for ridge in result.ridges].index(level)
+        for row, dot in enumerate(dots):
+            seconds = show_seconds(float(result.placed.network_s[row, index]))
+            assert dot.detail.endswith(f", {level} {seconds}")
 
 
 def test_the_roof_and_what_the_network_leaves(paper: RidgelineResult) -> None:

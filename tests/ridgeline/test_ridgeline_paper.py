@@ -77,6 +77,17 @@ def test_blocking_moves_no_less_than_every_operand_once() -> None:
     assert blocked[-1]["memory_bytes"] > once[-1]["memory_bytes"]
 
 
+def test_no_point_is_faster_than_the_peak(points: dict[int, Any]) -> None:
+    for batch, point in points.items():
+        assert point["achieved_flop_per_s"] <= 4.2e12, batch
+        expected = point["flop"] / point["projected_time_s"]
+        assert point["achieved_flop_per_s"] == pytest.approx(expected, rel=1e-12), batch
+
+
+def test_the_rule_of_near_the_ridge_in_words(answer: Any) -> None:
+    assert any("at least 90 % of the longest" in note for note in answer["notes"])
+
+
 def test_a_ring_of_few_chips_moves_less(points: dict[int, Any]) -> None:
     few = planner(*CASE, "--chips", 4, "--batches", 512, "--json").document["points"][0]
     assert few["network_bytes"] == points[512]["network_bytes"] * 3 / 4

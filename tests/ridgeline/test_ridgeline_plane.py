@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.cost.traffic import carried_bytes
 from planner.errors import InputError
 from planner.rack.workloads import workload_named
 from planner.records import cluster_named
-from planner.ridgeline.machine import ridges_of, through
+from planner.ridgeline.machine import ridges_of
 from planner.ridgeline.plane import REGIONS, Counts, Ridge, place
 from planner.ridgeline.products import case_counts, case_of_gemms, case_of_workload
 
@@ -49,6 +50,29 @@ def test_quadrants_are_the_longest_of_three_times(
         assert region_on_the_plane(ridge, memory / network, flop / memory) == region
 
 
+@given(share=st.floats(1e-6, 1.0), wide=st.floats(1.1, 1e6), rates=st.tuples(RATES, RATES, RATES))
+def test_all_of_a_contour_has_one_rate(
+    share: float, wide: float, rates: tuple[float, float, float]
+) -> None:
+    ridge = Ridge(
+        level="l", flop_per_s=rates[0], memory_bytes_per_s=rates[1], network_bytes_per_s=rates[2]
+    )
+    across = (ridge.knee_x / wide, ridge.knee_x * wide)
+    up = (ridge.knee_y / wide, ridge.knee_y * wide)
+    corners = ridge.contour(share, across, up)
+    assert bool(corners) == (share > wide**-2) or share == pytest.approx(wide**-2, rel=1e-6)
+    for x, y in corners:
+        assert ridge.share(x, y) == pytest.approx(share)
+        assert across[0] * (1 - 1e-9) <= x <= across[1] * (1 + 1e-9)
+        assert up[0] * (1 - 1e-9) <= y <= up[1] * (1 + 1e-9)
+    assert list(corners) == sorted(corners)
+
+
+def test_the_roof() -> None:
+    (ridge,) = ridges_of(cluster_named("xeon-clx-socket"), "fp32", "12GB/s")
+    assert ridge.roof(np.array([1.0, 40.0, 400.0])).tolist() == [105e9, 4.2e12, 4.2e12]
+
+
 @given(st.lists(SIZES, min_size=2, max_size=5), st.lists(RATES, min_size=5, max_size=5))
 def test_the_slowest_level_binds(network: list[float], rates: list[float]) -> None:
     ridges = tuple(
@@ -76,7 +100,7 @@ def test_levels_of_a_cluster() -> None:
 
 def test_what_crosses_the_spine_has_crossed_the_leaf_but_no_nvlink() -> None:
     cluster = cluster_named("h100-sxm5-80")
-    passing = through(cluster, [np.array([float(8**k)]) for k in range(4)])
+    passing = carried_bytes(cluster, [np.array([float(8**k)]) for k in range(4)])
     assert [float(one[0]) for one in passing] == [1, 8 + 64 + 512, 64 + 512, 512]
 
 

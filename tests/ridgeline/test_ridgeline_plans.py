@@ -9,14 +9,16 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import flop_without_repeats, model_flop_per_token
 from planner.errors import InputError
-from planner.plan import Plan, PlanTable
+from planner.plan import Plan, PlanTable, Stage
 from planner.report.ridgeline_chart import ridgeline_picture
 from planner.request import request_from
 from planner.resolved import resolve
-from planner.ridgeline.of_plan import plan_ridgeline
-from planner.ridgeline.layer import OPERATORS, layer_counts
+from planner.ridgeline.asking import ridgeline
+from planner.ridgeline.layer import layer_counts
 from planner.ridgeline.machine import ridges_of
-from planner.ridgeline.plans import SWEEPS
+from planner.ridgeline.of_plan import plan_ridgeline
+from planner.ridgeline.plans import SWEEPS, mean_clock
+from planner.ridgeline.question import question_of
 
 PLAN = Plan(dp=8, tp=4, pp=2, micro_batch=1)
 
@@ -52,6 +54,56 @@ def test_every_byte_of_a_plan_costs_energy_once(model: CostModel) -> None:
     moved += costs.flop[0] * chip.flop_j["bf16"]
     expected = moved / 64 + chip.idle_w * found.placed.bound_s[0]
     assert found.energy.joules(found.counts, found.placed)[0] == pytest.approx(expected)
+
+
+def test_joules_of_a_network_do_not_depend_on_the_level_that_is_looked_at(model: CostModel) -> None:
+    all_levels = plan_ridgeline(model, PLAN)
+    expected = float(all_levels.energy.joules(all_levels.counts, all_levels.placed)[0])
+    sent = all_levels.counts.crossed_bytes
+    assert sent is not None
+    assert (sent[0, :2] > 0).all()
+    for level in ("nvlink", "leaf", "spine"):
+        one = plan_ridgeline(model, PLAN, level=level)
+        assert one.placed.bound_s[0] == all_levels.placed.bound_s[0]
+        found = float(one.energy.joules(one.counts, one.placed)[0])
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_joules_of_a_layer_do_not_depend_on_the_level_that_is_looked_at() -> None:
+    flags = {"hardware": "h100-sxm5-80", "model": "llama3-8b", "chips": "16", "tp": "8"}
+    every, leaf = (
+        ridgeline(question_of(flags | {"batches": "4", "level": level}))
+        for level in ("all", "leaf")
+    )
+    row = every.series.index("layer")
+    assert every.placed.bound_s[row] == leaf.placed.bound_s[row]
+    joules = (float(one.energy.joules(one.counts, one.placed)[row]) for one in (every, leaf))
+    assert next(joules) == pytest.approx(next(joules), rel=1e-12)
+
+
+def test_the_ridge_is_at_the_clock_of_the_plan(model: CostModel) -> None:
+    full, slow = plan_ridgeline(model, PLAN), plan_ridgeline(model, replace(PLAN, clock=0.6))
+    for there, here in zip(full.ridges, slow.ridges, strict=True):
+        assert here.flop_per_s == pytest.approx(0.6 * there.flop_per_s)
+        assert here.knee_y == pytest.approx(0.6 * there.knee_y)
+        assert here.diagonal == pytest.approx(0.6 * there.diagonal)
+        assert here.knee_x == there.knee_x
+    assert slow.placed.compute_s[0] == pytest.approx(full.placed.compute_s[0] / 0.6)
+    assert slow.times_s[0] is not None
+    assert slow.placed.bound_s[0] < slow.times_s[0]
+    assert any("0.6 of the clock" in note for note in slow.notes)
+    assert not any("of the clock" in note for note in full.notes)
+    assert (slow.to_dict()["clock"], full.to_dict()["clock"]) == (0.6, 1.0)
+
+
+def test_clocks_of_stages_and_a_power_cap(model: CostModel) -> None:
+    half = model.job.model.layers // 2
+    stages = (Stage(layers=half, clock=0.6), Stage(layers=half))
+    assert mean_clock(model, replace(PLAN, stages=stages)) == pytest.approx(0.8)
+    assert mean_clock(replace(model, clock_limit=0.7), PLAN) == pytest.approx(0.7)
+    found = plan_ridgeline(model, replace(PLAN, stages=stages))
+    assert found.times_s[0] is not None
+    assert found.placed.bound_s[0] < found.times_s[0]
 
 
 def test_the_bound_is_below_the_step_of_the_cost_model(model: CostModel) -> None:
@@ -113,7 +165,7 @@ def test_the_operators_of_a_layer_are_the_layers_of_a_step(model: CostModel) -> 
     ridges = ridges_of(model.cluster, "bf16")
     table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
     counts = layer_counts(model, table, ridges)
-    flop = counts.flop.reshape(len(OPERATORS), 2)
+    flop = counts.flop.reshape(len(set(counts.names)), 2)
     assert np.allclose(flop[:-1].sum(axis=0), flop[-1])
     job, shapes = model.job, model.shapes
     head = 6 * shapes.hidden * shapes.vocab
@@ -126,7 +178,7 @@ def test_exchanges_and_gradients_of_a_layer(model: CostModel) -> None:
     ridges = ridges_of(model.cluster, "bf16")
     table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
     counts = layer_counts(model, table, ridges)
-    sent = counts.network_bytes.reshape(len(OPERATORS), 2, len(ridges))[-1]
+    sent = counts.network_bytes.reshape(len(set(counts.names)), 2, len(ridges))[-1]
     hidden, tokens = model.shapes.hidden, model.job.seq_len
     exchanges = 8 * 2 * tokens * hidden * 7 / 8  # 4 forward, 4 backward, 2 bytes each
     assert sent[0, 0] == pytest.approx(exchanges)
