@@ -56,7 +56,8 @@ def draws_without_matplotlib(line: str) -> bool:
     """Whether a command line draws a picture that takes matplotlib, and there is none."""
     if find_spec("matplotlib") is not None:
         return False
-    return bool(re.search(r"--plot|rack solve .*--pareto \S+\.(svg|html)", line))
+    picture = r"--(plot|trace|pareto)[ =]\S+\.png|planner rack .*--(plot|pareto) \S+\.(svg|html)"
+    return bool(re.search(picture, line))
 
 
 def arguments_of(line: str) -> list[str] | None:

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from planner.report.chart import Picture
+from planner.report.chart import Axis, Chart, Dot, Picture
 from planner.report.chart_svg import sheet_of
 from planner.report.palette import LIGHT
 from report.charts import ALL, PLANE
@@ -44,3 +44,24 @@ def test_marks_have_their_colours_where_they_stand() -> None:
         assert abs(around - wanted).max(axis=2).min() < 0.02, point
     corner = pixels[2, 2, :3]
     assert corner.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_faint_dots_are_seen_where_they_stand() -> None:
+    from io import BytesIO  # noqa: PLC0415
+
+    from matplotlib import image  # noqa: PLC0415
+
+    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+
+    axis = Axis(label="", low=0, high=10)
+    dots = [Dot(x=x, y=5, tone="blue", shape=shape, faint=True)
+            for x, shape in ((2, "circle"), (8, "diamond"))]  # fmt: skip
+    chart = Chart(title="", x=axis, y=axis, marks=tuple(dots), description="")
+    picture = Picture(title="", charts=(chart,))
+    (place,) = sheet_of(picture).places
+    pixels = image.imread(BytesIO(picture_png(picture)))
+    blue = [int(LIGHT["blue"][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    for dot in dots:
+        x, y = place.frame.at((dot.x, dot.y))
+        seen = pixels[round(2 * (y + 1)), round(2 * (x + 0.5)), :3]
+        assert seen == pytest.approx([(1 + part) / 2 for part in blue], abs=0.02)

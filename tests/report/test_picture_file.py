@@ -82,7 +82,6 @@ def test_a_png_is_bytes() -> None:
         (("rack", "zero", "--figure", "4", "--gpus", "2-8"), "hides the fetch"),
         (("rack", "topology", "ring:4", "mesh:2x2"), "<caption>Wiring</caption>"),
         (("rack", "parallelism", "--figure", "10", "--rack-chips", "4"), "Figure 10."),
-        (("feasible", "--model", "llama2-13b", "--assumptions", "roofline", "--chips", "64"), "TP"),
     ],
 )
 def test_commands_that_draw_with_matplotlib_write_the_same_page(
