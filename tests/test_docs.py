@@ -56,7 +56,7 @@ def draws_without_matplotlib(line: str) -> bool:
     """Whether a command line draws a picture that takes matplotlib, and there is none."""
     if find_spec("matplotlib") is not None:
         return False
-    return bool(re.search(r"--plot \S+\.png|\b(feasible|validate)\b.*--plot", line))
+    return bool(re.search(r"--(plot|trace|pareto)[ =]\S+\.png", line))
 
 
 def arguments_of(line: str) -> list[str] | None:

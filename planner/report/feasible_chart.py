@@ -22,6 +22,7 @@ from planner.units import plain, show_count, show_seconds
 PANELS = ("ratio", "time", "split")
 _HEIGHT = 0.66
 _COLUMNS = 2
+_SAMPLES = 481
 _MARGIN = 1.6
 """Factor that stays free above and below the curves."""
 _BELOW = 6.0
@@ -30,6 +31,10 @@ _BEFORE = 1.2
 """Factor that stays free left of the first whole mesh."""
 _ROWS = 13
 """Points of the curves that a table has."""
+_SPLIT_KEYS = (
+    Key(words="whole meshes", tone="purple"),
+    Key(words="least communication", tone="green", shape="diamond"),
+)
 _BATCH = "batch B (tokens per step)"
 _NOTE = "Peak rates and the textbook's bytes (assumptions roofline), whatever those of the tables."
 
@@ -158,7 +163,7 @@ def _split(pictured: Pictured, width: float) -> Chart:
         )
     x, parts = whole_x, whole
     if machine.axes is not None:
-        x = np.geomspace(1.0, machine.chips, 481)
+        x = np.geomspace(1.0, machine.chips, _SAMPLES)
         parts = machine.split_s(np.asarray(batch), x)
     flop_s = float(machine.math_s(np.array([batch]))[0])
     curves = (
@@ -167,16 +172,7 @@ def _split(pictured: Pictured, width: float) -> Chart:
         Curve(name="total", values=np.maximum(flop_s, parts.max(axis=0)), tone="purple", bold=True),
         Curve(name="computing", values=np.full(x.shape, flop_s), tone="grey", dashed=True),
     )
-    low = min(float(parts.max(axis=0).min()), flop_s) / _BELOW
-    high = float(curves[2].values.max()) * _MARGIN
-    across = Axis(
-        label="FSDP ranks X (TP ranks Y = chips / X)",
-        low=float(x[0]) / (1.0 if machine.axes is not None else _BEFORE),
-        high=with_room(float(x[0]), float(x[-1]), [curve.name for curve in curves], width),
-        logarithmic=True, ticks=_powers(x),
-    )  # fmt: skip
-    up = Axis(label="time per layer and forward pass", low=low, high=high, logarithmic=True,
-              ticks=named_ticks(low, high, show_seconds))  # fmt: skip
+    across, up = _split_axes(x, curves, width, whole=machine.axes is None)
     tokens = f"{show_count(round(batch))} tokens"
     return Chart(
         title=f"FSDP against TP on {pictured.slice_of(machine)} at {tokens} per step",
@@ -189,11 +185,7 @@ def _split(pictured: Pictured, width: float) -> Chart:
             *_meshes(machine, whole_x, np.maximum(flop_s, whole.max(axis=0))),
             _least(machine, batch),
         ),
-        legend=(
-            *(curve.key() for curve in curves),
-            Key(words="whole meshes", tone="purple"),
-            Key(words="least communication", tone="green", shape="diamond"),
-        ),
+        legend=(*(curve.key() for curve in curves), *_SPLIT_KEYS),
         notes=(_NOTE,),
         description=f"Time of {tokens} over the split of {machine.chips:,} chips into FSDP and TP; "
         f"{_least_words(machine, batch)}.",
@@ -201,6 +193,31 @@ def _split(pictured: Pictured, width: float) -> Chart:
         rows=_rows(x, curves, show_seconds),
         height=_HEIGHT,
     )
+
+
+def _split_axes(
+    x: FloatArray, curves: Sequence[Curve], width: float, *, whole: bool
+) -> tuple[Axis, Axis]:
+    """X with room for the names, and seconds from below the least of the longest parts on.
+
+    Args:
+        x: FSDP ranks.
+        curves: FSDP, TP, the total and computing.
+        width: Of the chart.
+        whole: Whether X is whole.
+    """
+    gathers, exchanges, total, computing = (curve.values for curve in curves)
+    least = min(float(np.maximum(gathers, exchanges).min()), float(computing[0]))
+    low, high = least / _BELOW, float(total.max()) * _MARGIN
+    first, last = float(x[0]), float(x[-1])
+    across = Axis(
+        label="FSDP ranks X (TP ranks Y = chips / X)", low=first / (_BEFORE if whole else 1.0),
+        high=with_room(first, last, [curve.name for curve in curves], width), logarithmic=True,
+        ticks=_powers(x),
+    )  # fmt: skip
+    up = Axis(label="time per layer and forward pass", low=low, high=high, logarithmic=True,
+              ticks=named_ticks(low, high, show_seconds))  # fmt: skip
+    return across, up
 
 
 def _finite(*curves: Curve) -> tuple[Curve, ...]:

@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_to_say_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
     with output.progress_bar(wanted=True):
+        time.sleep(0.1)
+    assert screen.getvalue() == ""
+
+
+def test_a_picture_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    with output.drawing_bar(Path("runs.png"), wanted=True):
+        assert screen.getvalue() == ""
+        time.sleep(0.3)
+    assert "drawing runs.png" in screen.getvalue()
+    screen = terminal(monkeypatch)
+    with output.drawing_bar(Path("runs.png"), wanted=False):
         time.sleep(0.1)
     assert screen.getvalue() == ""
 

@@ -47,4 +47,5 @@ def test_the_slices_of_the_chapter() -> None:
     drawn = pictured(["llama3-70b"], {}, Origin())
     assert [drawn.slice_of(m) for m in (drawn.ratio, drawn.time)] == ["4x4x4", "16x16x16"]
     assert drawn.split_batch == pytest.approx(2 * drawn.split.crossing())
-    assert "M_X = 2, M_Y = 1" in drawn.title
+    assert "M_X = 2, M_Y = 1" in drawn.symbols
+    assert drawn.title == "llama3-70b on tpu-v5p"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.report.chart import Bar, Picture
+from planner.report.chart import Axis, Bar, Chart, Dot, Picture
 from planner.report.chart_svg import sheet_of
 from planner.report.palette import LIGHT
 from report.charts import ALL, PLANE, ROWS
@@ -66,3 +66,24 @@ def test_many_bars_are_as_few_bars_drawn() -> None:
     assert abs(few - many).max() < 0.3, "edges alone differ where a bar is drawn twice"
     assert (abs(few - many).max(axis=2) > 0.02).mean() < 1e-3
     assert few.min() < 0.5
+
+
+def test_faint_dots_are_seen_where_they_stand() -> None:
+    from io import BytesIO  # noqa: PLC0415
+
+    from matplotlib import image  # noqa: PLC0415
+
+    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+
+    axis = Axis(label="", low=0, high=10)
+    dots = [Dot(x=x, y=5, tone="blue", shape=shape, faint=True)
+            for x, shape in ((2, "circle"), (8, "diamond"))]  # fmt: skip
+    chart = Chart(title="", x=axis, y=axis, marks=tuple(dots), description="")
+    picture = Picture(title="", charts=(chart,))
+    (place,) = sheet_of(picture).places
+    pixels = image.imread(BytesIO(picture_png(picture)))
+    blue = [int(LIGHT["blue"][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    for dot in dots:
+        x, y = place.frame.at((dot.x, dot.y))
+        seen = pixels[round(2 * (y + 1)), round(2 * (x + 0.5)), :3]
+        assert seen == pytest.approx([(1 + part) / 2 for part in blue], abs=0.02)

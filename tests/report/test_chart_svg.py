@@ -364,3 +364,30 @@ def test_axes_cover_bars_and_dots_cover_axes() -> None:
 
 def test_a_chart_without_axes_has_no_ticks() -> None:
     assert not [p for p in drawn(BOXES).iter("path") if p.get("class") == "axis"]
+
+
+def test_faint_dots_of_one_look_are_one_path() -> None:
+    dots = [
+        Dot(x=at / 100, y=at / 100, tone=tone, shape=shape, faint=True)
+        for tone, shape in (("blue", "circle"), ("teal", "star"))
+        for at in range(1000)
+    ]
+    named = Dot(x=5, y=5, tone="red", detail="the one to look at")
+    axis = Axis(label="", low=0, high=10)
+    chart = Chart(title="", x=axis, y=axis, marks=(*dots, named), description="")
+    svg = chart_svg(chart, ident="f")
+    root = root_of(svg)
+    markers = {element.get("id"): element for element in root.iter("marker")}
+    assert set(markers) == {"f-spot-circle-blue", "f-spot-star-teal"}
+    frame = frame_of(chart, 860)
+    paths = [path for path in root.iter("path") if path.get("marker-mid")]
+    for path, run in zip(paths, (dots[:1000], dots[1000:]), strict=True):
+        assert path.get("marker-start") == path.get("marker-mid")
+        assert path.get("marker-end") is None
+        corners = re.findall(rf"({NUMBER}),({NUMBER})", path.get("d", ""))
+        assert corners[-1] == corners[-2], "the last one ends the path and has no marker"
+        for corner, dot in zip(corners[:-1], run, strict=True):
+            assert tuple(map(float, corner)) == pytest.approx(frame.at((dot.x, dot.y)), abs=0.06)
+    assert len(svg) < 20 * len(dots)
+    (circle,) = (own for own in root.iter("circle") if own.get("class") == "mark")
+    assert float(circle.get("r", 0)) == 5, "faint dots do not make the others small"

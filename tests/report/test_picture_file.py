@@ -83,6 +83,7 @@ def test_a_png_is_bytes() -> None:
         (("rack", "topology", "ring:4", "mesh:2x2"), "<caption>Links</caption>"),
         (("rack", "parallelism", "--figure", "10", "--rack-chips", "4"), "Figure 10."),
         (("rack", "solve", "--gpus", "2", "--strategy", "dp"), "Energy of the best plan</caption>"),
+        (("feasible", "--model", "llama2-13b", "--assumptions", "roofline", "--chips", "64"), "TP"),
     ],
 )
 def test_commands_that_draw_without_a_library_write_the_same_page(
@@ -98,25 +99,3 @@ def test_commands_that_draw_without_a_library_write_the_same_page(
     assert words in page
     assert page.count("<caption>") >= 1
     assert re.search(r'<svg class="chart" [^>]*role="img" aria-labelledby=', page)
-
-
-@pytest.mark.picture
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (("feasible", "--model", "llama2-13b", "--assumptions", "roofline", "--chips", "64"), "TP"),
-    ],
-)
-def test_commands_that_draw_with_matplotlib_write_the_same_page(
-    command: tuple[str, ...], words: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("matplotlib")
-    from cli.command import planner  # noqa: PLC0415
-
-    path = tmp_path / "a.html"
-    assert planner(*command, "--plot", str(path)).code == 0
-    page = path.read_text(encoding="utf-8")
-    assert "Content-Security-Policy" in page
-    assert words in page
-    assert page.count("<caption>") >= 1
-    assert '<svg role="img" aria-label=' in page
