@@ -18,6 +18,7 @@ from planner.explanation.judging import is_tie, value_of, verdict_of
 from planner.explanation.machine_steps import machine_steps, scale_steps
 from planner.explanation.neighbors import Judged, judged_steps
 from planner.explanation.numbers import levers
+from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
 from planner.plan import FloatArray, Plan
 from planner.resolved import Resolved
@@ -56,6 +57,7 @@ def explained(
     machines = machine_steps(made, result.plan, limits, near)
     scales = scale_steps(model, result.plan, limits, all_orders=options.all_orders)
     found, left_out = levers(made, result.chips)
+    found += of_framework(made)
     allowed = [
         (one.change, one.result.plan)
         for one in near
@@ -63,7 +65,7 @@ def explained(
     ]
     others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
     plans = [("", result.plan), *allowed, *others]
-    leaning = leanings(found, [plan for _, plan in plans], on_progress)
+    leaning = leanings(model, found, [plan for _, plan in plans], on_progress)
     steps = [
         *(_step(resolved, result, one, "plan", objective) for one in near),
         *(_step(resolved, result, one, "machine", objective) for one in machines),

@@ -69,7 +69,7 @@ def test_elasticities_of_rates_and_seconds_sum_to_one(preset: str) -> None:
     made = replace(made, model=made.model.on(PLAN.chips))
     found, _ = levers(made, PLAN.chips)
     total = 0.0
-    for leaning in leanings(found, [PLAN]):
+    for leaning in leanings(made.model, found, [PLAN]):
         unit, path = leaning.lever.number.unit, leaning.lever.number.path
         sign = -1 if unit.endswith("/s") else 1 if unit == "s" or path.endswith("_s") else 0
         total += sign * leaning.elasticity.time
@@ -146,7 +146,7 @@ def test_a_share_never_exceeds_its_limit(tmp_path: Path) -> None:
     file.write_text("scale_up_efficiency: 1.0\n", encoding="utf-8")
     found = levers_of(assumptions=str(file))
     (lever,) = [one for one in found if one.number.path == "scale_up_efficiency"]
-    (leaning,) = leanings([lever], [PLAN])
+    (leaning,) = leanings(resolved(assumptions=str(file)).cost, [lever], [PLAN])
     assert leaning.high == 1.0
     assert leaning.elasticity.time < 0
 
