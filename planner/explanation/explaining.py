@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from planner.cost.evaluate import Totals
 from planner.explanation.answer import Explained, Step
-from planner.explanation.causes import binding_of, sentences
+from planner.explanation.causes import why_of
 from planner.explanation.elasticities import (
     Objective,
     elasticities,
@@ -71,11 +71,11 @@ def explained(
         *(_step(resolved, result, one, "machine", objective) for one in machines),
         *(_step(resolved, result, one, "scale", objective) for one in scales),
     ]
-    binding = binding_of(model, result, limits, near)
+    binding, why = why_of(made, result, limits, near)
     return Explained(
         objective=objective,
         binding=binding,
-        why=sentences(model, result, limits, binding),
+        why=why,
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
