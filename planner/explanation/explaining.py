@@ -63,7 +63,8 @@ def explained(
         for one in near
         if one.result is not None and one.refusal is None
     ]
-    others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
+    taken = {result.plan, *(plan for _, plan in allowed)}
+    others = [(said(plan), plan) for plan in dict.fromkeys(rivals) if plan not in taken]
     plans = [("", result.plan), *allowed, *others]
     leaning = leanings(model, found, [plan for _, plan in plans], on_progress)
     steps = [
@@ -82,6 +83,16 @@ def explained(
         overtakings=tuple(overtakings(model, leaning, plans, objective_of(objective))),
         numbers=len(found),
         left_out=left_out,
+    )
+
+
+def said(plan: Plan) -> str:
+    """A plan by its mesh and the choices that matter most."""
+    mesh = " x ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
+    clock = f", clock {plan.clock:g}" if plan.clock < 1 else ""
+    return (
+        f"{mesh or 'one chip'}, {plan.sharding}, micro-batch {plan.micro_batch}, "
+        f"recompute {plan.recompute}{clock}"
     )
 
 
