@@ -151,9 +151,7 @@ def _part_of(result: PlanResult, relief: Relief) -> str:
     return max(parts, key=lambda name: result.time_s[name])
 
 
-def _sentence(
-    binding: Binding, limit_bytes: float, result: PlanResult, kept: Judged | None
-) -> str:
+def _sentence(binding: Binding, limit_bytes: float, result: PlanResult, kept: Judged | None) -> str:
     """What binds, what would relieve it and by how much, and how much of the step it takes."""
     name = "Memory capacity" if binding.kind == CAPACITY else _BINDS[binding.kind]
     where = f" ({', '.join(binding.axes)} on {', '.join(binding.levels)})" if binding.levels else ""

@@ -23,6 +23,7 @@ from planner.plan import Plan, PlanTable
 from planner.results import PlanResult, plan_results
 from planner.search.limits import Limits
 
+
 def machine_steps(
     made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Judged]
 ) -> list[Judged]:

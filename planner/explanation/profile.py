@@ -42,8 +42,6 @@ def of_framework(made: Rebuilding) -> Iterator[Lever]:
             ),
             times=lambda factor, name=name, value=value: replace(  # type: ignore[misc]
                 model,
-                job=replace(
-                    model.job, framework=replace(profile, **{name: value * factor})
-                ),
+                job=replace(model.job, framework=replace(profile, **{name: value * factor})),
             ),
         )

@@ -167,9 +167,7 @@ def test_the_largest_part_does_not_bind_where_nothing_relieves_it(tmp_path: Path
 def kept_out(plan: Plan, gain: float, held: float) -> tuple[PlanResult, Judged]:
     """A plan that takes 80 GB, and one that would save time with other bytes but does not fit."""
     result = replace(planner.evaluate(plan, **JOB).result, memory_per_chip_bytes=80e9)
-    other = replace(
-        result, step_time_s=result.step_time_s * (1 - gain), memory_per_chip_bytes=held
-    )
+    other = replace(result, step_time_s=result.step_time_s * (1 - gain), memory_per_chip_bytes=held)
     refusal = Refusal(reason="memory", words="memory: much of little")
     return result, Judged(change="zero1", result=other, refusal=refusal)
 
