@@ -43,6 +43,8 @@ KINDS = {
 }
 """The resource that a part of the step takes."""
 CAPACITY = "memory capacity"
+KEPT_OUT = "Memory keeps out a faster plan"
+"""How the sentence about such a plan begins."""
 LEAST_GAIN = 0.01
 """A plan that memory keeps out is told of from this share of the step time on."""
 _AXES = {
@@ -244,7 +246,7 @@ def _memory_sentence(best: PlanResult, binding: Binding, near: Sequence[Judged])
     kept = _kept_out(best, near)
     if kept is None or binding.kind == CAPACITY or binding.memory_gain < LEAST_GAIN:
         return []
-    return [f"Memory keeps out a faster plan: {_kept_words(kept, binding.memory_gain)}."]
+    return [f"{KEPT_OUT}: {_kept_words(kept, binding.memory_gain)}."]
 
 
 def _hidden_sentence(best: PlanResult) -> list[str]:
