@@ -12,10 +12,11 @@ from planner.evaluation import evaluate_plan, limits_of, options_of
 from planner.explanation.answer import ExplainResult
 from planner.explanation.compare_answer import CompareResult
 from planner.explanation.comparing import Asked, compared
-from planner.explanation.elasticities import Elasticity, elasticities, leanings
+from planner.explanation.elasticities import Elasticity, largest_of_time
 from planner.explanation.explaining import explained
-from planner.explanation.numbers import levers
+from planner.explanation.numbers import for_time, levers
 from planner.explanation.rebuilding import rebuilding
+from planner.explanation.rivals import rivals_in
 from planner.files import is_file
 from planner.frozen import thawed
 from planner.messages import not_one_of
@@ -27,6 +28,8 @@ from planner.results import SolveResult
 
 Progress = Callable[[str, int, int], None]
 _FEWEST = 2
+FEW = 4
+"""Numbers of each kind that the end of a search names."""
 _DIGITS = 15
 
 
@@ -55,7 +58,8 @@ def explain(
         return explain_plan(resolved, source, objective, on_progress=on_progress)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
     resolved = resolve(request, origin, plan.chips)
-    return explain_plan(resolved, plan, objective, assumed, on_progress)
+    rivals = rivals_in(Path(source), request, plan.chips, fields)
+    return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
 
 
 def explain_plan(
@@ -64,8 +68,17 @@ def explain_plan(
     objective: str = "time",
     assumed: tuple[tuple[str, str, str], ...] = (),
     on_progress: Progress | None = None,
+    rivals: Sequence[Plan] = (),
 ) -> ExplainResult:
-    """`explain` for a resolved job; `assumed`: what the source of the plan left out.
+    """`explain` for a resolved job.
+
+    Args:
+        resolved: The job.
+        plan: The plan.
+        objective: What plans are compared by.
+        assumed: What the source of the plan left out.
+        on_progress: Called with (what, done, of).
+        rivals: Plans that might overtake it, beside those one step away.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic, the cluster cannot give its chips, or
@@ -84,13 +97,16 @@ def explain_plan(
             limits_of(request),
             options,
             objective,
+            rivals=rivals,
             on_progress=on_progress,
         ),
     )
 
 
 def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tuple[Elasticity, ...]:
-    """What the best plan of a search leans on, the largest elasticities first; empty without one.
+    """What the time of the best plan of a search leans on, largest first; empty without a plan.
+
+    The `FEW` largest of what is known and of what is assumed.
 
     Args:
         result: The answer of `planner.solve`.
@@ -101,8 +117,8 @@ def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tupl
         return ()
     job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
     resolved = resolve(request_from(job), chips=best.chips)
-    found, _ = levers(rebuilding(resolved), best.chips)
-    return tuple(elasticities(leanings(found, [best.plan], on_progress)))
+    found = for_time(levers(rebuilding(resolved), best.chips)[0])
+    return tuple(largest_of_time(resolved.cost, found, best.plan, FEW, on_progress))
 
 
 def compare(*sources: str | Path, **fields: Any) -> CompareResult:

@@ -20,6 +20,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_totals
+from planner.explanation.changed import Changed
 from planner.explanation.numbers import Lever, Number
 from planner.plan import FloatArray, Plan, PlanTable
 
@@ -116,6 +117,7 @@ class Leaning:
 
 
 def leanings(
+    model: CostModel,
     found: Sequence[Lever],
     plans: Sequence[Plan],
     on_progress: Callable[[str, int, int], None] | None = None,
@@ -123,21 +125,58 @@ def leanings(
     """Both sides of every number, all plans in one table.
 
     Args:
+        model: As it is.
         found: The numbers.
         plans: The plan itself, then others.
         on_progress: Called with (what, done, of).
     """
-    table = PlanTable.from_plans(plans)
+    on = Changed.of(model, plans)
     result = []
     for done, lever in enumerate(found):
         if on_progress is not None:
             on_progress("numbers", done, len(found))
-        high = min(STEP, _ceiling(lever.number))
-        low = 1 / STEP
-        below = evaluate_totals(lever.times(low), table)
-        above = evaluate_totals(lever.times(high), table)
-        result.append(Leaning(lever=lever, low=low, high=high, below=below, above=above))
+        result.append(_leaning(on, lever))
     return result
+
+
+def _leaning(on: Changed, lever: Lever) -> Leaning:
+    low, high = 1 / STEP, min(STEP, _ceiling(lever.number))
+    below, above = on.totals(lever.times(low)), on.totals(lever.times(high))
+    return Leaning(lever=lever, low=low, high=high, below=below, above=above)
+
+
+def largest_of_time(
+    model: CostModel,
+    found: Sequence[Lever],
+    plan: Plan,
+    most: int,
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> list[Elasticity]:
+    """The numbers in which the time is most elastic: so many known ones, so many assumed ones.
+
+    Each number is changed to one side first; both sides of those that are returned are evaluated,
+    so that their elasticities are those of `leanings`.
+
+    Args:
+        model: As it is.
+        found: The numbers.
+        plan: The plan.
+        most: How many of each.
+        on_progress: Called with (what, done, of).
+    """
+    on = Changed.of(model, [plan])
+    base, ranked = on.time_s(model), []
+    for done, lever in enumerate(found):
+        if on_progress is not None:
+            on_progress("numbers", done, len(found))
+        slope = abs(log(on.time_s(lever.times(1 / STEP)) / base) / log(STEP))
+        if slope >= LEAST:
+            ranked.append((slope, lever))
+    ranked.sort(key=lambda pair: -pair[0])
+    kept: list[Lever] = []
+    for assumed in (False, True):
+        kept += [one for _, one in ranked if one.number.is_assumed == assumed][:most]
+    return sorted((_leaning(on, one).elasticity for one in kept), key=lambda one: -abs(one.time))
 
 
 def _ceiling(number: Number) -> float:
@@ -180,15 +219,16 @@ def overtakings(
     soonest = np.argsort(nearest, kind="stable")[:_NEAREST]
     rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
     kept = [plans[0], *(plans[int(row)] for row in rivals)]
-    return [_overtaking(found[row].lever, kept, of) for row in rows]
+    on = Changed.of(model, [plan for _, plan in kept])
+    return [_overtaking(on, found[row].lever, kept, of) for row in rows]
 
 
-def _overtaking(lever: Lever, plans: Sequence[tuple[str, Plan]], of: Objective) -> Overtaking:
-    table = PlanTable.from_plans([plan for _, plan in plans])
-
+def _overtaking(
+    on: Changed, lever: Lever, plans: Sequence[tuple[str, Plan]], of: Objective
+) -> Overtaking:
     def ahead(logarithm: float) -> int:
         """The plan that is best where the number has a factor; 0: still the plan itself."""
-        return int(np.argmin(of(evaluate_totals(lever.times(exp(logarithm)), table))))
+        return int(np.argmin(of(on.totals(lever.times(exp(logarithm))))))
 
     value, ceiling = lever.number.value, log(min(_ceiling(lever.number), WIDEST))
     ups = [min(log(factor), ceiling) for factor in _SCAN]

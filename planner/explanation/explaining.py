@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from planner.cost.evaluate import Totals
 from planner.explanation.answer import Explained, Step
-from planner.explanation.causes import binding_of, sentences
+from planner.explanation.causes import why_of
 from planner.explanation.elasticities import (
     Objective,
     elasticities,
@@ -18,6 +18,7 @@ from planner.explanation.judging import is_tie, value_of, verdict_of
 from planner.explanation.machine_steps import machine_steps, scale_steps
 from planner.explanation.neighbors import Judged, judged_steps
 from planner.explanation.numbers import levers
+from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
 from planner.plan import FloatArray, Plan
 from planner.resolved import Resolved
@@ -56,30 +57,42 @@ def explained(
     machines = machine_steps(made, result.plan, limits, near)
     scales = scale_steps(model, result.plan, limits, all_orders=options.all_orders)
     found, left_out = levers(made, result.chips)
+    found += of_framework(made)
     allowed = [
         (one.change, one.result.plan)
         for one in near
         if one.result is not None and one.refusal is None
     ]
-    others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
+    taken = {result.plan, *(plan for _, plan in allowed)}
+    others = [(said(plan), plan) for plan in dict.fromkeys(rivals) if plan not in taken]
     plans = [("", result.plan), *allowed, *others]
-    leaning = leanings(found, [plan for _, plan in plans], on_progress)
+    leaning = leanings(model, found, [plan for _, plan in plans], on_progress)
     steps = [
         *(_step(resolved, result, one, "plan", objective) for one in near),
         *(_step(resolved, result, one, "machine", objective) for one in machines),
         *(_step(resolved, result, one, "scale", objective) for one in scales),
     ]
-    binding = binding_of(model, result, limits, near)
+    binding, why = why_of(made, result, limits, near)
     return Explained(
         objective=objective,
         binding=binding,
-        why=sentences(model, result, limits, binding),
+        why=why,
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
         overtakings=tuple(overtakings(model, leaning, plans, objective_of(objective))),
         numbers=len(found),
         left_out=left_out,
+    )
+
+
+def said(plan: Plan) -> str:
+    """A plan by its mesh and the choices that matter most."""
+    mesh = " x ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
+    clock = f", clock {plan.clock:g}" if plan.clock < 1 else ""
+    return (
+        f"{mesh or 'one chip'}, {plan.sharding}, micro-batch {plan.micro_batch}, "
+        f"recompute {plan.recompute}{clock}"
     )
 
 

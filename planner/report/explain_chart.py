@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.explanation.answer import ExplainResult, Step
-from planner.explanation.elasticities import Elasticity
+from planner.explanation.causes import KEPT_OUT
+from planner.explanation.elasticities import LEAST, Elasticity
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.explain_view import signed, value_words
+from planner.report.likely import tie_words
 from planner.report.looks import look_of
 from planner.report.words import job_words, mesh_words
 from planner.units import show_seconds
@@ -33,7 +35,7 @@ def explain_picture(result: ExplainResult) -> Picture:
     """Steps and elasticities of one plan."""
     title = f"{job_words(result.evaluated)}: {mesh_words(result.result.plan)}"
     charts = [steps_chart(result)]
-    if result.explained.elasticities:
+    if drawn(result.explained.elasticities):
         charts.append(leaning_chart(result.explained.elasticities))
     return Picture(title=title, charts=tuple(charts))
 
@@ -48,7 +50,11 @@ def steps_chart(result: ExplainResult) -> Chart:
     for row, step in enumerate(steps):
         marks += _step_marks(row, step, longest)
     cut = ("Bars that end in an arrow are cut; their figures are true.",)
-    binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
+    spoken = tie_words(result.evaluated.spread, result.explained.objective)
+    ties = spoken.replace(". ", ".\n").split("\n") if any(step.tie for step in steps) else ()
+    why = result.explained.why
+    told = [why[0], *(line for line in why[1:2] if line.startswith(KEPT_OUT))]
+    binding = "\n".join(told).replace("; ", ";\n").replace(", but", ",\nbut").split("\n")
     return Chart(
         title="One step in every direction",
         subtitle=f"time of a token against this plan's ({show_seconds(result.result.step_time_s)})",
@@ -56,8 +62,8 @@ def steps_chart(result: ExplainResult) -> Chart:
         y=_rows([step.change for step in steps]),
         marks=tuple(marks),
         legend=_step_legend(steps),
-        notes=(*binding, "To the left is faster.", *(cut if max(changes, default=0.0) > longest
-                                                     else ())),
+        notes=(*binding, "To the left is faster.", *ties,
+               *(cut if max(changes, default=0.0) > longest else ())),
         description="Change of the time of a token by step: "
         + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
         header=("change", "time", "energy", "memory", "verdict"),
@@ -118,9 +124,16 @@ def _step_legend(steps: Sequence[Step]) -> tuple[Key, ...]:
     return tuple(keys)
 
 
+def drawn(found: Sequence[Elasticity]) -> list[Elasticity]:
+    """Those that change time or energy, the largest first; bytes are not drawn."""
+    sizes = [(max(abs(one.time), abs(one.energy)), one) for one in found]
+    moved = [pair for pair in sizes if pair[0] >= LEAST]
+    return [one for _, one in sorted(moved, key=lambda pair: -pair[0])]
+
+
 def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
     """A tornado: per number what 1 % more of it does to time and energy."""
-    shown = found[:most]
+    shown = drawn(found)[:most]
     longest = max(max(abs(one.time), abs(one.energy)) for one in shown) or 1.0
     reach = longest * _ROOM
     marks: list[Mark] = [_zero(len(shown))]

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.answers import Spread
 from planner.explanation.answer import Explained, ExplainResult, Step
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.explaining import SAME
 from planner.explanation.numbers import Number
 from planner.report.fitted import Fitted
-from planner.report.likely import spread_words, with_interval
+from planner.report.likely import spread_words, tie_words, with_interval
 from planner.report.tables import indented, section
 from planner.report.terminal import head, plan_view
 from planner.report.words import job_words, listed
@@ -36,15 +37,16 @@ def explain_view(result: ExplainResult) -> RenderableType:
         Text(),
         section("Why", indented(why.why)),
         Text(),
-        *steps_view(why),
+        *steps_view(why, evaluated.spread),
         *refused_view(why),
         *leaning_view(why),
         *overtaking_view(why),
     )
 
 
-def steps_view(why: Explained) -> list[RenderableType]:
+def steps_view(why: Explained, spread: Spread | None = None) -> list[RenderableType]:
     """What may be had one step away, and the same plan on other machines."""
+    words = tie_words(spread, why.objective)
     titles = {
         "plan": "One step away, all else the same",
         "machine": "What if the machine were another one (the same plan; power stays)",
@@ -55,7 +57,8 @@ def steps_view(why: Explained) -> list[RenderableType]:
         rows = [_step_row(step) for step in why.steps if step.direction == direction and _had(step)]
         if rows:
             view = Fitted(_STEP, rows, right=_STEP[2:5])
-            parts += [section(title, view), Text()]
+            below = [Text(words)] if words and direction == "plan" else []
+            parts += [section(title, view, *below), Text()]
     return parts
 
 
@@ -176,7 +179,8 @@ def overtaking_view(why: Explained) -> list[RenderableType]:
         for one in why.overtakings
     ]
     words = (
-        "Looked for among the plans one step away, down to half and up to twice the value (shares "
+        "Looked for among the plans one step away and, of a front or the answer of a search, those "
+        "in the same file on as many chips, down to half and up to twice the value (shares "
         "up to their limit)."
     )
     view = Fitted(header, rows)

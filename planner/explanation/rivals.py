@@ -1,0 +1,50 @@
+"""Plans beside one of a front: those that the same file holds for the same question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from planner.errors import InputError
+from planner.frontfile import read_content
+from planner.plan import Plan
+from planner.planfile import plan_in
+from planner.request import Request
+
+MOST = 16
+"""So many plans are read: the best of a search, then the front from its start."""
+
+
+def rivals_in(
+    path: Path, request: Request, chips: int, changes: dict[str, Any], *, flags: bool = False
+) -> tuple[Plan, ...]:
+    """The best plans and the front in a file; none where it holds a single plan.
+
+    Only plans of the same job on the same machine and as many chips. What cannot be read as a plan
+    is left out: the question is about another one.
+
+    Args:
+        path: A plan file, a front, or an answer as `solve --json` writes it.
+        request: The job of the plan that is explained.
+        chips: Its chips.
+        changes, flags: As for `planner.planfile.read_plan_file`.
+    """
+    content = read_content(path)
+    lists = [content.get(name) for name in ("top", "front")]
+    points = [one for found in lists if isinstance(found, list) for one in found]
+    plans: list[Plan] = []
+    for row, point in enumerate(points, start=1):
+        if not isinstance(point, dict) or point.get("chips") != chips or len(plans) == MOST:
+            continue
+        whole = {
+            **point,
+            "schema_version": point.get("schema_version", content.get("schema_version")),
+            "job": point.get("job", content.get("plan_job")),
+        }
+        try:
+            read = plan_in(whole, path, str(path), changes, flags=flags, row=row)
+        except InputError:
+            continue
+        if read.request == request:
+            plans.append(read.plan)
+    return tuple(plans)
