@@ -17,6 +17,8 @@ from planner.cost.evaluate import evaluate_totals
 from planner.explanation.elasticities import elasticities, leanings
 from planner.explanation.numbers import SETTINGS, Lever, faster_level, levers
 from planner.explanation.rebuilding import rebuilding
+from planner.explanation.rivals import rivals_of
+from planner.intervals import tie_noise
 from planner.plan import Plan, PlanTable
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
@@ -188,3 +190,63 @@ def test_where_another_plan_overtakes_it_does() -> None:
             assert int(np.argmin(before)) == 0, one
     assert len(explained.overtakings) >= 3
     assert seen >= 1
+
+
+def is_tied(model: CostModel, plan: Plan, other: Plan) -> bool:
+    """As `planner compare` says it of two plans that differ in more than the clock."""
+    return abs(log(time_of(model, other) / time_of(model, plan))) <= tie_noise(model.job)
+
+
+def test_a_plan_that_overtakes_is_marked_where_it_ties_now() -> None:
+    explained, model = answer().explained, resolved().cost
+    plans = {step.change: step.result.plan for step in explained.steps if step.result}
+    seen = [
+        (tie, is_tied(model, PLAN, plans[change]))
+        for one in explained.overtakings
+        for change, tie in ((one.low_plan, one.low_tie), (one.high_plan, one.high_tie))
+        if change
+    ]
+    assert seen
+    assert all(said == is_so for said, is_so in seen)
+    assert {one.low_tie for one in explained.overtakings if one.low is None} <= {None}
+
+
+def test_plans_that_are_better_already_are_named_the_best_first() -> None:
+    """Of a plan that recomputes for nothing: what is faster, and no other value for it."""
+    slow = replace(PLAN, recompute="full")
+    found = planner.explain(slow, **JOB)
+    faster = {
+        step.change: step
+        for step in found.explained.steps
+        if step.direction == "plan" and step.refusal is None and step.time and step.time < -1e-4
+    }
+    named = {one.change: one for one in found.explained.better}
+    assert set(named) == set(faster)
+    assert named["recompute none"].tie is False
+    for change, one in named.items():
+        assert one.relative == pytest.approx(faster[change].time, rel=1e-9)
+        assert one.tie == faster[change].tie
+    sizes = [one.relative for one in found.explained.better]
+    assert sizes == sorted(sizes)
+    overtaking = {one.low_plan for one in found.explained.overtakings}
+    overtaking |= {one.high_plan for one in found.explained.overtakings}
+    assert not overtaking & set(named)
+    printed = " ".join(str(found).split())
+    first = found.explained.better[0]
+    assert f"Already better in time, as the values are: {first.change} (-" in printed
+    count = f"{len(found.explained.overtakings)} of {found.explained.numbers} numbers"
+    assert f"Tried: these {count}" in printed
+    assert found.to_dict()["better"][0]["change"] == first.change
+
+
+def test_a_plan_of_another_clock_ties_with_none() -> None:
+    found = {
+        one.change: one
+        for one in rivals_of(
+            resolved().cost, PLAN, [("slow", replace(PLAN, clock=0.95)), ("same", PLAN)], "time"
+        )
+    }
+    assert (found["slow"].tie, found["slow"].is_worse) == (False, True)
+    assert (found["same"].tie, found["same"].is_worse, found["same"].is_better) == (
+        True, False, False,
+    )  # fmt: skip
