@@ -72,9 +72,7 @@ def explained(
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
-        better=tuple(
-            sorted((one for one in beside if one.is_better), key=lambda one: one.relative)
-        ),
+        better=better_of(beside),
         overtakings=tuple(overtakings(leaning, result.plan, beside, objective_of(objective))),
         numbers=len(found),
         left_out=left_out,
