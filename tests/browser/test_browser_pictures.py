@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report.charts import ALL
 
 from planner.report.chart import Picture
 from planner.report.page import drawing_page, picture_page
-from report.charts import ALL
 
 INK = "getComputedStyle(document.querySelector('.chart text:not([class])')).fill"
 
