@@ -19,8 +19,9 @@ from planner.cost.traffic import mfu_convention
 from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
-from planner.explanation.causes import binding_of, sentences
+from planner.explanation.causes import why_of
 from planner.explanation.neighbors import judged_steps, ranked_neighbors
+from planner.explanation.rebuilding import rebuilding
 from planner.front_notes import better_on_fewer, front_note
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (
@@ -180,7 +181,7 @@ def _with_plan(
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
-    why, near = _why(search, result, request.objective)
+    why, near = _why(resolved, search, result)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -210,14 +211,13 @@ def _with_plan(
 
 
 def _why(
-    search: Search, result: PlanResult, objective: str
+    resolved: Resolved, search: Search, result: PlanResult
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
     """What binds the best plan, in sentences, and what plans one step away would cost."""
     model, limits = search.model, search.limits
     near = judged_steps(model, result.plan, limits, search.options)
-    binding = binding_of(model, result, limits, near)
-    why = sentences(model, result, limits, binding)
-    return why, ranked_neighbors(model, result, near, objective)
+    _, why = why_of(rebuilding(resolved), result, limits, near)
+    return why, ranked_neighbors(model, result, near, resolved.request.objective)
 
 
 def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:

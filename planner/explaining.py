@@ -12,9 +12,9 @@ from planner.evaluation import evaluate_plan, limits_of, options_of
 from planner.explanation.answer import ExplainResult
 from planner.explanation.compare_answer import CompareResult
 from planner.explanation.comparing import Asked, compared
-from planner.explanation.elasticities import Elasticity, elasticities, leanings
+from planner.explanation.elasticities import Elasticity, largest_of_time
 from planner.explanation.explaining import explained
-from planner.explanation.numbers import levers
+from planner.explanation.numbers import for_time, levers
 from planner.explanation.rebuilding import rebuilding
 from planner.files import is_file
 from planner.frozen import thawed
@@ -27,6 +27,8 @@ from planner.results import SolveResult
 
 Progress = Callable[[str, int, int], None]
 _FEWEST = 2
+FEW = 4
+"""Numbers of each kind that the end of a search names."""
 _DIGITS = 15
 
 
@@ -90,7 +92,9 @@ def explain_plan(
 
 
 def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tuple[Elasticity, ...]:
-    """What the best plan of a search leans on, the largest elasticities first; empty without one.
+    """What the time of the best plan of a search leans on, largest first; empty without a plan.
+
+    The `FEW` largest of what is known and of what is assumed.
 
     Args:
         result: The answer of `planner.solve`.
@@ -101,8 +105,8 @@ def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tupl
         return ()
     job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
     resolved = resolve(request_from(job), chips=best.chips)
-    found, _ = levers(rebuilding(resolved), best.chips)
-    return tuple(elasticities(leanings(found, [best.plan], on_progress)))
+    found = for_time(levers(rebuilding(resolved), best.chips)[0])
+    return tuple(largest_of_time(resolved.cost, found, best.plan, FEW, on_progress))
 
 
 def compare(*sources: str | Path, **fields: Any) -> CompareResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,16 +93,24 @@ def columns_of(
         stages=stages,
         local=local,
         parameters=stage_parameters(plans, stages, local),
-        nets={
-            name: costs.take(np.arange(len(plans))[:, None])
-            for name, costs in networks(model, mesh_of(plans)).items()
-        },
+        nets=_nets(model, plans),
         batch=batches.astype(np.float64),
         m=(batches / (plans.data_ranks * plans.micro_batch))[:, None],
         recompute=recompute,
         sharding=sharding,
         clock=clock,
     )
+
+
+def on_other_networks(model: CostModel, columns: Columns) -> Columns:
+    """The columns for a model of the same job whose network or constants differ."""
+    return replace(columns, nets=_nets(model, columns.plans))
+
+
+def _nets(model: CostModel, plans: PlanTable) -> dict[str, GroupCosts]:
+    """Costs of the groups, (n, 1) each."""
+    found = networks(model, mesh_of(plans))
+    return {name: costs.take(np.arange(len(plans))[:, None]) for name, costs in found.items()}
 
 
 def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:

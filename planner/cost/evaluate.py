@@ -84,16 +84,22 @@ def evaluate_table(
     return breakdown(model, evaluated(model, plans, batches))
 
 
-def evaluate_totals(model: CostModel, plans: PlanTable) -> Totals:
+def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None = None) -> Totals:
     """Time, energy and memory of every plan without their parts; otherwise `evaluate_table`.
 
     Layers and memory, which depend on few columns, are computed once per combination of them.
+
+    Args:
+        model: Job and machine.
+        plans: n plans.
+        columns: Their columns, where they were made before.
     """
     if plans.stages is not None:
         x = evaluated(model, plans)
         step, peak = x.step, x.memory.peak
     else:
-        step, peak = _step_once(model, columns_of(model, plans)), _peak_once(model, plans)
+        step = _step_once(model, columns or columns_of(model, plans))
+        peak = _peak_once(model, plans)
     return Totals(step_time_s=step.time[:, 0], energy_j=step.energy[:, 0], memory_bytes=peak)
 
 

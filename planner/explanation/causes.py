@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from planner.cost.context import CostModel
 from planner.explanation.neighbors import Judged
+from planner.explanation.rebuilding import Rebuilding
+from planner.explanation.reliefs import FASTER, Relief, reliefs
 from planner.memory_risk import headroom_note
 from planner.results import PlanResult
 from planner.search.limits import Limits
@@ -40,10 +41,10 @@ KINDS = {
     "offload": "host link",
     "host": "host",
 }
-"""What binds where a part takes the most time."""
+"""The resource that a part of the step takes."""
 CAPACITY = "memory capacity"
 LEAST_GAIN = 0.01
-"""A plan that memory keeps out counts from this share of the step time on."""
+"""A plan that memory keeps out is told of from this share of the step time on."""
 _AXES = {
     "tensor_parallel": ("tp",),
     "context_parallel": ("cp",),
@@ -59,12 +60,18 @@ class Binding:
 
     Attributes:
         kind: compute, memory bandwidth, communication, bubble, host link, host or memory capacity.
-        part: The largest part of the step, one of `planner.cost.breakdown.TIME_PARTS`.
+        part: The largest part of the step that this resource takes, one of
+            `planner.cost.breakdown.TIME_PARTS`; of memory capacity the largest of all.
         share: Of the step time.
-        axes, levels: Of communication: mesh axes, and the network levels that they cross.
-        gain: Step time that the fastest plan which only memory forbids would save, over the step
-            time; 0 where there is none.
-        sentence: All of it in one sentence.
+        axes, levels: Of communication: mesh axes of that part, and the network levels that they
+            cross.
+        relief: What would relieve it, in words: the machine or the plan that `gain` is for; empty
+            where nothing was found.
+        gain: Step time that the relief would save, over the step time.
+        kept_out: The fastest plan one step away which only memory forbids, in words; empty where
+            there is none that is faster.
+        memory_gain: Step time that it would save, over the step time.
+        sentence: What binds, in one sentence.
     """
 
     kind: str
@@ -72,7 +79,10 @@ class Binding:
     share: float
     axes: tuple[str, ...]
     levels: tuple[str, ...]
+    relief: str
     gain: float
+    kept_out: str
+    memory_gain: float
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,46 +92,81 @@ class Binding:
 
 
 def binding_of(
-    model: CostModel, result: PlanResult, limits: Limits, near: Sequence[Judged]
+    limit_bytes: float, result: PlanResult, near: Sequence[Judged], found: Sequence[Relief]
 ) -> Binding:
-    """What binds a plan: the memory of a chip, or what takes the largest part of the step.
+    """What binds a plan: the resource of which twice as much would save the most time.
 
-    Memory capacity binds where the plan itself does not fit, or where a plan one step away that
-    nothing but memory forbids would be faster by `LEAST_GAIN` or more.
+    Memory capacity binds where the plan does not fit, and where the fastest plan one step away
+    that nothing but memory forbids, and that fits in twice the memory, would save more than any
+    faster resource. The pipeline bubble binds where it is the largest part of the step: no machine
+    makes it a smaller part, and what speeds up the rest speeds it up as well.
 
     Args:
-        model: Job, cluster, assumptions.
+        limit_bytes: Bytes of a chip that may be filled.
         result: What the plan costs.
-        limits: What it has to obey.
         near: The plans one step away.
+        found: What faster resources would save.
     """
-    part, seconds = max(result.time_s.items(), key=lambda item: item[1])
-    share = seconds / result.step_time_s
-    axes = tuple(axis for axis in _AXES.get(part, ()) if axis in result.levels)
-    levels = tuple(dict.fromkeys(name for axis in axes for name in result.levels[axis]))
-    where = f" ({', '.join(axes)} on {', '.join(levels)})" if levels else ""
-    largest = f"{CAUSES[part]}{where} takes {show_percent(share)} of the step"
-    kept_out = _kept_out(result, near)
-    gain = 0.0 if kept_out is None else 1 - _time(kept_out) / result.step_time_s
-    limit = limits.chip_bytes(model)
-    kind = KINDS[part]
-    if result.memory_per_chip_bytes > limit:
-        kind = CAPACITY
-        held = f"{show_bytes(result.memory_per_chip_bytes)} of {show_bytes(limit)}"
-        sentence = f"Memory capacity binds: the plan does not fit ({held}); {largest}."
-    elif kept_out is not None and gain >= LEAST_GAIN:
-        kind = CAPACITY
-        assert kept_out.refusal is not None
-        sentence = (
-            f"Memory capacity binds: {kept_out.change} would take {show_percent(gain)} off the "
-            f"step, but it does not fit ({kept_out.refusal.words}); {largest}."
-        )
+    largest = max(result.time_s, key=lambda name: result.time_s[name])
+    kept = _kept_out(result, near)
+    memory_gain = 0.0 if kept is None else 1 - _time(kept) / result.step_time_s
+    best = max(found, key=lambda one: one.gain, default=None)
+    gain = 0.0 if best is None else best.gain
+    if result.memory_per_chip_bytes > limit_bytes:
+        kind, part, relief, gain = CAPACITY, largest, "", 0.0
+    elif largest == "bubble":
+        kind, part, relief = "bubble", largest, "no bubble"
+        gain = result.time_s[largest] / result.step_time_s
+    elif kept is not None and memory_gain > gain and _fits_in(kept, FASTER * limit_bytes):
+        kind, part, relief, gain = CAPACITY, largest, kept.change, memory_gain
+    elif best is not None and best.gain > 0:
+        kind, part, relief = best.kind, _part_of(result, best), best.change
     else:
-        sentence = f"{_BINDS[kind]} binds: {largest}."
-    return Binding(
-        kind=kind, part=part, share=share, axes=axes, levels=levels, gain=max(gain, 0.0),
-        sentence=sentence,
-    )  # fmt: skip
+        kind, part, relief, gain = KINDS[largest], largest, "", 0.0
+    axes = tuple(axis for axis in _AXES.get(part, ()) if axis in result.levels)
+    binding = Binding(
+        kind=kind,
+        part=part,
+        share=result.time_s[part] / result.step_time_s,
+        axes=axes,
+        levels=tuple(dict.fromkeys(name for axis in axes for name in result.levels[axis])),
+        relief=relief,
+        gain=gain,
+        kept_out="" if kept is None else kept.change,
+        memory_gain=memory_gain,
+        sentence="",
+    )
+    return replace(binding, sentence=_sentence(binding, limit_bytes, result, kept))
+
+
+def _part_of(result: PlanResult, relief: Relief) -> str:
+    """The largest part of a step that a resource takes; of communication: over its level."""
+    parts = [name for name, kind in KINDS.items() if kind == relief.kind]
+    if relief.level:
+        parts = [
+            name
+            for name in parts
+            if any(relief.level in result.levels.get(axis, ()) for axis in _AXES[name])
+        ] or parts
+    return max(parts, key=lambda name: result.time_s[name])
+
+
+def _sentence(binding: Binding, limit_bytes: float, result: PlanResult, kept: Judged | None) -> str:
+    """What binds, what would relieve it and by how much, and how much of the step it takes."""
+    name = "Memory capacity" if binding.kind == CAPACITY else _BINDS[binding.kind]
+    where = f" ({', '.join(binding.axes)} on {', '.join(binding.levels)})" if binding.levels else ""
+    takes = f"{CAUSES[binding.part]}{where} takes {show_percent(binding.share)} of the step"
+    if result.memory_per_chip_bytes > limit_bytes:
+        held = f"{show_bytes(result.memory_per_chip_bytes)} of {show_bytes(limit_bytes)}"
+        return f"{name} binds: the plan does not fit ({held}); {takes}."
+    if binding.kind == "bubble" or not binding.relief:
+        return f"{name} binds: {takes}."
+    saves = f"would take {show_percent(binding.gain)} off the step"
+    if binding.kind == CAPACITY:
+        assert kept is not None
+        return f"{name} binds: {_kept_words(kept, binding.gain)}; {takes}."
+    article = "a " if binding.kind == "compute" else ""
+    return f"{name} binds: {article}{binding.relief} {saves}; {takes}."
 
 
 _BINDS = {
@@ -134,9 +179,21 @@ _BINDS = {
 }
 
 
+def _kept_words(kept: Judged, gain: float) -> str:
+    assert kept.refusal is not None
+    return (
+        f"{kept.change} would take {show_percent(gain)} off the step, but it does not fit "
+        f"({kept.refusal.words})"
+    )
+
+
 def _time(one: Judged) -> float:
     assert one.result is not None
     return one.result.step_time_s
+
+
+def _fits_in(one: Judged, limit_bytes: float) -> bool:
+    return one.result is not None and one.result.memory_per_chip_bytes <= limit_bytes
 
 
 def _kept_out(result: PlanResult, near: Sequence[Judged]) -> Judged | None:
@@ -150,12 +207,26 @@ def _kept_out(result: PlanResult, near: Sequence[Judged]) -> Judged | None:
     return fastest if fastest is not None and _time(fastest) < result.step_time_s else None
 
 
-def sentences(
-    model: CostModel, best: PlanResult, limits: Limits, binding: Binding
-) -> tuple[str, ...]:
-    """What binds a plan and what comes next, in a few sentences with figures."""
-    lines = [binding.sentence, _next_sentence(best), *_hidden_sentence(best)]
+def why_of(
+    made: Rebuilding, best: PlanResult, limits: Limits, near: Sequence[Judged]
+) -> tuple[Binding, tuple[str, ...]]:
+    """What binds a plan; that and what comes next in a few sentences with figures.
+
+    Args:
+        made: The model, and how to make it again.
+        best: What the plan costs.
+        limits: What it has to obey.
+        near: The plans one step away.
+    """
+    model = made.model
     limit = limits.chip_bytes(model)
+    binding = binding_of(limit, best, near, reliefs(made, best))
+    lines = [
+        binding.sentence,
+        *_memory_sentence(best, binding, near),
+        _next_sentence(best, binding.part),
+        *_hidden_sentence(best),
+    ]
     share = best.memory_per_chip_bytes / limit
     lines.append(
         f"The fullest chip holds {show_bytes(best.memory_per_chip_bytes)} of the "
@@ -165,7 +236,15 @@ def sentences(
     if best.lacks_headroom:
         note = headroom_note(best.memory_per_chip_bytes, model.chip.memory_bytes)
         lines.append(f"{note[0].upper()}{note[1:]}.")
-    return tuple(lines)
+    return binding, tuple(lines)
+
+
+def _memory_sentence(best: PlanResult, binding: Binding, near: Sequence[Judged]) -> list[str]:
+    """The faster plan that memory keeps out, where something else binds."""
+    kept = _kept_out(best, near)
+    if kept is None or binding.kind == CAPACITY or binding.memory_gain < LEAST_GAIN:
+        return []
+    return [f"Memory keeps out a faster plan: {_kept_words(kept, binding.memory_gain)}."]
 
 
 def _hidden_sentence(best: PlanResult) -> list[str]:
@@ -178,9 +257,10 @@ def _hidden_sentence(best: PlanResult) -> list[str]:
     return [f"Of {show_seconds(sent)} of communication {share} hides behind other work."]
 
 
-def _next_sentence(best: PlanResult) -> str:
-    """What takes time beside the largest part of a step."""
-    parts = sorted(best.time_s.items(), key=lambda item: -item[1])[1:3]
+def _next_sentence(best: PlanResult, named: str) -> str:
+    """What takes time beside the part that was named."""
+    others = {name: seconds for name, seconds in best.time_s.items() if name != named}
+    parts = sorted(others.items(), key=lambda item: -item[1])[:2]
     rest = [
         f"{CAUSES[name]} ({show_percent(part / best.step_time_s)})" for name, part in parts if part
     ]

@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from planner.cost.evaluate import Totals, evaluate_totals
+from planner.cost.context import CostModel
+from planner.cost.evaluate import Totals
+from planner.explanation.changed import Changed
 from planner.explanation.numbers import Lever, Number
 from planner.explanation.rivals import Objective, Rival
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import FloatArray, Plan
 
 STEP = 1.01
 """Factor between a number and each of the two values at which it is evaluated."""
@@ -120,6 +122,7 @@ class Leaning:
 
 
 def leanings(
+    model: CostModel,
     found: Sequence[Lever],
     plans: Sequence[Plan],
     on_progress: Callable[[str, int, int], None] | None = None,
@@ -127,21 +130,58 @@ def leanings(
     """Both sides of every number, all plans in one table.
 
     Args:
+        model: As it is.
         found: The numbers.
         plans: The plan itself, then others.
         on_progress: Called with (what, done, of).
     """
-    table = PlanTable.from_plans(plans)
+    on = Changed.of(model, plans)
     result = []
     for done, lever in enumerate(found):
         if on_progress is not None:
             on_progress("numbers", done, len(found))
-        high = min(STEP, _ceiling(lever.number))
-        low = 1 / STEP
-        below = evaluate_totals(lever.times(low), table)
-        above = evaluate_totals(lever.times(high), table)
-        result.append(Leaning(lever=lever, low=low, high=high, below=below, above=above))
+        result.append(_leaning(on, lever))
     return result
+
+
+def _leaning(on: Changed, lever: Lever) -> Leaning:
+    low, high = 1 / STEP, min(STEP, _ceiling(lever.number))
+    below, above = on.totals(lever.times(low)), on.totals(lever.times(high))
+    return Leaning(lever=lever, low=low, high=high, below=below, above=above)
+
+
+def largest_of_time(
+    model: CostModel,
+    found: Sequence[Lever],
+    plan: Plan,
+    most: int,
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> list[Elasticity]:
+    """The numbers in which the time is most elastic: so many known ones, so many assumed ones.
+
+    Each number is changed to one side first; both sides of those that are returned are evaluated,
+    so that their elasticities are those of `leanings`.
+
+    Args:
+        model: As it is.
+        found: The numbers.
+        plan: The plan.
+        most: How many of each.
+        on_progress: Called with (what, done, of).
+    """
+    on = Changed.of(model, [plan])
+    base, ranked = on.time_s(model), []
+    for done, lever in enumerate(found):
+        if on_progress is not None:
+            on_progress("numbers", done, len(found))
+        slope = abs(log(on.time_s(lever.times(1 / STEP)) / base) / log(STEP))
+        if slope >= LEAST:
+            ranked.append((slope, lever))
+    ranked.sort(key=lambda pair: -pair[0])
+    kept: list[Lever] = []
+    for assumed in (False, True):
+        kept += [one for _, one in ranked if one.number.is_assumed == assumed][:most]
+    return sorted((_leaning(on, one).elasticity for one in kept), key=lambda one: -abs(one.time))
 
 
 def _ceiling(number: Number) -> float:
@@ -156,7 +196,7 @@ def elasticities(found: Sequence[Leaning]) -> list[Elasticity]:
 
 
 def overtakings(
-    found: Sequence[Leaning], plan: Plan, rivals: Sequence[Rival], of: Objective
+    model: CostModel, found: Sequence[Leaning], plan: Plan, rivals: Sequence[Rival], of: Objective
 ) -> list[Overtaking]:
     """At which value of the numbers that count another plan becomes better.
 
@@ -165,6 +205,7 @@ def overtakings(
     better or the same already are left out.
 
     Args:
+        model: As it is.
         found: Both sides of every number, for the plan and the rivals.
         plan: The plan itself.
         rivals: The other plans, in the order of `found`.
@@ -181,15 +222,14 @@ def overtakings(
     soonest = np.argsort(nearest, kind="stable")[:_NEAREST]
     rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
     kept = [rivals[row - 1] for row in worse]
-    return [_overtaking(found[row].lever, plan, kept, of) for row in rows]
+    on = Changed.of(model, [plan, *(rival.plan for rival in kept)])
+    return [_overtaking(on, found[row].lever, kept, of) for row in rows]
 
 
-def _overtaking(lever: Lever, plan: Plan, rivals: Sequence[Rival], of: Objective) -> Overtaking:
-    table = PlanTable.from_plans([plan, *(rival.plan for rival in rivals)])
-
+def _overtaking(on: Changed, lever: Lever, rivals: Sequence[Rival], of: Objective) -> Overtaking:
     def ahead(logarithm: float) -> int:
         """The plan that is best where the number has a factor; 0: still the plan itself."""
-        return int(np.argmin(of(evaluate_totals(lever.times(exp(logarithm)), table))))
+        return int(np.argmin(of(on.totals(lever.times(exp(logarithm))))))
 
     value, ceiling = lever.number.value, log(min(_ceiling(lever.number), WIDEST))
     ups = [min(log(factor), ceiling) for factor in _SCAN]

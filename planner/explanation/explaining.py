@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.explanation.answer import Explained, Step
-from planner.explanation.causes import binding_of, sentences
+from planner.explanation.causes import why_of
 from planner.explanation.elasticities import elasticities, leanings, overtakings
 from planner.explanation.judging import is_tie, value_of, verdict_of
 from planner.explanation.machine_steps import machine_steps, scale_steps
 from planner.explanation.neighbors import Judged, judged_steps
 from planner.explanation.numbers import levers
+from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
 from planner.explanation.rivals import better_of, objective_of, rivals_of
 from planner.plan import Plan
@@ -51,6 +52,7 @@ def explained(
     machines = machine_steps(made, result.plan, limits, near)
     scales = scale_steps(model, result.plan, limits, all_orders=options.all_orders)
     found, left_out = levers(made, result.chips)
+    found += of_framework(made)
     allowed = [
         (one.change, one.result.plan)
         for one in near
@@ -58,22 +60,25 @@ def explained(
     ]
     others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
     beside = rivals_of(model, result.plan, [*allowed, *others], objective)
-    leaning = leanings(found, [result.plan, *(one.plan for one in beside)], on_progress)
+    plans = [result.plan, *(one.plan for one in beside)]
+    leaning = leanings(model, found, plans, on_progress)
     steps = [
         *(_step(resolved, result, one, "plan", objective) for one in near),
         *(_step(resolved, result, one, "machine", objective) for one in machines),
         *(_step(resolved, result, one, "scale", objective) for one in scales),
     ]
-    binding = binding_of(model, result, limits, near)
+    binding, why = why_of(made, result, limits, near)
     return Explained(
         objective=objective,
         binding=binding,
-        why=sentences(model, result, limits, binding),
+        why=why,
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
         better=better_of(beside),
-        overtakings=tuple(overtakings(leaning, result.plan, beside, objective_of(objective))),
+        overtakings=tuple(
+            overtakings(model, leaning, result.plan, beside, objective_of(objective))
+        ),
         numbers=len(found),
         left_out=left_out,
     )

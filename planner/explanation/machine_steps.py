@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hardware_db import Chip, FrozenMap
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
@@ -18,14 +17,11 @@ from planner.explanation.judging import (
     refusal_of,
 )
 from planner.explanation.neighbors import Judged
-from planner.explanation.numbers import faster_level
 from planner.explanation.rebuilding import Rebuilding
+from planner.explanation.reliefs import FASTER, machines
 from planner.plan import Plan, PlanTable
 from planner.results import PlanResult, plan_results
 from planner.search.limits import Limits
-
-FASTER = 2.0
-"""Factor on a rate, a capacity, chips or the batch; latencies are divided by it."""
 
 
 def machine_steps(
@@ -42,31 +38,13 @@ def machine_steps(
         near: Plans one step away, for what more memory would let in.
     """
     found = [
-        Judged(change=what, result=_on(model, plan), refusal=_refused(model, plan, limits))
-        for what, model in _machines(made, plan.chips)
-    ]
+        Judged(
+            change=one.change, result=_on(one.model, plan),
+            refusal=_refused(one.model, plan, limits),
+        )
+        for one in machines(made, plan)
+    ]  # fmt: skip
     return [*found, _more_memory(made, plan, limits, near)]
-
-
-def _machines(made: Rebuilding, chips: int) -> Iterator[tuple[str, CostModel]]:
-    cluster = made.model.cluster
-    reached = {level.name for level in made.model.allocation(chips).levels}
-    for index, level in enumerate(cluster.levels):
-        if level.name in reached and chips > 1:
-            faster = replace(faster_level(level, FASTER), latency_s=level.latency_s / FASTER)
-            yield f"{level.name} twice as fast", made.on_level(index, faster)
-    chip = cluster.chip
-    memory = chip.memory_bandwidth_bytes_per_s * FASTER
-    yield (
-        "memory twice as fast",
-        made.on_chip(replace(chip, memory_bandwidth_bytes_per_s=memory)),
-    )
-    yield "chip that computes twice as fast", made.on_chip(_faster(chip))
-
-
-def _faster(chip: Chip) -> Chip:
-    rates = {name: rate * FASTER for name, rate in chip.peak_flop_per_s.items()}
-    return replace(chip, peak_flop_per_s=FrozenMap(rates))
 
 
 def _on(model: CostModel, plan: Plan) -> PlanResult:

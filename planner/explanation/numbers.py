@@ -100,6 +100,7 @@ _LEVEL = {
     "switch_power_w_per_chip": "switch_power",
     "oversubscription": "oversubscription",
 }
+_OF_ENERGY, _OF_POWER = ("power.", "dvfs.", "energy."), (".energy", ".switch_power")
 _RATES = ("link_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s")
 _AT_MOST_ONE = ("gemm_efficiency.", "attention_efficiency.", "memory_efficiency")
 _UNITS = {"_flop_per_s": "FLOP/s", "_bytes_per_s": "B/s", "_s": "s", "_bytes": "B"}
@@ -117,6 +118,16 @@ def levers(made: Rebuilding, chips: int) -> tuple[list[Lever], tuple[str, ...]]:
     derived = _moved_fields(made, [*facts, *constants])
     own, left_out = _of_assumptions(made, derived)
     return [*facts, *constants, *own], left_out
+
+
+def for_time(found: Iterable[Lever]) -> list[Lever]:
+    """Numbers that a time may depend on: not powers, voltages and energies of chips and levels."""
+    return [
+        lever
+        for lever in found
+        if not lever.number.path.startswith(_OF_ENERGY)
+        and not (lever.number.path.startswith("levels.") and lever.number.path.endswith(_OF_POWER))
+    ]
 
 
 def faster_level(level: Level, factor: float) -> Level:
@@ -262,10 +273,13 @@ def _moved_fields(made: Rebuilding, found: Iterable[Lever]) -> frozenset[str]:
     return frozenset(moved)
 
 
+_HINTS = get_type_hints(Assumptions, include_extras=True)
+
+
 def _highest() -> dict[str, float]:
     """Fields of `Assumptions` that are shares, with what they may be at most."""
     found = {}
-    for name, hint in get_type_hints(Assumptions, include_extras=True).items():
+    for name, hint in _HINTS.items():
         limits = [
             rule.le
             for part in get_args(hint)[1:]
@@ -294,8 +308,7 @@ def _room(base: Assumptions, changed: Assumptions) -> float:
 
 def _meaning(name: str) -> str:
     """The words beside a field of `Assumptions`."""
-    hint = get_type_hints(Assumptions, include_extras=True)[name]
-    return str(get_args(hint)[-1])
+    return str(get_args(_HINTS[name])[-1])
 
 
 def _unit_of(name: str) -> str:

@@ -14,8 +14,9 @@ from hardware_db import FrozenMap
 from planner.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.explanation.elasticities import elasticities, leanings
-from planner.explanation.numbers import SETTINGS, Lever, faster_level, levers
+from planner.explanation.elasticities import elasticities, largest_of_time, leanings
+from planner.explanation.numbers import SETTINGS, Lever, faster_level, for_time, levers
+from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
 from planner.explanation.rivals import rivals_of
 from planner.intervals import tie_noise
@@ -71,7 +72,7 @@ def test_elasticities_of_rates_less_those_of_seconds_sum_to_minus_one(preset: st
     made = replace(made, model=made.model.on(PLAN.chips))
     found, _ = levers(made, PLAN.chips)
     rates = seconds = 0.0
-    for leaning in leanings(found, [PLAN]):
+    for leaning in leanings(made.model, found, [PLAN]):
         unit, path = leaning.lever.number.unit, leaning.lever.number.path
         if unit.endswith("/s"):
             rates += leaning.elasticity.time
@@ -150,9 +151,37 @@ def test_a_share_never_exceeds_its_limit(tmp_path: Path) -> None:
     file.write_text("scale_up_efficiency: 1.0\n", encoding="utf-8")
     found = levers_of(assumptions=str(file))
     (lever,) = [one for one in found if one.number.path == "scale_up_efficiency"]
-    (leaning,) = leanings([lever], [PLAN])
+    (leaning,) = leanings(resolved(assumptions=str(file)).cost, [lever], [PLAN])
     assert leaning.high == 1.0
     assert leaning.elasticity.time < 0
+
+
+def test_the_short_list_is_the_head_of_the_long_one() -> None:
+    """Looked at on one side first, evaluated on both: the same figures."""
+    made = rebuilding(resolved())
+    found = levers(made, PLAN.chips)[0]
+    short = largest_of_time(made.model, for_time(found), PLAN, 4)
+    long = sorted(answer().explained.elasticities, key=lambda one: -abs(one.time))
+    for assumed in (False, True):
+        expected = [one.time for one in long if one.number.is_assumed == assumed][:4]
+        assert [one.time for one in short if one.number.is_assumed == assumed] == expected
+    moved = {one.number.path for one in long if one.time}
+    assert moved <= {one.number.path for one in [*for_time(found), *of_framework(made)]}
+
+
+def test_memory_leans_on_the_profile_of_the_framework() -> None:
+    """Bytes per parameter: 1 % more of them is 1 % of that part of the fullest chip."""
+    held, parts = answer().result.memory_per_chip_bytes, answer().result.memory_bytes
+    slopes = {one.number.path: one.memory for one in answer().explained.elasticities}
+    for path, part in (("gradient_bytes", "gradients"), ("constant_bytes", "constant"),
+                       ("optimizer_bytes", "optimizer")):  # fmt: skip
+        assert slopes[f"framework.{path}"] == pytest.approx(parts[part] / held, rel=1e-3)
+    assert {path for path, slope in slopes.items() if slope} == {
+        f"framework.{name}" for name in (
+            "weight_bytes", "gradient_bytes", "optimizer_bytes", "plain_saved",
+            "weight_gradient_buffer", "constant_bytes",
+        )
+    }  # fmt: skip
 
 
 def test_a_number_without_effect_is_not_listed() -> None:

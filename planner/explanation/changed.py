@@ -1,0 +1,61 @@
+"""Plans under models that differ in a number, with what the number does not touch kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.columns import Columns, columns_of, on_other_networks
+from planner.cost.context import CostModel
+from planner.cost.evaluate import Totals, evaluate_totals, step_times
+from planner.network.fabric import Fabric
+from planner.plan import Plan, PlanTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """Plans whose columns are made once; `of` makes it.
+
+    The models asked about have the same job shapes and differ in numbers. Where none of those
+    numbers decides the network, the costs of groups are those of the first model as well.
+
+    Attributes:
+        plans: n plans.
+        columns: Theirs under the first model; None for plans with explicit stages.
+        fabrics: The network of the first model, by chips.
+    """
+
+    plans: PlanTable
+    columns: Columns | None
+    fabrics: dict[int, Fabric]
+
+    @staticmethod
+    def of(model: CostModel, plans: Sequence[Plan]) -> Changed:
+        """Plans under the first model."""
+        table = PlanTable.from_plans(plans)
+        return Changed(
+            plans=table,
+            columns=None if table.stages is not None else columns_of(model, table),
+            fabrics={int(count): model.fabric(int(count)) for count in np.unique(table.chips)},
+        )
+
+    def _of(self, model: CostModel) -> Columns | None:
+        """The columns under another model."""
+        if self.columns is None:
+            return None
+        if all(model.fabric(count) == fabric for count, fabric in self.fabrics.items()):
+            return self.columns
+        return on_other_networks(model, self.columns)
+
+    def totals(self, model: CostModel) -> Totals:
+        """Time, energy and memory under another model, (n,) each."""
+        return evaluate_totals(model, self.plans, self._of(model))
+
+    def time_s(self, model: CostModel) -> float:
+        """Seconds of a step of the first plan under another model."""
+        columns = self._of(model)
+        if columns is None:
+            return float(evaluate_totals(model, self.plans).step_time_s[0])
+        return float(step_times(model, columns)[0])
