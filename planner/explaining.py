@@ -16,6 +16,7 @@ from planner.explanation.elasticities import Elasticity, largest_of_time
 from planner.explanation.explaining import explained
 from planner.explanation.numbers import for_time, levers
 from planner.explanation.rebuilding import rebuilding
+from planner.explanation.rivals import rivals_in
 from planner.files import is_file
 from planner.frozen import thawed
 from planner.messages import not_one_of
@@ -57,7 +58,8 @@ def explain(
         return explain_plan(resolved, source, objective, on_progress=on_progress)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
     resolved = resolve(request, origin, plan.chips)
-    return explain_plan(resolved, plan, objective, assumed, on_progress)
+    rivals = rivals_in(Path(source), request, plan.chips, fields)
+    return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
 
 
 def explain_plan(
@@ -66,8 +68,17 @@ def explain_plan(
     objective: str = "time",
     assumed: tuple[tuple[str, str, str], ...] = (),
     on_progress: Progress | None = None,
+    rivals: Sequence[Plan] = (),
 ) -> ExplainResult:
-    """`explain` for a resolved job; `assumed`: what the source of the plan left out.
+    """`explain` for a resolved job.
+
+    Args:
+        resolved: The job.
+        plan: The plan.
+        objective: What plans are compared by.
+        assumed: What the source of the plan left out.
+        on_progress: Called with (what, done, of).
+        rivals: Plans that might overtake it, beside those one step away.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic, the cluster cannot give its chips, or
@@ -86,6 +97,7 @@ def explain_plan(
             limits_of(request),
             options,
             objective,
+            rivals=rivals,
             on_progress=on_progress,
         ),
     )

@@ -64,6 +64,7 @@ def explain(
       planner explain plan.yaml --plot explain.svg
     """
     from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.explanation.rivals import rivals_in  # noqa: PLC0415
     from planner.planfile import read_plan_file  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
@@ -85,7 +86,8 @@ def explain(
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress:
-        result = explain_plan(resolved, plan, objective, assumed, on_progress)
+        rivals = rivals_in(plan_file, request, plan.chips, asked, flags=True)
+        result = explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
     if plot is not None:
         from planner.report.explain_chart import explain_picture  # noqa: PLC0415
         from planner.report.picture_file import write_picture  # noqa: PLC0415

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.explanation.causes import Binding
+from planner.explanation.contenders import Rival
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.judging import Refusal
-from planner.explanation.rivals import Rival
 from planner.frozen import freeze, thawed
 from planner.results import EvaluateResult, PlanResult, Shown
 

@@ -21,8 +21,8 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals
 from planner.explanation.changed import Changed
+from planner.explanation.contenders import Objective, Rival
 from planner.explanation.numbers import Lever, Number
-from planner.explanation.rivals import Objective, Rival
 from planner.plan import FloatArray, Plan
 
 STEP = 1.01
@@ -33,7 +33,8 @@ LEAST = 5e-4
 """Elasticities of which none is as large are left out: 1 % would change the result by 5e-6."""
 _SCAN = (1.1, 1.4, WIDEST)
 _HALVINGS = 8
-_LARGEST, _NEAREST = 3, 4
+LARGEST, NEAREST = 3, 4
+"""Numbers tried: the most elastic, and those that close the distance to another plan first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +219,8 @@ def overtakings(
     slopes = np.array([leaning.slopes(of) for leaning in found])
     apart = np.abs(slopes[:, :1] - slopes[:, worse])
     nearest = np.min(behind / np.maximum(apart, 1e-12), axis=1)
-    largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:_LARGEST]
-    soonest = np.argsort(nearest, kind="stable")[:_NEAREST]
+    largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:LARGEST]
+    soonest = np.argsort(nearest, kind="stable")[:NEAREST]
     rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
     kept = [rivals[row - 1] for row in worse]
     on = Changed.of(model, [plan, *(rival.plan for rival in kept)])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from planner.explanation.answer import Explained, Step
 from planner.explanation.causes import why_of
+from planner.explanation.contenders import better_of, objective_of, rivals_of
 from planner.explanation.elasticities import elasticities, leanings, overtakings
 from planner.explanation.judging import is_tie, value_of, verdict_of
 from planner.explanation.machine_steps import machine_steps, scale_steps
@@ -14,7 +15,6 @@ from planner.explanation.neighbors import Judged, judged_steps
 from planner.explanation.numbers import levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
-from planner.explanation.rivals import better_of, objective_of, rivals_of
 from planner.plan import Plan
 from planner.resolved import Resolved
 from planner.results import PlanResult
@@ -58,7 +58,8 @@ def explained(
         for one in near
         if one.result is not None and one.refusal is None
     ]
-    others = [("another of the best plans", plan) for plan in rivals if plan != result.plan]
+    taken = {result.plan, *(plan for _, plan in allowed)}
+    others = [(said(plan), plan) for plan in dict.fromkeys(rivals) if plan not in taken]
     beside = rivals_of(model, result.plan, [*allowed, *others], objective)
     plans = [result.plan, *(one.plan for one in beside)]
     leaning = leanings(model, found, plans, on_progress)
@@ -81,6 +82,16 @@ def explained(
         ),
         numbers=len(found),
         left_out=left_out,
+    )
+
+
+def said(plan: Plan) -> str:
+    """A plan by its mesh and the choices that matter most."""
+    mesh = " x ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
+    clock = f", clock {plan.clock:g}" if plan.clock < 1 else ""
+    return (
+        f"{mesh or 'one chip'}, {plan.sharding}, micro-batch {plan.micro_batch}, "
+        f"recompute {plan.recompute}{clock}"
     )
 
 

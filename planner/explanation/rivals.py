@@ -1,102 +1,50 @@
-"""Other plans that may be had, beside a plan: which are better already, which tie with it."""
+"""Plans beside one of a front: those that the same file holds for the same question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from math import log
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from planner.errors import InputError
+from planner.frontfile import read_content
+from planner.plan import Plan
+from planner.planfile import plan_in
+from planner.request import Request
 
-from planner.cost.context import CostModel
-from planner.cost.evaluate import Totals, evaluate_totals
-from planner.explanation.judging import tie_ratio
-from planner.plan import FloatArray, Plan, PlanTable
-
-Objective = Callable[[Totals], FloatArray]
-SAME_COST = 1e-4
-"""Logarithm of the ratio of two results from which one of them is better."""
+MOST = 16
+"""So many plans are read: the best of a search, then the front from its start."""
 
 
-def objective_of(name: str) -> Objective:
-    """What is minimized, from the totals of a table: s, J, J s or bytes."""
+def rivals_in(
+    path: Path, request: Request, chips: int, changes: dict[str, Any], *, flags: bool = False
+) -> tuple[Plan, ...]:
+    """The best plans and the front in a file; none where it holds a single plan.
 
-    def value(totals: Totals) -> FloatArray:
-        return {
-            "time": totals.step_time_s,
-            "energy": totals.energy_j,
-            "edp": totals.step_time_s * totals.energy_j,
-            "memory": totals.memory_bytes,
-        }[name]
-
-    return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
-    """Another plan that may be had.
-
-    Attributes:
-        change: What it does differently.
-        plan: It.
-        relative: Its objective over that of the plan, minus one.
-        tie: Whether the two cannot be told apart; None where times are bounds.
-    """
-
-    change: str
-    plan: Plan = field(repr=False)
-    relative: float
-    tie: bool | None
-
-    @property
-    def behind(self) -> float:
-        """Logarithm of its objective over that of the plan."""
-        return log(1 + self.relative)
-
-    @property
-    def is_better(self) -> bool:
-        """Whether it costs less, by more than `SAME_COST`."""
-        return self.behind < -SAME_COST
-
-    @property
-    def is_worse(self) -> bool:
-        """Whether it costs more, by more than `SAME_COST`."""
-        return self.behind > SAME_COST
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
-        return {"change": self.change, "relative": self.relative, "tie": self.tie}
-
-
-def rivals_of(
-    model: CostModel, plan: Plan, others: Sequence[tuple[str, Plan]], objective: str
-) -> tuple[Rival, ...]:
-    """Other plans beside a plan, in their order.
+    Only plans of the same job on the same machine and as many chips. What cannot be read as a plan
+    is left out: the question is about another one.
 
     Args:
-        model: Job, cluster, assumptions.
-        plan: The plan.
-        others: What each of them does differently, and it.
-        objective: What they are compared by: time, energy, edp or memory.
+        path: A plan file, a front, or an answer as `solve --json` writes it.
+        request: The job of the plan that is explained.
+        chips: Its chips.
+        changes, flags: As for `planner.planfile.read_plan_file`.
     """
-    totals = evaluate_totals(model, PlanTable.from_plans([plan, *(one for _, one in others)]))
-    values = objective_of(objective)(totals)
-    decides = objective_of("time" if objective == "memory" else objective)(totals)
-    apart = np.abs(np.log(decides / decides[0]))
-    ratios = [tie_ratio(model, plan, other, objective) for _, other in others]
-    return tuple(
-        Rival(
-            change=change,
-            plan=other,
-            relative=float(values[row] / values[0] - 1),
-            tie=None if ratio is None else bool(apart[row] <= log(ratio)),
-        )
-        for row, ((change, other), ratio) in enumerate(zip(others, ratios, strict=True), 1)
-    )
-
-
-def better_of(rivals: Sequence[Rival]) -> tuple[Rival, ...]:
-    """Those that are better already, the best first."""
-    found = (rival for rival in rivals if rival.is_better)
-    return tuple(sorted(found, key=lambda rival: rival.relative))
+    content = read_content(path)
+    lists = [content.get(name) for name in ("top", "front")]
+    points = [one for found in lists if isinstance(found, list) for one in found]
+    plans: list[Plan] = []
+    for row, point in enumerate(points, start=1):
+        if not isinstance(point, dict) or point.get("chips") != chips or len(plans) == MOST:
+            continue
+        whole = {
+            **point,
+            "schema_version": point.get("schema_version", content.get("schema_version")),
+            "job": point.get("job", content.get("plan_job")),
+        }
+        try:
+            read = plan_in(whole, path, str(path), changes, flags=flags, row=row)
+        except InputError:
+            continue
+        if read.request == request:
+            plans.append(read.plan)
+    return tuple(plans)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
-from planner.explanation.compare_answer import CompareResult, Waterfall
+from hardware_db import FrozenMap
+from planner.explanation.compare_answer import CompareResult, Side, Waterfall
 from planner.report.breakdown_chart import breakdown_charts, words_of
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.compare_view import headlines, letter_of, signed_seconds
 from planner.report.explain_view import signed
+from planner.results import PlanResult
 from planner.units import show_seconds, unit_for
 
 _ROW, _FRAME = 0.045, 0.16
@@ -25,7 +30,7 @@ def compare_picture(result: CompareResult) -> Picture:
     """Breakdowns side by side, then one waterfall per plan but the first."""
     letters = [letter_of(number) for number in range(len(result.sides))]
     named = [
-        (f"{letter}: {side.name}", side.result)
+        (f"{letter}: {side.name}", _for_tokens(side, result.basis_tokens))
         for letter, side in zip(letters, result.sides, strict=True)
     ]
     says = headlines(result)
@@ -33,8 +38,34 @@ def compare_picture(result: CompareResult) -> Picture:
         waterfall_chart(fall, letter, words)
         for fall, letter, words in zip(result.waterfalls, letters[1:], says, strict=True)
     ]
-    charts = (*falls, *breakdown_charts(named))
+    bars = breakdown_charts(named)
+    if not result.same_batch:
+        basis = f"time and energy for {result.basis_tokens:,.0f} tokens, as above"
+        titles = ("Time (slowest stage)", "Energy (split assumed)", bars[2].title)
+        subtitles = (basis, basis, bars[2].subtitle)
+        bars = tuple(
+            replace(chart, title=title, subtitle=subtitle)
+            for chart, title, subtitle in zip(bars, titles, subtitles, strict=True)
+        )
+    charts = (*falls, *bars)
     return Picture(title=" against ".join(side.name for side in result.sides), charts=charts)
+
+
+def _for_tokens(side: Side, tokens: float) -> PlanResult:
+    """What a plan costs, with its times and energies for so many tokens; bytes stay."""
+    found, factor = side.result, tokens / side.tokens
+
+    def scaled(parts: Mapping[str, float]) -> FrozenMap[float]:
+        return FrozenMap({name: value * factor for name, value in parts.items()})
+
+    return replace(
+        found,
+        step_time_s=found.step_time_s * factor,
+        energy_per_step_j=found.energy_per_step_j * factor,
+        time_s=scaled(found.time_s),
+        communication_s=scaled(found.communication_s),
+        energy_j=scaled(found.energy_j),
+    )
 
 
 def waterfall_chart(fall: Waterfall, letter: str, headline: str) -> Chart:

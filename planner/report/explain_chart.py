@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.explanation.answer import ExplainResult, Step
-from planner.explanation.elasticities import Elasticity
+from planner.explanation.elasticities import LEAST, Elasticity
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.explain_view import signed, value_words
+from planner.report.likely import tie_words
 from planner.report.words import job_words, mesh_words
 from planner.units import show_seconds
 
@@ -27,7 +28,7 @@ def explain_picture(result: ExplainResult) -> Picture:
     """Steps and elasticities of one plan."""
     title = f"{job_words(result.evaluated)}: {mesh_words(result.result.plan)}"
     charts = [steps_chart(result)]
-    if result.explained.elasticities:
+    if drawn(result.explained.elasticities):
         charts.append(leaning_chart(result.explained.elasticities))
     return Picture(title=title, charts=tuple(charts))
 
@@ -40,6 +41,8 @@ def steps_chart(result: ExplainResult) -> Chart:
     marks: list[Mark] = [_zero(len(steps))]
     for row, step in enumerate(steps):
         marks += _step_marks(row, step, reach)
+    spoken = tie_words(result.evaluated.spread, result.explained.objective)
+    ties = spoken.replace(". ", ".\n").split("\n") if any(step.tie for step in steps) else ()
     binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
     return Chart(
         title="One step in every direction",
@@ -48,7 +51,7 @@ def steps_chart(result: ExplainResult) -> Chart:
         y=_rows([step.change for step in steps]),
         marks=tuple(marks),
         legend=_step_legend(steps),
-        notes=(*binding, "To the left is faster."),
+        notes=(*binding, "To the left is faster.", *ties),
         description="Change of the time of a token by step: "
         + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
         header=("change", "time", "energy", "memory", "verdict"),
@@ -94,9 +97,16 @@ def _step_legend(steps: Sequence[Step]) -> tuple[Key, ...]:
     return tuple(keys)
 
 
+def drawn(found: Sequence[Elasticity]) -> list[Elasticity]:
+    """Those that change time or energy, the largest first; bytes are not drawn."""
+    sizes = [(max(abs(one.time), abs(one.energy)), one) for one in found]
+    moved = [pair for pair in sizes if pair[0] >= LEAST]
+    return [one for _, one in sorted(moved, key=lambda pair: -pair[0])]
+
+
 def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
     """A tornado: per number what 1 % more of it does to time and energy."""
-    shown = found[:most]
+    shown = drawn(found)[:most]
     longest = max(max(abs(one.time), abs(one.energy)) for one in shown) or 1.0
     reach = longest * _ROOM
     marks: list[Mark] = [_zero(len(shown))]

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.answers import Spread
 from planner.explanation.answer import Explained, ExplainResult, Step
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.explaining import SAME
 from planner.explanation.numbers import Number
 from planner.report.fitted import Fitted
-from planner.report.likely import spread_words, with_interval
+from planner.report.likely import spread_words, tie_words, with_interval
 from planner.report.tables import indented, section
 from planner.report.terminal import head, plan_view
 from planner.report.words import job_words, listed
@@ -36,15 +37,16 @@ def explain_view(result: ExplainResult) -> RenderableType:
         Text(),
         section("Why", indented(why.why)),
         Text(),
-        *steps_view(why),
+        *steps_view(why, evaluated.spread),
         *refused_view(why),
         *leaning_view(why),
         *overtaking_view(why),
     )
 
 
-def steps_view(why: Explained) -> list[RenderableType]:
+def steps_view(why: Explained, spread: Spread | None = None) -> list[RenderableType]:
     """What may be had one step away, and the same plan on other machines."""
+    words = tie_words(spread, why.objective)
     titles = {
         "plan": "One step away, all else the same",
         "machine": "What if the machine were another one (the same plan; power stays)",
@@ -55,7 +57,8 @@ def steps_view(why: Explained) -> list[RenderableType]:
         rows = [_step_row(step) for step in why.steps if step.direction == direction and _had(step)]
         if rows:
             view = Fitted(_STEP, rows, right=_STEP[2:5])
-            parts += [section(title, view), Text()]
+            below = [Text(words)] if words and direction == "plan" else []
+            parts += [section(title, view, *below), Text()]
     return parts
 
 
@@ -189,7 +192,9 @@ def _already_better(why: Explained) -> list[str]:
     ]
     more = len(why.better) - len(words)
     words += [f"{more} more"] if more else []
-    return [f"Already better in {_OBJECTIVES[why.objective]}, as the values are: {listed(words)}."]
+    return [
+        f"Already better in {_OBJECTIVES[why.objective]}, as the values are: {'; '.join(words)}."
+    ]
 
 
 _OBJECTIVES = {"time": "time", "energy": "energy", "edp": "energy x time", "memory": "memory"}
@@ -201,7 +206,8 @@ def _tried(why: Explained) -> list[str]:
         f"Tried: these {len(why.overtakings)} of {plural(why.numbers, 'number')}, those with the "
         f"largest elasticities of {_OBJECTIVES[why.objective]} and those that close the distance "
         "to another plan first, one at a time, down to half and up to twice the value (shares up "
-        "to their limit), with the plans one step away that are worse now. beyond: none overtakes."
+        "to their limit). Others: the plans that are worse now, one step away and, of a front or "
+        "the answer of a search, those in the same file on as many chips. beyond: none overtakes."
     ]
     if any(one.low_tie or one.high_tie for one in why.overtakings):
         lines.append("(ties): that plan cannot be told from this one at the value as it is.")

@@ -46,6 +46,18 @@ def spread_words(spread: Spread | None) -> str:
     )
 
 
+def tie_words(spread: Spread | None, objective: str = "time") -> str:
+    """Which plans tie, in a sentence; empty where times are bounds."""
+    if spread is None:
+        return ""
+    factor = spread.tie_factor ** (2 if objective == "edp" else 1)
+    of = {"energy": "energies", "edp": "energy x time"}.get(objective, "times")
+    return (
+        f"tie: {of} of two plans of one job less than {show_percent(factor - 1)} apart cannot be "
+        "told apart. Plans that differ in the clock alone share their error: they never tie."
+    )
+
+
 def ranked_view(result: SolveResult) -> list[RenderableType]:
     """The best plans that differ in mesh or micro-batch, which tie, and what to do about it."""
     if len(result.top) < 2:

@@ -10,7 +10,7 @@ from planner.explanation.answer import Explained, ExplainResult
 from planner.pipeline.timeline import timeline_of, why_not_simulated
 from planner.report.breakdown_chart import breakdown_picture
 from planner.report.chart import Chart, Picture
-from planner.report.explain_chart import leaning_chart, steps_chart
+from planner.report.explain_chart import drawn, leaning_chart, steps_chart
 from planner.report.memory_chart import memory_picture
 from planner.report.mesh_chart import mesh_picture
 from planner.report.ridgeline_chart import ridgeline_picture
@@ -128,7 +128,7 @@ def _explained(explained: ExplainResult) -> list[DetailPicture]:
         picture=one_chart(steps_chart(explained)),
     )
     found = explained.explained.elasticities
-    if not found:
+    if not drawn(found):
         return [steps]
     leaning = DetailPicture(
         ident="leaning",
@@ -187,7 +187,9 @@ def _ridgeline(resolved: Resolved, plan: PlanResult) -> DetailPicture:
     return DetailPicture(
         ident="ridgeline",
         title="Ridgeline",
-        lead="Whether a whole step asks most of arithmetic, memory or network, per network level.",
+        lead="Whether a whole step asks most of arithmetic, memory or network, per network level: "
+        "counted bytes and peak rates, as if everything overlapped. What binds above is from the "
+        "rates that software achieves, so the two may differ.",
         picture=replace(picture, columns=min(2, len(picture.charts))),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.answers import Diagnosis
-from planner.report.likely import interval_words
+from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,
     Fact,
@@ -211,6 +211,8 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
             for near in solved.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
+        if ties := tie_words(solved.spread, solved.objective_name):
+            blocks.append(Prose(lines=(f"{ties[0].upper()}{ties[1:]}",)))
     known = {near.change for near in solved.neighbors} if solved is not None else set()
     refused = () if detail is None else detail.refused
     if others := [row for row in refused if row[0] not in known]:

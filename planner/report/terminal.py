@@ -15,7 +15,7 @@ from planner.memory_risk import risk_word
 from planner.report.breakdown_view import breakdown_view, stage_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
-from planner.report.likely import ranked_view, spread_words, with_interval
+from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
 from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
@@ -215,6 +215,8 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
+        if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
+            parts.append(Text(ties))
         parts += _run_view(result.run)
         parts += [Text(), front_view(result)]
     if result.machines:

@@ -54,7 +54,7 @@ def broken(
     """The broken rules with one line per plan, in order; empty when all plans can run.
 
     What stages choose for themselves is checked stage by stage; such a line names its stage
-    (counted from 1).
+    (counted from 0).
 
     Args:
         model: Job, cluster and framework.
@@ -87,7 +87,7 @@ def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:
     lines: dict[tuple[int, str], None] = {}
     for row in np.flatnonzero(~rule.holds(model, spread)):
         line = rule.explain(model, spread.plan(int(row)))
-        named = f"stage {stage[row] + 1}: {line}" if own[row] else line
+        named = f"stage {stage[row]}: {line}" if own[row] else line
         lines.setdefault((int(owner[row]), named))
     return [line for _, line in lines]
 

@@ -33,7 +33,7 @@ def test_a_broken_rule_names_its_stage_once() -> None:
 
     own = lines(replace(plan, stages=(*halves, Stage(layers=2, clock=0.6))))
     assert len(own) == 1
-    assert own[0].startswith("stage 4: clock 0.6")
+    assert own[0].startswith("stage 3: clock 0.6")
     inherited = lines(replace(plan, clock=0.6, stages=(*halves, Stage(layers=2))))
     assert len(inherited) == 2  # once for the plan with stages, once for the one without
     assert inherited[0] == inherited[1]

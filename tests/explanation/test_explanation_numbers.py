@@ -14,11 +14,11 @@ from hardware_db import FrozenMap
 from planner.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.explanation.contenders import rivals_of
 from planner.explanation.elasticities import elasticities, largest_of_time, leanings
 from planner.explanation.numbers import SETTINGS, Lever, faster_level, for_time, levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
-from planner.explanation.rivals import rivals_of
 from planner.intervals import tie_noise
 from planner.plan import Plan, PlanTable
 
