@@ -1,17 +1,25 @@
 """`planner explain` and `planner compare` on the command line."""
 
+import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
-from explanation.cases import JOB, PLAN
+from explanation.cases import JOB, PLAN, resolved
 
 from cli.command import planner, refused
-from planner.explaining import explain
-from planner.planfile import plan_fields
+from planner.api import evaluate
+from planner.explaining import compare, explain
+from planner.explanation.rivals import rivals_in
+from planner.planfile import job_of, plan_fields, read_plan_file
+from planner.report.chart import Bar
+from planner.report.compare_chart import compare_picture
 from planner.report.explain_view import explain_view
+from planner.report.likely import tie_words
 from planner.report.tables import text_of
+from planner.units import show_seconds
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +132,50 @@ def test_nothing_is_cut_on_a_narrow_screen(width: str, plan_file: Path) -> None:
     text = text_of(explain_view(explain(plan_file)), int(width))
     assert max(map(len, text.splitlines())) <= int(width)
     assert "…" not in text
+
+
+def test_a_tie_is_explained_with_its_noise(plan_file: Path) -> None:
+    found = explain(plan_file)
+    assert any(step.tie for step in found.explained.steps)
+    spread = found.evaluated.spread
+    assert spread is not None
+    noise = f"{100 * (spread.tie_factor - 1):.3g} % apart cannot be told apart"
+    words = " ".join(text_of(explain_view(found), 100).split())
+    assert noise in words
+    assert tie_words(None) == ""
+    twice = f"{100 * (spread.tie_factor**2 - 1):.3g} % apart"
+    assert twice in tie_words(spread, "edp")
+
+
+def test_plans_of_the_same_file_may_overtake(plan_file: Path, tmp_path: Path) -> None:
+    """Rows on as many chips, of the same job; one that cannot be read costs nothing."""
+    found = explain(plan_file)
+    rows = [found.result.to_dict(), {**found.result.to_dict(), "chips": 8}]
+    other = replace(PLAN, dp=2, tp=4, micro_batch=4)
+    result = evaluate(other, **JOB).result
+    rows += [result.to_dict(), {**result.to_dict(), "mesh": "?"}]
+    data = {"schema_version": 1, "plan_job": job_of(resolved()), "front": rows}
+    path = tmp_path / "front.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    request, plan, _, _ = read_plan_file(path, row=1)
+    assert rivals_in(path, request, plan.chips, {}) == (PLAN, other)
+    assert rivals_in(plan_file, request, plan.chips, {}) == ()
+    assert rivals_in(path, request, 8, {}) == ()
+
+
+def test_pictures_of_other_batches_have_the_basis_of_the_waterfall(
+    plan_file: Path, tmp_path: Path
+) -> None:
+    data = yaml.safe_load(plan_file.read_text(encoding="utf-8"))
+    data["job"]["batch_tokens"] *= 2
+    twice = tmp_path / "twice.yaml"
+    twice.write_text(yaml.safe_dump(data), encoding="utf-8")
+    found = compare(plan_file, twice)
+    fall, time, energy, memory = compare_picture(found).charts
+    assert "524,288 tokens" in time.subtitle == energy.subtitle
+    (words,) = [bar.detail for bar in time.marks if isinstance(bar, Bar) and
+                bar.detail.startswith("B: ") and "compute" in bar.detail]  # fmt: skip
+    assert show_seconds(found.sides[1].result.time_s["compute"] / 2) in words
+    assert f"{show_seconds(found.waterfalls[0].end_s)}" in time.description
+    assert memory.title == "Memory of the fullest chip"
+    assert fall.rows[-1][1] == show_seconds(found.waterfalls[0].end_s)

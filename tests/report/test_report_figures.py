@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.explanation import contenders, elasticities
+from planner.explanation import causes, contenders, elasticities
 from planner.files import LARGEST_FILE_BYTES
 from planner.pipeline.trace import MOST_TRACED
 from planner.report.timeline_chart import MOST_ROWS
@@ -19,6 +19,7 @@ PAGE = "model/pipeline.md"
     ("page", "words"),
     [
         ("explain.md", f"x / {elasticities.STEP:g} and {elasticities.STEP:g} x"),
+        ("explain.md", f"Otherwise, from {100 * causes.LEAST_GAIN:g} % on, it has a sentence"),
         ("explain.md", f"same within {100 * contenders.SAME_COST:g} % do not count"),
         ("explain.md", f"only the {COUNTS[elasticities.LARGEST]} in which the objective is most"),
         ("explain.md", f"and the {COUNTS[elasticities.NEAREST]} whose change closes the distance"),
