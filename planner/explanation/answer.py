@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.explanation.causes import Binding
+from planner.explanation.contenders import Rival
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.judging import Refusal
 from planner.frozen import freeze, thawed
@@ -78,7 +79,8 @@ class Explained:
         steps: One step in every direction: what may be had first, the best first.
         refused: How many steps of the plan each limit and rule forbids.
         elasticities: What the answer leans on, largest first.
-        overtakings: At which values of the numbers that count another plan becomes better.
+        better: Other plans that may be had and are better already, the best first.
+        overtakings: At which values of the numbers that were tried a worse plan becomes better.
         numbers: How many numbers were changed; those without effect are not in `elasticities`.
         left_out: Fields of the assumptions that have no small change.
     """
@@ -89,6 +91,7 @@ class Explained:
     steps: tuple[Step, ...] = field(repr=False)
     refused: Mapping[str, int]
     elasticities: tuple[Elasticity, ...] = field(repr=False)
+    better: tuple[Rival, ...] = field(repr=False)
     overtakings: tuple[Overtaking, ...] = field(repr=False)
     numbers: int
     left_out: tuple[str, ...] = field(repr=False)
@@ -105,6 +108,7 @@ class Explained:
             "steps": [step.to_dict() for step in self.steps],
             "refused": thawed(self.refused),
             "elasticities": [one.to_dict() for one in self.elasticities],
+            "better": [one.to_dict() for one in self.better],
             "overtakings": [one.to_dict() for one in self.overtakings],
             "numbers": self.numbers,
             "left_out": list(self.left_out),

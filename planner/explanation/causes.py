@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from planner.explanation.judging import is_tie
 from planner.explanation.neighbors import Judged
 from planner.explanation.rebuilding import Rebuilding
 from planner.explanation.reliefs import FASTER, Relief, reliefs
@@ -43,7 +44,7 @@ KINDS = {
 }
 """The resource that a part of the step takes."""
 CAPACITY = "memory capacity"
-KEPT_OUT = "Memory keeps out a faster plan"
+KEPT_OUT = "Memory keeps out"
 """How the sentence about such a plan begins."""
 LEAST_GAIN = 0.01
 """A plan that memory keeps out is told of from this share of the step time on."""
@@ -73,6 +74,8 @@ class Binding:
         kept_out: The fastest plan one step away which only memory forbids, in words; empty where
             there is none that is faster.
         memory_gain: Step time that it would save, over the step time.
+        memory_tie: Whether the two cannot be told apart, so that memory does not bind by it; None
+            where there is none, or times are bounds.
         sentence: What binds, in one sentence.
     """
 
@@ -85,6 +88,7 @@ class Binding:
     gain: float
     kept_out: str
     memory_gain: float
+    memory_tie: bool | None
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,20 +98,27 @@ class Binding:
 
 
 def binding_of(
-    limit_bytes: float, result: PlanResult, near: Sequence[Judged], found: Sequence[Relief]
+    limit_bytes: float,
+    result: PlanResult,
+    near: Sequence[Judged],
+    found: Sequence[Relief],
+    *,
+    memory_tie: bool | None = None,
 ) -> Binding:
     """What binds a plan: the resource of which twice as much would save the most time.
 
     Memory capacity binds where the plan does not fit, and where the fastest plan one step away
     that nothing but memory forbids, and that fits in twice the memory, would save more than any
-    faster resource. The pipeline bubble binds where it is the largest part of the step: no machine
-    makes it a smaller part, and what speeds up the rest speeds it up as well.
+    faster resource and does not tie with the plan. The pipeline bubble binds where it is the
+    largest part of the step: no machine makes it a smaller part, and what speeds up the rest speeds
+    it up as well.
 
     Args:
         limit_bytes: Bytes of a chip that may be filled.
         result: What the plan costs.
         near: The plans one step away.
         found: What faster resources would save.
+        memory_tie: Whether that fastest plan which memory forbids ties with the plan.
     """
     largest = max(result.time_s, key=lambda name: result.time_s[name])
     kept = _kept_out(result, near)
@@ -119,7 +130,12 @@ def binding_of(
     elif largest == "bubble":
         kind, part, relief = "bubble", largest, "no bubble"
         gain = result.time_s[largest] / result.step_time_s
-    elif kept is not None and memory_gain > gain and _fits_in(kept, FASTER * limit_bytes):
+    elif (
+        kept is not None
+        and memory_gain > gain
+        and not memory_tie
+        and _fits_in(kept, FASTER * limit_bytes)
+    ):
         kind, part, relief, gain = CAPACITY, largest, kept.change, memory_gain
     elif best is not None and best.gain > 0:
         kind, part, relief = best.kind, _part_of(result, best), best.change
@@ -136,6 +152,7 @@ def binding_of(
         gain=gain,
         kept_out="" if kept is None else kept.change,
         memory_gain=memory_gain,
+        memory_tie=memory_tie,
         sentence="",
     )
     return replace(binding, sentence=_sentence(binding, limit_bytes, result, kept))
@@ -222,7 +239,11 @@ def why_of(
     """
     model = made.model
     limit = limits.chip_bytes(model)
-    binding = binding_of(limit, best, near, reliefs(made, best))
+    kept = _kept_out(best, near)
+    tie = None
+    if kept is not None and kept.result is not None:
+        tie = is_tie(model, best, kept.result, "time")
+    binding = binding_of(limit, best, near, reliefs(made, best), memory_tie=tie)
     lines = [
         binding.sentence,
         *_memory_sentence(best, binding, near),
@@ -246,7 +267,9 @@ def _memory_sentence(best: PlanResult, binding: Binding, near: Sequence[Judged])
     kept = _kept_out(best, near)
     if kept is None or binding.kind == CAPACITY or binding.memory_gain < LEAST_GAIN:
         return []
-    return [f"{KEPT_OUT}: {_kept_words(kept, binding.memory_gain)}."]
+    words = _kept_words(kept, binding.memory_gain)
+    what = "a plan that ties with this one" if binding.memory_tie else "a faster plan"
+    return [f"{KEPT_OUT} {what}: {words}."]
 
 
 def _hidden_sentence(best: PlanResult) -> list[str]:

@@ -122,7 +122,8 @@ class Pair:
         overlap: Whether the 80 % intervals of their times overlap; None where a time is a bound.
         tie: Whether their times cannot be told apart; None alike.
         common: Whether they share most of their error: one job on one machine and as many chips.
-        noise: Ratio of times below which they tie; None where a time is a bound.
+        noise: Ratio of times up to which they tie: 1 where they differ in the clock alone; None
+            where a time is a bound.
         dominates: The plan that is nowhere worse and somewhere better in time, energy and memory;
             empty: neither.
     """

@@ -17,8 +17,8 @@ from planner.explanation.compare_answer import (
     Side,
     Waterfall,
 )
-from planner.explanation.judging import is_tie
-from planner.intervals import is_prediction, tie_noise
+from planner.explanation.judging import is_tie, tie_ratio
+from planner.intervals import is_prediction
 from planner.planfile import plan_fields
 from planner.results import EvaluateResult, PlanResult
 from planner.units import plain
@@ -231,7 +231,7 @@ def _pair(left: Asked, right: Asked, mine: float, theirs: float) -> Pair:
     if ends[0] is not None and ends[1] is not None:
         overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
         if common:
-            noise = exp(tie_noise(left.model.job))
+            noise = tie_ratio(left.model, left.result.plan, right.result.plan, "time")
             tie = is_tie(left.model, left.result, right.result, "time")
         else:
             noise = exp(_independent(times, ends[0], ends[1]))

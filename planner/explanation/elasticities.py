@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import Totals, evaluate_totals
+from planner.cost.evaluate import Totals
 from planner.explanation.changed import Changed
+from planner.explanation.contenders import Objective, Rival
 from planner.explanation.numbers import Lever, Number
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import FloatArray, Plan
 
 STEP = 1.01
 """Factor between a number and each of the two values at which it is evaluated."""
@@ -32,8 +33,8 @@ LEAST = 5e-4
 """Elasticities of which none is as large are left out: 1 % would change the result by 5e-6."""
 _SCAN = (1.1, 1.4, WIDEST)
 _HALVINGS = 8
-_LARGEST, _NEAREST = 3, 4
-Objective = Callable[[Totals], FloatArray]
+LARGEST, NEAREST = 3, 4
+"""Numbers tried: the most elastic, and those that close the distance to another plan first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,12 @@ class Overtaking:
 
     Attributes:
         number: The number.
-        low, high: The largest value below its own, the smallest above, at which one of the other
-            plans is better; None: none is down to half, up to twice the value (or its limit).
+        low, high: The largest value below its own, the smallest above, at which one of the plans
+            that are worse now is better; None: none is down to half, up to twice the value (or its
+            limit).
         low_plan, high_plan: What that plan does differently.
+        low_tie, high_tie: Whether that plan ties with the plan at the value as it is, so that the
+            change decides nothing that can be told; None: no plan, or times are bounds.
     """
 
     number: Number
@@ -77,10 +81,12 @@ class Overtaking:
     high: float | None
     low_plan: str = ""
     high_plan: str = ""
+    low_tie: bool | None = None
+    high_tie: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        fields = ("low", "high", "low_plan", "high_plan")
+        fields = ("low", "high", "low_plan", "high_plan", "low_tie", "high_tie")
         return {"number": self.number.to_dict(), **{name: getattr(self, name) for name in fields}}
 
 
@@ -191,41 +197,37 @@ def elasticities(found: Sequence[Leaning]) -> list[Elasticity]:
 
 
 def overtakings(
-    model: CostModel,
-    found: Sequence[Leaning],
-    plans: Sequence[tuple[str, Plan]],
-    of: Objective,
+    model: CostModel, found: Sequence[Leaning], plan: Plan, rivals: Sequence[Rival], of: Objective
 ) -> list[Overtaking]:
     """At which value of the numbers that count another plan becomes better.
 
     Looked at are the numbers in which the plan is most elastic, and those that the slopes of both
-    plans say to close the distance first. Plans that are better or the same already are left out.
+    plans say to close the distance first. Only rivals that are worse can overtake: those that are
+    better or the same already are left out.
 
     Args:
         model: As it is.
-        found: Both sides of every number, for these plans.
-        plans: What each plan does differently, the plan itself first.
+        found: Both sides of every number, for the plan and the rivals.
+        plan: The plan itself.
+        rivals: The other plans, in the order of `found`.
         of: What is minimized.
     """
-    values = np.log(of(evaluate_totals(model, PlanTable.from_plans([plan for _, plan in plans]))))
-    behind = values - values[0]
-    rivals = np.flatnonzero(behind > 1e-4)
-    if not len(rivals) or not len(found):
+    worse = [row for row, rival in enumerate(rivals, 1) if rival.is_worse]
+    if not worse or not found:
         return []
+    behind = np.array([rivals[row - 1].behind for row in worse])
     slopes = np.array([leaning.slopes(of) for leaning in found])
-    apart = np.abs(slopes[:, :1] - slopes[:, rivals])
-    nearest = np.min(behind[rivals] / np.maximum(apart, 1e-12), axis=1)
-    largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:_LARGEST]
-    soonest = np.argsort(nearest, kind="stable")[:_NEAREST]
+    apart = np.abs(slopes[:, :1] - slopes[:, worse])
+    nearest = np.min(behind / np.maximum(apart, 1e-12), axis=1)
+    largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:LARGEST]
+    soonest = np.argsort(nearest, kind="stable")[:NEAREST]
     rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
-    kept = [plans[0], *(plans[int(row)] for row in rivals)]
-    on = Changed.of(model, [plan for _, plan in kept])
+    kept = [rivals[row - 1] for row in worse]
+    on = Changed.of(model, [plan, *(rival.plan for rival in kept)])
     return [_overtaking(on, found[row].lever, kept, of) for row in rows]
 
 
-def _overtaking(
-    on: Changed, lever: Lever, plans: Sequence[tuple[str, Plan]], of: Objective
-) -> Overtaking:
+def _overtaking(on: Changed, lever: Lever, rivals: Sequence[Rival], of: Objective) -> Overtaking:
     def ahead(logarithm: float) -> int:
         """The plan that is best where the number has a factor; 0: still the plan itself."""
         return int(np.argmin(of(on.totals(lever.times(exp(logarithm))))))
@@ -234,12 +236,15 @@ def _overtaking(
     ups = [min(log(factor), ceiling) for factor in _SCAN]
     high, by_high = _first(ups, ahead)
     low, by_low = _first([-log(factor) for factor in _SCAN], ahead)
+    over, under = (rivals[row - 1] if row else None for row in (by_high, by_low))
     return Overtaking(
         number=lever.number,
         low=None if low is None else value * exp(low),
         high=None if high is None else value * exp(high),
-        low_plan=plans[by_low][0] if by_low else "",
-        high_plan=plans[by_high][0] if by_high else "",
+        low_plan=under.change if under else "",
+        high_plan=over.change if over else "",
+        low_tie=under.tie if under else None,
+        high_tie=over.tie if over else None,
     )
 
 

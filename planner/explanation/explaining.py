@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from planner.cost.evaluate import Totals
 from planner.explanation.answer import Explained, Step
 from planner.explanation.causes import why_of
-from planner.explanation.elasticities import (
-    Objective,
-    elasticities,
-    leanings,
-    overtakings,
-)
+from planner.explanation.contenders import better_of, objective_of, rivals_of
+from planner.explanation.elasticities import elasticities, leanings, overtakings
 from planner.explanation.judging import is_tie, value_of, verdict_of
 from planner.explanation.machine_steps import machine_steps, scale_steps
 from planner.explanation.neighbors import Judged, judged_steps
 from planner.explanation.numbers import levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
-from planner.plan import FloatArray, Plan
+from planner.plan import Plan
 from planner.resolved import Resolved
 from planner.results import PlanResult
 from planner.search.limits import Limits
@@ -65,8 +60,9 @@ def explained(
     ]
     taken = {result.plan, *(plan for _, plan in allowed)}
     others = [(said(plan), plan) for plan in dict.fromkeys(rivals) if plan not in taken]
-    plans = [("", result.plan), *allowed, *others]
-    leaning = leanings(model, found, [plan for _, plan in plans], on_progress)
+    beside = rivals_of(model, result.plan, [*allowed, *others], objective)
+    plans = [result.plan, *(one.plan for one in beside)]
+    leaning = leanings(model, found, plans, on_progress)
     steps = [
         *(_step(resolved, result, one, "plan", objective) for one in near),
         *(_step(resolved, result, one, "machine", objective) for one in machines),
@@ -80,7 +76,10 @@ def explained(
         steps=tuple(sorted(steps, key=lambda step: _order(step, objective))),
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
-        overtakings=tuple(overtakings(model, leaning, plans, objective_of(objective))),
+        better=better_of(beside),
+        overtakings=tuple(
+            overtakings(model, leaning, result.plan, beside, objective_of(objective))
+        ),
         numbers=len(found),
         left_out=left_out,
     )
@@ -94,20 +93,6 @@ def said(plan: Plan) -> str:
         f"{mesh or 'one chip'}, {plan.sharding}, micro-batch {plan.micro_batch}, "
         f"recompute {plan.recompute}{clock}"
     )
-
-
-def objective_of(name: str) -> Objective:
-    """What is minimized, from the totals of a table: s, J, J s or bytes."""
-
-    def value(totals: Totals) -> FloatArray:
-        return {
-            "time": totals.step_time_s,
-            "energy": totals.energy_j,
-            "edp": totals.step_time_s * totals.energy_j,
-            "memory": totals.memory_bytes,
-        }[name]
-
-    return value
 
 
 def _order(step: Step, objective: str) -> tuple[int, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
@@ -128,20 +129,35 @@ def not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> Refusal | 
     return None
 
 
-def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:
-    """Whether two plans of one job cannot be told apart by an objective.
+def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: str) -> float | None:
+    """The ratio of two results below which two plans of one job cannot be told apart; 1 or more.
 
     Energy carries the error of time once, energy x time twice; memory none of it, so there the
-    time decides. Plans that differ in the clock alone share their whole error: only equal ones tie.
-    None where times are bounds, not predictions.
+    ratio is one of times. Plans that differ in the clock alone share their whole error: 1, only
+    equal ones tie. None where times are bounds, not predictions.
+
+    Args:
+        model: Of the job.
+        one, other: The plans.
+        objective: What they are compared by: time, energy, edp or memory.
     """
     if not is_prediction(model.assumptions):
         return None
-    if replace(other.plan, clock=best.plan.clock) == best.plan:
-        return value_of(other, objective) == value_of(best, objective)
-    noise = tie_noise(model.job) * (2 if objective == "edp" else 1)
-    objective = "time" if objective == "memory" else objective
-    return bool(ties(value_of(other, objective), value_of(best, objective), noise))
+    if replace(other, clock=one.clock) == one:
+        return 1.0
+    return exp(tie_noise(model.job) * (2 if objective == "edp" else 1))
+
+
+def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:
+    """Whether two plans of one job are within `tie_ratio` of each other; None where it has none.
+
+    By memory, which carries no error, the time decides.
+    """
+    ratio = tie_ratio(model, best.plan, other.plan, objective)
+    if ratio is None:
+        return None
+    compared_by = "time" if objective == "memory" else objective
+    return bool(ties(value_of(other, compared_by), value_of(best, compared_by), log(ratio)))
 
 
 def value_of(result: PlanResult, objective: str) -> float:

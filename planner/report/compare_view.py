@@ -208,6 +208,8 @@ def _notes(result: CompareResult) -> list[str]:
             "Plans of one job on one machine and as many chips share most of their error, so they "
             "are told apart more finely than their intervals."
         )
+    if any(pair.common and pair.noise == 1 for pair in result.pairs):
+        notes.append("Those that differ in the clock alone share all of it: any difference counts.")
     if any(not pair.common and pair.noise for pair in result.pairs):
         notes.append(
             "Where job, machine or chips differ, errors are taken as independent: two times tie "

@@ -165,33 +165,61 @@ def value_words(number: Number, value: float) -> str:
 
 
 def overtaking_view(why: Explained) -> list[RenderableType]:
-    """At which value of a number another plan becomes better."""
-    if not why.overtakings:
-        return []
+    """What is better already, and at which value of a number a worse plan becomes better."""
+    lines: list[RenderableType] = [Text(line) for line in _already_better(why)]
     header = ("number", "value", "another plan is better below", "above")
     rows = [
         (
             f"{one.number.path}{'*' if one.number.is_assumed else ''}",
             value_words(one.number, one.number.value),
-            _end(one, one.low, one.low_plan),
-            _end(one, one.high, one.high_plan),
+            _end(one, one.low, one.low_plan, tie=one.low_tie),
+            _end(one, one.high, one.high_plan, tie=one.high_tie),
         )
         for one in why.overtakings
     ]
-    words = (
-        "Looked for among the plans one step away and, of a front or the answer of a search, those "
-        "in the same file on as many chips, down to half and up to twice the value (shares "
-        "up to their limit)."
-    )
-    view = Fitted(header, rows)
-    return [section("Would another value change the plan?", view, Text(words))]
+    if rows:
+        lines += [Fitted(header, rows), *(Text(line) for line in _tried(why))]
+    return [section("Would another value change the plan?", *lines)] if lines else []
 
 
-def _end(one: Overtaking, value: float | None, plan: str) -> str:
+def _already_better(why: Explained) -> list[str]:
+    """The plans that need no other value to be better."""
+    if not why.better:
+        return []
+    words = [
+        f"{one.change} ({signed(one.relative)}{', a tie' if one.tie else ''})"
+        for one in why.better[:_FEW]
+    ]
+    more = len(why.better) - len(words)
+    words += [f"{more} more"] if more else []
+    return [
+        f"Already better in {_OBJECTIVES[why.objective]}, as the values are: {'; '.join(words)}."
+    ]
+
+
+_OBJECTIVES = {"time": "time", "energy": "energy", "edp": "energy x time", "memory": "memory"}
+
+
+def _tried(why: Explained) -> list[str]:
+    """What was tried, and what was not."""
+    lines = [
+        f"Tried: these {len(why.overtakings)} of {plural(why.numbers, 'number')}, those with the "
+        f"largest elasticities of {_OBJECTIVES[why.objective]} and those that close the distance "
+        "to another plan first, one at a time, down to half and up to twice the value (shares up "
+        "to their limit). Others: the plans that are worse now, one step away and, of a front or "
+        "the answer of a search, those in the same file on as many chips. beyond: none overtakes."
+    ]
+    if any(one.low_tie or one.high_tie for one in why.overtakings):
+        lines.append("(ties): that plan cannot be told from this one at the value as it is.")
+    return lines
+
+
+def _end(one: Overtaking, value: float | None, plan: str, *, tie: bool | None) -> str:
     if value is None:
         return "beyond"
     change = value / one.number.value - 1
-    return f"{value_words(one.number, value)} ({signed(change)}): {plan}"
+    mark = " (ties)" if tie else ""
+    return f"{value_words(one.number, value)} ({signed(change)}): {plan}{mark}"
 
 
 def short_leaning_view(found: Sequence[Elasticity]) -> RenderableType:

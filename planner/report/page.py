@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 from planner.report.chart import Picture
@@ -54,20 +54,24 @@ def page_html(
                     style=style, script=script, footer=footer)  # fmt: skip
 
 
-def rendered(template: str, *, style: str = "", script: str = "", **values: Any) -> str:
+def rendered(
+    template: str, *, style: str = "", script: str = "", drawing: str = "", **values: Any
+) -> str:
     """A template of `templates/` that extends `page.html`; values are escaped, see `trusted`.
 
     Args:
         template: Its file name.
         style, script: See `page_html`.
+        drawing: The SVG of a library that the page holds; its style is let through.
         values: What it needs: `title` at least.
     """
     if "</" in script or "<!--" in script:
         raise ValueError("a script with '</' or '<!--' would end too early in a page")
+    common = _environment().get_template("page.css").render()
+    sheet = f"\n{theme_css()}{common}\n{chart_css()}{style}"
     page = _environment().get_template(template).render(
-        {"description": "", "footer": (), "body": "", **values},
-        policy=_policy(script), theme=_trusted(theme_css()), chart=_trusted(chart_css()),
-        style=_trusted(style), script=_trusted(script),
+        {"description": "", "footer": (), "body": "", "svg": _trusted(drawing), **values},
+        policy=_policy(script, sheet, drawing), sheet=_trusted(sheet), script=_trusted(script),
     )  # fmt: skip
     return page if page.endswith("\n") else page + "\n"
 
@@ -123,7 +127,7 @@ def drawing_page(
     inside = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
     width = re.search(r'<svg [^>]*?width="([0-9.]+)pt"', inside)
     wide = width is not None and float(width[1]) > _WIDE_POINTS
-    return rendered("drawing.html", title=title, description=description, svg=_trusted(inside),
+    return rendered("drawing.html", title=title, description=description, drawing=inside,
                     tables=tables, lines=lines, style=_WIDE_STYLE if wide else "")  # fmt: skip
 
 
@@ -159,11 +163,25 @@ def _environment() -> Environment:
     )
 
 
-def _policy(script: str) -> str:
-    """Nothing from elsewhere, and no script but the page's own."""
-    digest = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
-    scripts = f"script-src 'sha256-{digest}'; " if script else ""
+def _policy(script: str, sheet: str, drawing: str) -> str:
+    """Nothing from elsewhere, and no script or style but the page's own.
+
+    Drawings of a library have style elements and attributes of their own; attributes cannot be
+    let through one by one.
+    """
+    sheets = [sheet, *(unescape(text) for text in _STYLES.findall(drawing))]
+    scripts = f"script-src {_digest(script)}; " if script else ""
+    attributes = "style-src-attr 'unsafe-inline'; " if _STYLED.search(drawing) else ""
     return (
-        f"default-src 'none'; {scripts}style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; {scripts}style-src {' '.join(map(_digest, sheets))}; {attributes}"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+_STYLES = re.compile(r"<style\b[^>]*>(.*?)</style>", re.DOTALL)
+_STYLED = re.compile(r"<[^>]*\sstyle=")
+
+
+def _digest(text: str) -> str:
+    """What a policy calls a text that it lets through."""
+    return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

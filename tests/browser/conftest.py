@@ -94,7 +94,7 @@ def opened(browser: Any, reports: dict[str, Path]) -> Iterator[Open]:
         context.set_default_timeout(5000)
         contexts.append(context)
         page = context.new_page()
-        address = reports[name].as_uri()
+        address = reports["front"].with_name(f"{name}.html").as_uri()
 
         def asked(request: Any) -> None:
             if request.url.partition("#")[0] != address:

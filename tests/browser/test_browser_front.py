@@ -1,6 +1,7 @@
 """The front of a report answers to the pointer, the keyboard and its address."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,3 +154,89 @@ def test_a_walk_does_not_move_a_plan_that_is_pinned(opened: Open) -> None:
     assert shown(page).startswith(begins(2))
     page.mouse.move(1, 1)
     assert shown(page).startswith(begins(5))
+
+
+def focus(page: Any) -> str:
+    return str(page.evaluate("document.activeElement.dataset.key || ''"))
+
+
+def test_coming_back_to_the_front_shows_the_plan_that_has_the_focus(opened: Open) -> None:
+    page = opened()
+    dot(page, 1).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Tab")
+    assert shown(page).startswith(begins(1))
+    page.keyboard.press("Shift+Tab")
+    assert focus(page) == f"front-{LAST}"
+    assert shown(page).startswith(begins(LAST))
+
+
+def test_the_pointer_leaves_what_the_keyboard_shows(opened: Open) -> None:
+    page = opened()
+    dot(page, 1).focus()
+    page.keyboard.press("ArrowRight")
+    dot(page, 5).hover()
+    page.mouse.move(1, 1)
+    assert shown(page).startswith(begins(2))
+
+
+def test_escape_takes_the_focus_back_too(opened: Open) -> None:
+    """One Shift+Tab then leaves the front, and a walk that pinned nothing ends as well."""
+    page = opened()
+    dot(page, 1).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Escape")
+    assert focus(page) == "front-1"
+    assert shown(page).startswith(begins(1))
+    page.keyboard.press("Shift+Tab")
+    assert focus(page) == ""
+
+
+@pytest.mark.parametrize("keys", ["Alt+ArrowRight", "Control+End", "Meta+ArrowRight"])
+def test_shortcuts_of_the_browser_stay_its_own(opened: Open, keys: str) -> None:
+    page = opened()
+    dot(page, 1).focus()
+    page.evaluate("addEventListener('keydown', e => { window.taken = e.defaultPrevented; })")
+    page.keyboard.press(keys)
+    assert focus(page) == "front-1"
+    assert page.evaluate("window.taken") is False
+
+
+def test_a_click_with_control_is_left_to_the_browser(opened: Open) -> None:
+    page = opened()
+    page.evaluate(
+        "addEventListener('click', e => { window.taken = e.defaultPrevented; e.preventDefault(); })"
+    )
+    page.get_by_role("link", name="Plan 4", exact=True).click(modifiers=["Control"])
+    assert page.evaluate("window.taken") is False
+    assert shown(page).startswith(begins(1))
+
+
+def test_the_heading_that_the_keyboard_leads_to_is_seen_to_have_the_focus(opened: Open) -> None:
+    page = opened()
+    page.get_by_role("link", name="Plan 4", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "front-4-name"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_cells_without_a_number_are_sorted_behind_numbers(opened: Open) -> None:
+    page = opened()
+    page.evaluate(
+        "document.querySelector('tr[data-row=front-3]').cells[0].removeAttribute('data-value')"
+    )
+    page.get_by_role("button", name="#", exact=True).click()
+    rows = page.locator("table[data-sortable] tbody tr").evaluate_all(
+        "rows => rows.map(row => row.dataset.row)"
+    )
+    assert rows == [f"front-{at}" for at in range(1, LAST + 1) if at != 3] + ["front-3"]
+
+
+def test_a_front_whose_best_plan_is_not_drawn_can_be_reached(
+    opened: Open, reports: dict[str, Path]
+) -> None:
+    text = reports["front"].read_text(encoding="utf-8")
+    bare = reports["front"].with_name("bare.html")
+    bare.write_text(text.replace('data-key="front-1"', ""), encoding="utf-8")
+    page = opened("bare")
+    assert page.locator('[data-key][tabindex="0"]').count() == 1

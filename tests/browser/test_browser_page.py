@@ -215,3 +215,64 @@ def test_the_link_past_the_head_works(opened: Open) -> None:
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_table_that_is_opened_can_be_scrolled_with_the_keyboard(opened: Open) -> None:
+    page = opened("pipeline", viewport={"width": 320, "height": 700})
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.wait_for_timeout(50)
+    lost = page.evaluate(
+        "[...document.querySelectorAll('.scroll')]"
+        ".filter(box => box.scrollWidth > box.clientWidth + 1 && box.tabIndex !== 0).length"
+    )
+    wide = page.evaluate(
+        "[...document.querySelectorAll('details .scroll')]"
+        ".filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    )
+    assert wide > 0
+    assert lost == 0
+
+
+def test_what_is_printed_twice_is_folded_again(opened: Open) -> None:
+    page = opened("pipeline")
+    for event in ("beforeprint", "beforeprint", "afterprint"):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+    assert page.locator("details[open]").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_forced_colours_are_those_of_the_system(opened: Open, scheme: str) -> None:
+    """Words of pictures too; what is chosen is told by more than a colour."""
+    page = opened(forced_colors="active", color_scheme=scheme)
+    canvas, ink = page.evaluate(
+        "(() => { const one = document.createElement('i'); document.body.append(one);"
+        " one.style.forcedColorAdjust = 'none'; one.style.backgroundColor = 'Canvas';"
+        " one.style.color = 'CanvasText'; const style = getComputedStyle(one);"
+        " return [style.backgroundColor, style.color]; })()"
+    )
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == canvas
+    fill = "getComputedStyle(document.querySelector('.chart text:not([class])')).fill"
+    assert page.evaluate(fill) == ink
+    assert not page.locator("#theme").is_visible()
+    chosen = "getComputedStyle(document.querySelector('tr.chosen td')).borderBottomWidth"
+    assert page.evaluate(chosen) == "3px"
+
+
+def test_nothing_moves_by_itself(opened: Open) -> None:
+    page = opened()
+    page.locator('[data-key="front-3"]').click()
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('*')].filter(e => getComputedStyle(e).transitionDuration"
+            " !== '0s' || getComputedStyle(e).scrollBehavior === 'smooth').length"
+        )
+        == 0
+    )
+
+
+def test_the_button_for_colours_is_reached_in_the_order_that_it_is_seen(opened: Open) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "theme"

@@ -1,5 +1,6 @@
 """Plans beside each other: the waterfall, the noise, who dominates."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import isclose
 from pathlib import Path
@@ -165,3 +166,21 @@ def test_every_pair_once(result: CompareResult) -> None:
     assert [(p.left, p.right) for p in result.pairs][:3] == [(names[0], name) for name in names[1:]]
     assert len({(p.left, p.right) for p in result.pairs}) == 6
     assert all(first != second for first, second in pairwise(names))
+
+
+def test_plans_that_differ_in_the_clock_alone_share_their_whole_error(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    """The noise and the tie say the same: any difference of their times counts."""
+    slower = write(tmp_path / "slower.yaml", replace(PLAN, clock=0.9))
+    (pair,) = planner.compare(files["a"], slower).pairs
+    assert (pair.common, pair.noise, pair.tie) == (True, 1.0, False)
+
+
+def test_the_noise_decides_the_tie(result: CompareResult) -> None:
+    times = {side.name: side.result.step_time_s for side in result.sides}
+    for pair in result.pairs:
+        ratio = times[pair.left] / times[pair.right]
+        assert pair.noise is not None
+        assert pair.tie == (max(ratio, 1 / ratio) <= pair.noise)
+    assert len({pair.tie for pair in result.pairs}) == 2

@@ -14,10 +14,12 @@ from hardware_db import FrozenMap
 from planner.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.explanation.contenders import rivals_of
 from planner.explanation.elasticities import elasticities, largest_of_time, leanings
 from planner.explanation.numbers import SETTINGS, Lever, faster_level, for_time, levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
+from planner.intervals import tie_noise
 from planner.plan import Plan, PlanTable
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
@@ -64,17 +66,19 @@ def test_twice_the_rates_and_half_the_latencies_halve_the_time(preset: str) -> N
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_elasticities_of_rates_and_seconds_sum_to_one(preset: str) -> None:
+def test_elasticities_of_rates_less_those_of_seconds_sum_to_minus_one(preset: str) -> None:
     """Euler's theorem for the scaling above: nothing that time depends on is forgotten."""
     made = rebuilding(resolved(assumptions=preset))
     made = replace(made, model=made.model.on(PLAN.chips))
     found, _ = levers(made, PLAN.chips)
-    total = 0.0
+    rates = seconds = 0.0
     for leaning in leanings(made.model, found, [PLAN]):
         unit, path = leaning.lever.number.unit, leaning.lever.number.path
-        sign = -1 if unit.endswith("/s") else 1 if unit == "s" or path.endswith("_s") else 0
-        total += sign * leaning.elasticity.time
-    assert total == pytest.approx(1.0, abs=2e-3)
+        if unit.endswith("/s"):
+            rates += leaning.elasticity.time
+        elif unit == "s" or path.endswith("_s"):
+            seconds += leaning.elasticity.time
+    assert rates - seconds == pytest.approx(-1.0, abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -215,3 +219,63 @@ def test_where_another_plan_overtakes_it_does() -> None:
             assert int(np.argmin(before)) == 0, one
     assert len(explained.overtakings) >= 3
     assert seen >= 1
+
+
+def is_tied(model: CostModel, plan: Plan, other: Plan) -> bool:
+    """As `planner compare` says it of two plans that differ in more than the clock."""
+    return abs(log(time_of(model, other) / time_of(model, plan))) <= tie_noise(model.job)
+
+
+def test_a_plan_that_overtakes_is_marked_where_it_ties_now() -> None:
+    explained, model = answer().explained, resolved().cost
+    plans = {step.change: step.result.plan for step in explained.steps if step.result}
+    seen = [
+        (tie, is_tied(model, PLAN, plans[change]))
+        for one in explained.overtakings
+        for change, tie in ((one.low_plan, one.low_tie), (one.high_plan, one.high_tie))
+        if change
+    ]
+    assert seen
+    assert all(said == is_so for said, is_so in seen)
+    assert {one.low_tie for one in explained.overtakings if one.low is None} <= {None}
+
+
+def test_plans_that_are_better_already_are_named_the_best_first() -> None:
+    """Of a plan that recomputes for nothing: what is faster, and no other value for it."""
+    slow = replace(PLAN, recompute="full")
+    found = planner.explain(slow, **JOB)
+    faster = {
+        step.change: step
+        for step in found.explained.steps
+        if step.direction == "plan" and step.refusal is None and step.time and step.time < -1e-4
+    }
+    named = {one.change: one for one in found.explained.better}
+    assert set(named) == set(faster)
+    assert named["recompute none"].tie is False
+    for change, one in named.items():
+        assert one.relative == pytest.approx(faster[change].time, rel=1e-9)
+        assert one.tie == faster[change].tie
+    sizes = [one.relative for one in found.explained.better]
+    assert sizes == sorted(sizes)
+    overtaking = {one.low_plan for one in found.explained.overtakings}
+    overtaking |= {one.high_plan for one in found.explained.overtakings}
+    assert not overtaking & set(named)
+    printed = " ".join(str(found).split())
+    first = found.explained.better[0]
+    assert f"Already better in time, as the values are: {first.change} (-" in printed
+    count = f"{len(found.explained.overtakings)} of {found.explained.numbers} numbers"
+    assert f"Tried: these {count}" in printed
+    assert found.to_dict()["better"][0]["change"] == first.change
+
+
+def test_a_plan_of_another_clock_ties_with_none() -> None:
+    found = {
+        one.change: one
+        for one in rivals_of(
+            resolved().cost, PLAN, [("slow", replace(PLAN, clock=0.95)), ("same", PLAN)], "time"
+        )
+    }
+    assert (found["slow"].tie, found["slow"].is_worse) == (False, True)
+    assert (found["same"].tie, found["same"].is_worse, found["same"].is_better) == (
+        True, False, False,
+    )  # fmt: skip

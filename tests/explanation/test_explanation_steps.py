@@ -189,6 +189,28 @@ def test_memory_binds_where_twice_as_much_of_it_saves_most(
     assert ("does not fit (memory: much of little)" in found.sentence) == (kind == CAPACITY)
 
 
+def test_a_gain_that_ties_does_not_decide_what_binds() -> None:
+    result, near = kept_out(PLAN, 0.1, 150e9)
+    slower = Relief(change="chip twice as fast", kind="compute", level="", gain=0.05)
+    kinds = {
+        tie: binding_of(85e9, result, [near], [slower], memory_tie=tie).kind
+        for tie in (True, False, None)
+    }
+    assert kinds == {True: "compute", False: CAPACITY, None: CAPACITY}
+
+
+def test_a_tie_that_memory_keeps_out_is_called_one() -> None:
+    """Twice the micro-batch saves less than the noise of two plans."""
+    plan = Plan(dp=16, micro_batch=2, sharding="zero1")
+    larger = planner.evaluate(replace(plan, micro_batch=4), **JOB).result
+    found = planner.explain(plan, **JOB, max_memory=0.99 * larger.memory_per_chip_bytes)
+    binding = found.explained.binding
+    assert (binding.kept_out, binding.memory_tie) == ("micro-batch 4", True)
+    assert binding.memory_gain == 1 - larger.step_time_s / found.result.step_time_s > 0.03
+    assert binding.kind != CAPACITY
+    assert found.explained.why[1].startswith("Memory keeps out a plan that ties with this one: ")
+
+
 def test_a_faster_plan_that_memory_keeps_out_has_its_own_sentence() -> None:
     plan = Plan(dp=8, micro_batch=4, recompute="full")
     without = planner.evaluate(replace(plan, recompute="none"), **JOB).result

@@ -51,7 +51,8 @@ def policy(page: str) -> str:
 @pytest.mark.parametrize("page", [picture_page(PICTURE), page_html("A page", "<p>words</p>")])
 def test_a_page_loads_nothing_and_forbids_it(page: str) -> None:
     outline = Outline(page)
-    assert policy(page).startswith("default-src 'none'; style-src")
+    assert policy(page).startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy(page)
     assert not {"link", "img", "iframe", "object", "script"} & {tag for tag, _ in outline.found}
     assert not re.search(r"(?:src|href)=\"(?!#)", page)
     assert "http:" not in page.replace("http-equiv", "")
@@ -94,10 +95,36 @@ def test_only_the_script_of_a_page_may_run() -> None:
     page = page_html("t", "", script=script)
     (inside,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert inside == script
-    digest = b64encode(sha256(inside.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in policy(page).replace("&#43;", "+")
+    assert digests(page, "script-src") == [hashed(inside)]
     with pytest.raises(ValueError, match="end too early"):
         page_html("t", "", script="x = '</script>'")
+
+
+def digests(page: str, kind: str) -> list[str]:
+    """What the policy lets through."""
+    (part,) = re.findall(rf"{kind} ([^;]*);", policy(page).replace("&#43;", "+"))
+    return list(re.findall(r"'sha256-([^']+)'", part))
+
+
+def hashed(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode()
+
+
+def test_only_the_style_of_a_page_counts() -> None:
+    page = page_html("t", "", style="p::before{content:'<é & \\201c'}")
+    (inside,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert digests(page, "style-src") == [hashed(inside)]
+    assert not re.search(r"<[^>]*\sstyle=", picture_page(PICTURE))
+
+
+def test_the_style_of_a_drawing_counts_too() -> None:
+    svg = '<svg><style type="text/css">*{fill:red}</style><g style="opacity:.5"></g></svg>'
+    page = drawing_page(svg, "t", "d")
+    assert digests(page, "style-src")[1:] == [hashed("*{fill:red}")]
+    assert "style-src-attr 'unsafe-inline'" in policy(page)
+    plain = drawing_page("<svg><g></g></svg>", "t", "d")
+    assert len(digests(plain, "style-src")) == 1
+    assert "unsafe" not in policy(plain)
 
 
 def test_data_of_a_page_is_json_that_ends_no_element() -> None:

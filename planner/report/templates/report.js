@@ -19,14 +19,20 @@
   });
   dark.addEventListener("change", name);
   name();
-  document.querySelector("header").append(theme);
+  document.querySelector("h1").after(theme);
 
-  /* Tables wider than the screen can be scrolled with the keyboard. */
-  const reach = () => {
-    for (const box of document.querySelectorAll(".scroll, figure, #panel")) {
+  /* What is wider than the screen can be scrolled with the keyboard; all is measured first. */
+  const boxes = ".scroll, figure, #panel";
+  const reach = (part = document) => {
+    const inside = [...part.querySelectorAll(boxes)];
+    if (part.matches && part.matches(boxes)) { inside.push(part); }
+    const sizes = inside.map((box) => {
       const wide = box.scrollWidth > box.clientWidth + 1;
       const high = box.id === "panel" && box.scrollHeight > box.clientHeight + 1;
-      if (wide || high) { box.tabIndex = 0; } else { box.removeAttribute("tabindex"); }
+      return [box, wide, wide || high];
+    });
+    for (const [box, wide, scrolls] of sizes) {
+      if (scrolls) { box.tabIndex = 0; } else { box.removeAttribute("tabindex"); }
       if (!box.matches(".scroll")) { continue; }
       const caption = box.querySelector("caption");
       if (wide && caption) {
@@ -38,6 +44,7 @@
       }
     }
   };
+  document.addEventListener("toggle", (event) => reach(event.target), true);
 
   /* Sorting by a click on a header. */
   const value = (row, column) => {
@@ -45,8 +52,10 @@
     const number = cell.dataset.value;
     return number === undefined ? cell.textContent : Number(number);
   };
-  const compare = (a, b) =>
-    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  const compare = (a, b) => {
+    if (typeof a !== typeof b) { return typeof a === "number" ? -1 : 1; }
+    return typeof a === "number" ? a - b : a.localeCompare(b);
+  };
   for (const table of document.querySelectorAll("table[data-sortable]")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
@@ -94,11 +103,15 @@
     for (const row of document.querySelectorAll("tr[data-row]")) {
       row.classList.toggle("chosen", row.dataset.row === key);
     }
-    reach();
+    reach(panel);
+  };
+  const way = (key) => {
+    const to = dots.has(key) ? key : dots.keys().next().value;
+    for (const [other, dot] of dots) { dot.tabIndex = other === to ? 0 : -1; }
   };
   const mark = (key) => {
+    way(key);
     for (const [other, dot] of dots) {
-      dot.tabIndex = other === key ? 0 : -1;
       dot.classList.toggle("chosen", other === pinned);
       dot.setAttribute("aria-pressed", String(other === pinned));
     }
@@ -114,21 +127,25 @@
     address(key);
     say(`Chosen: ${document.getElementById(`${key}-name`).textContent}.`);
   };
+  const focused = () => [...dots.keys()].find((key) => dots.get(key) === document.activeElement);
+  const rest = () => show(focused() || pinned || home);
   const back = () => {
     pinned = null;
+    if (focused() && dots.has(home)) { dots.get(home).focus(); }
     show(home);
     mark(home);
     address("");
     say(`Back to ${document.getElementById(`${home}-name`).textContent}.`);
   };
   const focusOn = (key) => {
-    for (const [other, dot] of dots) { dot.tabIndex = other === key ? 0 : -1; }
+    way(key);
     dots.get(key).focus();
-    show(key);
     say(document.getElementById(`${key}-name`).textContent);
   };
   const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  const isShortcut = (event) => event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
   const onKey = (event, key) => {
+    if (isShortcut(event)) { return; }
     const walk = keys.filter((one) => dots.has(one));
     const at = walk.indexOf(key);
     let to = null;
@@ -145,16 +162,18 @@
     panel.setAttribute("aria-label", "Chosen plan of the front");
     for (const [key, dot] of dots) {
       dot.addEventListener("pointerenter", () => show(key));
-      dot.addEventListener("pointerleave", () => show(pinned || home));
+      dot.addEventListener("pointerleave", rest);
+      dot.addEventListener("focus", () => show(key));
       dot.addEventListener("click", () => { pin(key); });
       dot.addEventListener("keydown", (event) => onKey(event, key));
       dot.addEventListener("blur", () => show(pinned || home));
     }
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && pinned) { back(); }
+      if (event.key === "Escape" && (pinned || focused())) { back(); }
     });
     for (const link of document.querySelectorAll("tr[data-row] a")) {
       link.addEventListener("click", (event) => {
+        if (isShortcut(event)) { return; }
         event.preventDefault();
         const key = link.closest("tr").dataset.row;
         pin(key);
@@ -179,10 +198,14 @@
   /* Printing opens what is folded, and closes it afterwards. */
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    opened.forEach((one) => { one.open = true; });
+    const folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((one) => { one.open = true; });
+    opened.push(...folded);
   });
-  addEventListener("afterprint", () => { opened.forEach((one) => { one.open = false; }); });
-  addEventListener("resize", reach);
+  addEventListener("afterprint", () => {
+    opened.forEach((one) => { one.open = false; });
+    opened = [];
+  });
+  addEventListener("resize", () => reach());
   reach();
 })();

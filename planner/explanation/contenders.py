@@ -1,0 +1,102 @@
+"""Other plans that may be had, beside a plan: which are better already, which tie with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import log
+from typing import Any
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import Totals, evaluate_totals
+from planner.explanation.judging import tie_ratio
+from planner.plan import FloatArray, Plan, PlanTable
+
+Objective = Callable[[Totals], FloatArray]
+SAME_COST = 1e-4
+"""Logarithm of the ratio of two results from which one of them is better."""
+
+
+def objective_of(name: str) -> Objective:
+    """What is minimized, from the totals of a table: s, J, J s or bytes."""
+
+    def value(totals: Totals) -> FloatArray:
+        return {
+            "time": totals.step_time_s,
+            "energy": totals.energy_j,
+            "edp": totals.step_time_s * totals.energy_j,
+            "memory": totals.memory_bytes,
+        }[name]
+
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another plan that may be had.
+
+    Attributes:
+        change: What it does differently.
+        plan: It.
+        relative: Its objective over that of the plan, minus one.
+        tie: Whether the two cannot be told apart; None where times are bounds.
+    """
+
+    change: str
+    plan: Plan = field(repr=False)
+    relative: float
+    tie: bool | None
+
+    @property
+    def behind(self) -> float:
+        """Logarithm of its objective over that of the plan."""
+        return log(1 + self.relative)
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it costs less, by more than `SAME_COST`."""
+        return self.behind < -SAME_COST
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it costs more, by more than `SAME_COST`."""
+        return self.behind > SAME_COST
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {"change": self.change, "relative": self.relative, "tie": self.tie}
+
+
+def rivals_of(
+    model: CostModel, plan: Plan, others: Sequence[tuple[str, Plan]], objective: str
+) -> tuple[Rival, ...]:
+    """Other plans beside a plan, in their order.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plan: The plan.
+        others: What each of them does differently, and it.
+        objective: What they are compared by: time, energy, edp or memory.
+    """
+    totals = evaluate_totals(model, PlanTable.from_plans([plan, *(one for _, one in others)]))
+    values = objective_of(objective)(totals)
+    decides = objective_of("time" if objective == "memory" else objective)(totals)
+    apart = np.abs(np.log(decides / decides[0]))
+    ratios = [tie_ratio(model, plan, other, objective) for _, other in others]
+    return tuple(
+        Rival(
+            change=change,
+            plan=other,
+            relative=float(values[row] / values[0] - 1),
+            tie=None if ratio is None else bool(apart[row] <= log(ratio)),
+        )
+        for row, ((change, other), ratio) in enumerate(zip(others, ratios, strict=True), 1)
+    )
+
+
+def better_of(rivals: Sequence[Rival]) -> tuple[Rival, ...]:
+    """Those that are better already, the best first."""
+    found = (rival for rival in rivals if rival.is_better)
+    return tuple(sorted(found, key=lambda rival: rival.relative))
