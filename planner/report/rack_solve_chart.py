@@ -182,12 +182,12 @@ def _parts(best: RackPoint) -> tuple[Chart, ...]:
     energy = Whole(
         title="Energy of the best plan", unit="J", total=best.energy_j, hidden={},
         parts={_PART_NAMES.get(name, name): part for name, part in best.energy_by_part_j.items()},
-        show=show_joules,
+        show=show_joules, sum_words=show_joules(best.energy_j),
     )  # fmt: skip
     seconds = {"compute": best.compute_s, **best.transfer_s}
     time = Whole(
         title="Latency of the best plan", unit="s", total=best.latency_s, hidden={},
-        parts=seconds, show=show_seconds,
+        parts=seconds, show=show_seconds, sum_words=show_seconds(best.latency_s),
     )  # fmt: skip
     charts = [ranked_chart(whole) for whole in (energy, time) if whole.ranked()]
     return tuple(
