@@ -44,6 +44,8 @@ KINDS = {
 }
 """The resource that a part of the step takes."""
 CAPACITY = "memory capacity"
+KEPT_OUT = "Memory keeps out"
+"""How the sentence about such a plan begins."""
 LEAST_GAIN = 0.01
 """A plan that memory keeps out is told of from this share of the step time on."""
 _AXES = {
@@ -265,10 +267,8 @@ def _memory_sentence(best: PlanResult, binding: Binding, near: Sequence[Judged])
     kept = _kept_out(best, near)
     if kept is None or binding.kind == CAPACITY or binding.memory_gain < LEAST_GAIN:
         return []
-    words = _kept_words(kept, binding.memory_gain)
-    if binding.memory_tie:
-        return [f"Memory keeps out a plan that ties with this one: {words}."]
-    return [f"Memory keeps out a faster plan: {words}."]
+    plan = "plan that ties with this one" if binding.memory_tie else "faster plan"
+    return [f"{KEPT_OUT} a {plan}: {_kept_words(kept, binding.memory_gain)}."]
 
 
 def _hidden_sentence(best: PlanResult) -> list[str]:

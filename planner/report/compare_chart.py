@@ -40,7 +40,8 @@ def compare_picture(result: CompareResult) -> Picture:
     ]
     bars = breakdown_charts(named)
     if not result.same_batch:
-        basis = f"time and energy for {result.basis_tokens:,.0f} tokens, as above"
+        basis = f"for {result.basis_tokens:,.0f} tokens, those of a step of A"
+        falls = [replace(fall, subtitle=f"{fall.subtitle}; {basis}") for fall in falls]
         titles = ("Time (slowest stage)", "Energy (split assumed)", bars[2].title)
         subtitles = (basis, basis, bars[2].subtitle)
         bars = tuple(

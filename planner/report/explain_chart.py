@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.explanation.answer import ExplainResult, Step
+from planner.explanation.causes import KEPT_OUT
 from planner.explanation.elasticities import LEAST, Elasticity
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
 from planner.report.explain_view import signed, value_words
@@ -43,7 +44,9 @@ def steps_chart(result: ExplainResult) -> Chart:
         marks += _step_marks(row, step, reach)
     spoken = tie_words(result.evaluated.spread, result.explained.objective)
     ties = spoken.replace(". ", ".\n").split("\n") if any(step.tie for step in steps) else ()
-    binding = result.explained.binding.sentence.replace("; ", ";\n").split("\n")
+    why = result.explained.why
+    told = [why[0], *(line for line in why[1:2] if line.startswith(KEPT_OUT))]
+    binding = "\n".join(told).replace("; ", ";\n").replace(", but", ",\nbut").split("\n")
     return Chart(
         title="One step in every direction",
         subtitle=f"time of a token against this plan's ({show_seconds(result.result.step_time_s)})",

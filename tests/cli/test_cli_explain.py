@@ -172,7 +172,8 @@ def test_pictures_of_other_batches_have_the_basis_of_the_waterfall(
     twice.write_text(yaml.safe_dump(data), encoding="utf-8")
     found = compare(plan_file, twice)
     fall, time, energy, memory = compare_picture(found).charts
-    assert "524,288 tokens" in time.subtitle == energy.subtitle
+    assert "for 524,288 tokens" in time.subtitle == energy.subtitle
+    assert time.subtitle in fall.subtitle
     (words,) = [bar.detail for bar in time.marks if isinstance(bar, Bar) and
                 bar.detail.startswith("B: ") and "compute" in bar.detail]  # fmt: skip
     assert show_seconds(found.sides[1].result.time_s["compute"] / 2) in words
