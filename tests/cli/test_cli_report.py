@@ -15,6 +15,7 @@ import pytest
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
+from planner.jsonfile import sealed
 
 FRONT = "dense, GPU, clocks"
 Change = Callable[[dict[str, Any]], None]
@@ -32,6 +33,11 @@ def written(folder: Path, content: Any, name: str = "result.json") -> Path:
     else:
         path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
     return path
+
+
+def resealed(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that was changed by somebody who knows how its digest is made."""
+    return sealed(answer) if "digest" in answer else answer
 
 
 def page_of(path: Path, *flags: object) -> str:
@@ -131,7 +137,10 @@ def test_plans_on_several_machines(tmp_path: Path) -> None:
     assert f"{answer['best']['machine']['pes']} SMs" in page
     changed = copy.deepcopy(answer)
     changed["front"][0]["job"]["pes"] = [100]
-    assert refused("report", written(tmp_path, changed))
+    assert "front.1" in refused("report", written(tmp_path, resealed(changed)))[0]
+    changed = copy.deepcopy(answer)
+    changed["why"][-1] = "total-pes: 1 of 2,112 (0.05 %)"
+    assert "why." in refused("report", written(tmp_path, resealed(changed)))[0]
 
 
 def test_a_whole_training_run(tmp_path: Path) -> None:
@@ -160,6 +169,10 @@ def without(*path: Any) -> Change:
         del data[name]
 
     return change
+
+
+def step_time(plan: dict[str, Any]) -> float:
+    return float(plan["step_time_s"])
 
 
 FAULTS: dict[str, tuple[Change, str]] = {
@@ -199,6 +212,39 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "counts of words": (set_to("counts", "plans", "kept", "all"), "counts.plans.kept"),
     "an interval of words": (set_to("interval", "low", "little"), "interval.low"),
     "reasons that are none": (set_to("why", 3), "why: "),
+    "another reason": (set_to("why", 0, "Nothing binds."), "why.1: the file says 'Nothing binds.'"),
+    "a reason less": (without("why", 0), "why: the file says"),
+    "a verdict": (
+        set_to("neighbors", 0, "verdict", "faster by 50 %"),
+        "neighbors.1.verdict: the file says 'faster by 50 %'"),
+    "a neighbor's cost": (
+        set_to("neighbors", 0, "costs", "step_time_s", 1e-3), "neighbors.1.costs.step_time_s: the"),
+    "a neighbor less": (without("neighbors", 0), "neighbors: the file says"),
+    "a point less": (without("front", 1), "front_note: the file says"),
+    "a point in the wrong place": (
+        lambda data: data["front"].reverse(), "front.2: is faster than the plan before it"),
+    "a point that is beaten": (
+        lambda data: data.update(front=sorted([*data["front"], data["top"][-1]], key=step_time)),
+        "beats it"),
+    "the first of the best less": (without("top", 0), "top.1: is not the best plan"),
+    "a difference": (set_to("top", 1, "difference", 0.5), "top.2.difference: the file says 0.5"),
+    "a feasible answer": (
+        set_to("status", "feasible"), "status: 'feasible' contradicts a search without a time"),
+    "counts that do not add up": (
+        set_to("counts", "meshes", "considered", 10**6), "considered is not the sum of the others"),
+    "a count below zero": (set_to("counts", "meshes", "considered", -1), "counts.meshes"),
+    "negative seconds": (set_to("seconds", -5), "seconds: "),
+    "no defaults": (set_to("defaults", []), "defaults: the file says"),
+    "a default": (set_to("defaults", 0, "value", "7"), "defaults.1.value: the file says '7'"),
+    "other sources": (set_to("sources", {"model x": "a book"}), "sources."),
+    "more sources": (set_to("sources", "model x", "a book"), "sources.model x: "),
+    "words of the interval": (
+        set_to("interval", "words", "measured here"), "interval.words: the file says"),
+    "another question": (set_to("asked", "model", "gpt3-350m"), "job.model: the file says"),
+    "another objective asked": (set_to("asked", "objective", "energy"), "objective_name: contra"),
+    "no question": (without("asked"), "asked: is missing"),
+    "other losses": (set_to("losses", ["half of the chips wait"]), "losses: the file says"),
+    "an MFU of its own": (set_to("mfu_convention", "ours"), "mfu_convention: the file says"),
 }  # fmt: skip
 
 
@@ -207,7 +253,7 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path, fault: str) -> No
     change, words = FAULTS[fault]
     answer = document()
     change(answer)
-    path = written(tmp_path, answer)
+    path = written(tmp_path, resealed(answer))
     mistakes = refused("report", path)
     assert words in mistakes[0], mistakes
     assert all(str(path) in line for line in mistakes)
@@ -215,10 +261,33 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path, fault: str) -> No
     assert not path.with_suffix(".html").exists()
 
 
+@pytest.mark.parametrize("fault", ["a verdict", "negative seconds", "a point less", "a status"])
+def test_any_edit_is_noticed(tmp_path: Path, fault: str) -> None:
+    answer = document()
+    FAULTS[fault][0](answer)
+    mistakes = refused("report", written(tmp_path, answer))
+    assert len(mistakes) == 1
+    assert "was edited since it was written, or is damaged" in mistakes[0]
+    del answer["digest"]
+    assert "digest: is missing" in refused("report", written(tmp_path, answer))[0]
+
+
+@pytest.mark.parametrize("layout", [{"indent": None}, {"sort_keys": True, "indent": 1}])
+def test_the_layout_of_the_file_is_no_edit(tmp_path: Path, layout: dict[str, Any]) -> None:
+    page_of(written(tmp_path, json.dumps(document(), **layout)))
+
+
+def test_whole_numbers_without_a_point_are_no_edit(tmp_path: Path) -> None:
+    text = json.dumps(document(), indent=2)
+    short = re.sub(r"(?<=\d)\.0(?=,?$)", "", text, flags=re.MULTILINE)
+    assert short != text
+    page_of(written(tmp_path, short))
+
+
 def test_figures_in_the_last_digit_are_no_difference(tmp_path: Path) -> None:
     answer = document()
     answer["best"]["step_time_s"] *= 1 + 1e-13
-    page_of(written(tmp_path, answer))
+    page_of(written(tmp_path, resealed(answer)))
 
 
 OTHERS: dict[str, tuple[Any, str]] = {
