@@ -15,6 +15,7 @@ import pytest
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
+from cli.jobs import JOBS
 from planner.jsonfile import sealed
 
 FRONT = "dense, GPU, clocks"
@@ -120,6 +121,26 @@ def test_a_front_and_an_evaluation_are_answers_too(tmp_path: Path) -> None:
     page = page_of(written(tmp_path, evaluated))
     assert "front" not in sections(page)
     assert "The plan fits" in page
+
+
+def test_an_explanation_is_reported_by_its_objective(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    solve(*SMALL, "-o", plan)
+    for objective in ("time", "energy"):
+        explained = planner("explain", plan, "--objective", objective, "--json").document
+        page = page_of(written(tmp_path, explained))
+        assert {"binds", "steps", "leaning"} <= set(sections(page))
+        first = explained["steps"][0]["change"]
+        assert unescape(page).count(first) > 0
+
+
+def test_plans_one_step_away_are_marked_as_solve_draws_them(tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn.html"
+    answer = solve(*JOBS[FRONT], "--plot", drawn)
+    read = page_of(written(tmp_path, answer))
+    marks = re.findall(r"One step away \([^<]*", drawn.read_text(encoding="utf-8"))
+    assert marks
+    assert re.findall(r"One step away \([^<]*", read) == marks
 
 
 def test_an_answer_without_a_plan_is_reported(tmp_path: Path) -> None:
@@ -318,6 +339,41 @@ def test_what_is_no_answer_is_refused(tmp_path: Path, other: str) -> None:
     assert len(mistakes) == 1
     assert words in mistakes[0], mistakes
     assert not (tmp_path / "result.html").exists()
+
+
+KINDS = {
+    "ridgeline --case mlp-4096 --batches 16,512": "the answer of planner ridgeline, not an answer",
+    "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline":
+        "the answer of planner feasible, not an answer",
+    "rack zero --figure 3 --gpus 2": "the answer of planner rack zero",
+    "rack parallelism --figure 2": "the answer of planner rack parallelism",
+    "rack solve --gpus 2 --pes 4 --topology ring --strategy dp": "the answer of planner rack solve",
+    "rack topology ring:8": "the answer of planner rack topology",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_answers_of_other_commands_are_named(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, planner(*line.split(), "--json").out)
+    command = " ".join(word for word in line.split()[:2] if not word.startswith("-"))
+    mistakes = refused("report", path)
+    assert len(mistakes) == 1
+    assert KINDS[line] in mistakes[0]
+    assert f"planner {command} --plot draws it" in mistakes[0]
+    assert KINDS[line].split(",")[0] in refused("evaluate", path)[0]
+
+
+def test_a_plan_and_a_comparison_are_no_answers_but_named(tmp_path: Path) -> None:
+    plan, front = tmp_path / "plan.yaml", tmp_path / "front.csv"
+    solve(*SMALL, "-o", plan, "--pareto", front)
+    mistakes = refused("report", plan)
+    assert len(mistakes) == 1
+    assert "is a plan, not an answer: planner evaluate takes it" in mistakes[0]
+    assert f"planner evaluate {plan} --plot report.html reports it" in mistakes[0]
+    assert "is a front, not an answer" in refused("report", front)[0]
+    both = planner("compare", plan, plan, "--hardware", "h100-sxm5-80,a100-sxm4-80", "--json")
+    mistakes = refused("report", written(tmp_path, both.out))
+    assert "is the answer of planner compare, not an answer" in mistakes[0]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.9999])
