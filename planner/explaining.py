@@ -24,6 +24,7 @@ from planner.planfile import check_chips, read_plan_file
 from planner.request import OBJECTIVES, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import SolveResult
+from planner.units import plural
 
 Progress = Callable[[str, int, int], None]
 _FEWEST = 2
@@ -167,9 +168,10 @@ def _machines(hardware: object, plans: int) -> list[str]:
         return [hardware if isinstance(hardware, str) else ""] * plans
     machines = [name.strip() for name in hardware.split(",")]
     if len(machines) != plans or not all(machines):
+        named = plural(sum(map(bool, machines)), "machine")
         raise InputError(
-            f"hardware: {shown(hardware)} names {sum(map(bool, machines))} machines for {plans} "
-            "plans; give one for all, or one for each"
+            f"hardware: {shown(hardware)} names {named} for {plans} plans; give one for all, or "
+            "one for each"
         )
     return machines
 

@@ -155,8 +155,8 @@ def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> l
         [[getattr(point, _OF_OBJECTIVE[name]) for name in objectives] for point in points]
     )
     one, other = costs[:, None, :], costs[None, :, :]
-    beaten = (other <= one).all(axis=2) & (other < one * (1 - _SAME)).any(axis=2)
-    rows = np.flatnonzero(beaten.any(axis=1))
+    beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)
+    rows = np.flatnonzero(np.any(beaten, axis=1))
     return lines + [f"front.{row + 1}: front.{beaten[row].argmax() + 1} beats it" for row in rows]
 
 
