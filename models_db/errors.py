@@ -26,7 +26,7 @@ def nearest(word: str, candidates: Iterable[str], count: int = 1) -> list[str]:
     Returns:
         Up to `count` candidates, best first; empty when nothing is similar.
     """
-    return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.55)
+    return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.6)
 
 
 def holding(typed: str, names: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from planner.evaluation import evaluate_plan, limits_of, options_of, training_ru
 from planner.explanation.causes import why_of
 from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.explanation.rebuilding import rebuilding
-from planner.front_notes import better_on_fewer, front_note
+from planner.front_notes import better_on_fewer, front_note, keeps_to_chips
 from planner.joint import is_joint, joint_search
 from planner.joint_answer import (
     described,
@@ -35,7 +35,7 @@ from planner.joint_answer import (
 from planner.likely import ranked, spread_of
 from planner.messages import Origin
 from planner.plan import Plan, PlanTable
-from planner.planfile import check_chips, job_of, read_plan_file
+from planner.planfile import asked_of, check_chips, job_of, read_plan_file
 from planner.provenance import job_fields, sources_of, versions
 from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
@@ -47,7 +47,9 @@ from planner.results import (
     plan_results,
 )
 from planner.search.engine import Found, Progress, Search, least_memory
+from planner.search.limits import Limits
 from planner.search.objective import optimum
+from planner.search.options import SpaceOptions
 from planner.search.ties import SAME, Ties
 from planner.stage_facts import plan_facts
 from planner.units import plural
@@ -131,7 +133,7 @@ def _solve_machines(request: Request, on_progress: Progress | None, origin: Orig
         resolved, alone = nearest_miss(joint, found)
         known = diagnosis_of(joint, found)
         answer = _without_plan(resolved, alone, joint.search(0), (), started, known)
-        return with_budgets(joint, answer)
+        return replace(with_budgets(joint, answer), asked=asked_of(request))
     resolved = winner_of(joint, found)
     assert resolved.request.chips is not None
     search = joint.search(joint.of_model(resolved.cost))
@@ -142,7 +144,8 @@ def _solve_machines(request: Request, on_progress: Progress | None, origin: Orig
     if request.objective == "memory" and not joint.late:
         exact = search.run((resolved.request.chips,))
     losses = resolved.cost.allocation(resolved.request.chips).losses
-    return described(joint, found, _with_plan(resolved, search, proof, exact, losses, started))
+    answer = _with_plan(resolved, search, proof, exact, losses, started)
+    return replace(described(joint, found, answer), asked=asked_of(request))
 
 
 def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
@@ -178,11 +181,13 @@ def _with_plan(
     chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
     top, top_complete = ranked(search, request.objective, chosen, proof.status)
-    whole, note = _front(resolved, search, exact)
+    whole = _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if _ties(point, result, request.front) else point for point in costs]
-    why, near = _why(resolved, search, result)
+    complete = whole.status is Status.OPTIMAL
+    note = front_note(request, model, len(front), proved=complete)
+    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -192,7 +197,7 @@ def _with_plan(
         best=result,
         front=tuple(front),
         front_objectives=request.front,
-        front_complete=whole.status is Status.OPTIMAL,
+        front_complete=complete,
         front_note=" ".join([note, *better_on_fewer(result, front)]),
         why=why,
         neighbors=near,
@@ -201,7 +206,7 @@ def _with_plan(
         losses=losses,
         counts=proof.counts,
         seconds=time.perf_counter() - started,
-        **_question(resolved),
+        **about_job(resolved),
         sources=sources_of(model),
         front_counts={} if whole is proof else whole.counts,
         top=top,
@@ -211,14 +216,20 @@ def _with_plan(
     )
 
 
-def _why(
-    resolved: Resolved, search: Search, result: PlanResult
+def reasons(
+    resolved: Resolved, result: PlanResult, limits: Limits, options: SpaceOptions, objective: str
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
-    """What binds the best plan, in sentences, and what plans one step away would cost."""
-    model, limits = search.model, search.limits
-    near = judged_steps(model, result.plan, limits, search.options)
+    """What binds the best plan, in sentences, and what plans one step away would cost.
+
+    Args:
+        resolved: The job on its machine.
+        result: The best plan.
+        limits, options: What it had to obey.
+        objective: What it was chosen for.
+    """
+    near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
-    return why, ranked_neighbors(model, result, near, resolved.request.objective)
+    return why, ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:
@@ -253,25 +264,26 @@ def _ties(point: PlanResult, best: PlanResult, objectives: Sequence[str]) -> boo
     return same and point.chips == best.chips
 
 
-def _front(resolved: Resolved, search: Search, exact: Found) -> tuple[Found, str]:
+def _front(resolved: Resolved, search: Search, exact: Found) -> Found:
     """The front over smaller chip counts as well, unless it keeps to one count."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
-    if request.chips_exact or model.assumptions.token_granularity:  # the shares are of these chips
-        return exact, front_note(exact, f"plans on exactly {request.chips:,} chips", search)
+    if keeps_to_chips(request, model):
+        return exact
     counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
-    return whole, front_note(whole, f"plans on up to {plural(request.chips, 'chip')}", search)
+    return whole
 
 
-def _question(resolved: Resolved) -> dict[str, Any]:
-    """What an answer says of its question."""
+def about_job(resolved: Resolved) -> dict[str, Any]:
+    """What an answer says of its question: fields of `SolveResult`."""
     return {
         "defaults": resolved.defaults,
         "job": job_fields(resolved),
         "plan_job": job_of(resolved),
+        "asked": asked_of(resolved.request),
         "versions": versions(),
         "mfu_convention": mfu_convention(resolved.cost.assumptions),
     }
@@ -311,5 +323,5 @@ def _without_plan(
         losses=losses,
         counts=found.counts,
         seconds=time.perf_counter() - started,
-        **_question(resolved),
+        **about_job(resolved),
     )

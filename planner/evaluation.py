@@ -10,7 +10,7 @@ from planner.errors import InputError
 from planner.likely import spread_of
 from planner.machines import under_limit
 from planner.plan import Plan, PlanTable
-from planner.planfile import job_of
+from planner.planfile import asked_of, job_of
 from planner.provenance import job_fields, sources_of, versions
 from planner.request import Request
 from planner.resolved import Resolved
@@ -53,6 +53,7 @@ def evaluate_plan(
         defaults=resolved.defaults + assumed,
         job={**job_fields(resolved), "chips": plan.chips},
         plan_job=job_of(resolved),
+        asked=asked_of(resolved.request),
         versions=versions(),
         sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),

@@ -19,12 +19,13 @@ from planner.explanation.rebuilding import rebuilding
 from planner.explanation.rivals import rivals_in
 from planner.files import is_file
 from planner.frozen import thawed
-from planner.messages import not_one_of
+from planner.messages import not_one_of, shown
 from planner.plan import Plan
 from planner.planfile import check_chips, read_plan_file
 from planner.request import OBJECTIVES, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import SolveResult
+from planner.units import plural
 
 Progress = Callable[[str, int, int], None]
 _FEWEST = 2
@@ -149,21 +150,46 @@ def compare_files(
         )
     lines: list[str] = []
     asked: list[Asked] = []
-    seen: dict[tuple[Path, int | None], str] = {}
-    for source in sources:
+    seen: dict[tuple[Path, int | None, str], str] = {}
+    machines = _machines(fields.get("hardware"), len(sources))
+    twice = {source for source in sources if list(sources).count(source) > 1}
+    for source, machine in zip(sources, machines, strict=True):
         path, row = file_and_row(source)
-        key = (path.resolve(), row)
+        key = (path.resolve(), row, machine)
         if key in seen:
-            lines.append(f"plans: {source} is the same as {seen[key]}; give different plans")
+            lines.append(
+                f"plans: {source} is the same as {seen[key]}; give different plans, or a machine "
+                "for each, e.g. --hardware h100-sxm5-80,h200-sxm5-141"
+            )
             continue
         seen[key] = source
+        own = {**fields, "hardware": machine} if machine else fields
+        name = f"{source} on {machine}" if source in twice else source
         try:
-            asked.append(_asked(source, path, row, fields, flags=flags))
+            asked.append(_asked(name, path, row, own, flags=flags))
         except InputError as error:
             lines += str(error).split("\n")
     if lines:
         raise InputError("\n".join(dict.fromkeys(lines)))
     return compared(asked)
+
+
+def _machines(hardware: object, plans: int) -> list[str]:
+    """The machine of each plan, where others than those of the files are asked for, or "".
+
+    Raises:
+        InputError: Several, but not one for each plan.
+    """
+    if not isinstance(hardware, str) or "," not in hardware or is_file(Path(hardware)):
+        return [hardware if isinstance(hardware, str) else ""] * plans
+    machines = [name.strip() for name in hardware.split(",")]
+    if len(machines) != plans or not all(machines):
+        named = plural(sum(map(bool, machines)), "machine")
+        raise InputError(
+            f"hardware: {shown(hardware)} names {named} for {plans} plans; give one for all, or "
+            "one for each"
+        )
+    return machines
 
 
 def file_and_row(source: str) -> tuple[Path, int | None]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.cost.context import CostModel
+from planner.request import Request
 from planner.results import PlanResult
-from planner.search.engine import Found, Search
-from planner.units import show_joules, show_seconds
-from solvers.solution import Status
+from planner.units import plural, show_joules, show_seconds
 
 
 def better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
@@ -22,14 +22,29 @@ def better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
     return []
 
 
-def front_note(found: Found, scope: str, search: Search) -> str:
-    """What the front ranges over, and why a single point is all there is."""
-    clocks = len(search.clocks)
-    ranges = scope + (f" at {clocks} clock levels" if clocks > 1 else "")
-    if found.status is not Status.OPTIMAL:
+def keeps_to_chips(request: Request, model: CostModel) -> bool:
+    """Whether a front is of plans on exactly the chips asked for."""
+    return request.chips_exact or model.assumptions.token_granularity  # shares are of these chips
+
+
+def front_note(request: Request, model: CostModel, plans: int, *, proved: bool) -> str:
+    """What the front ranges over, and why a single point is all there is.
+
+    Args:
+        request: The question, with its chips.
+        model: Job, cluster, assumptions.
+        plans: How many there are.
+        proved: Whether it is proved that they are all.
+    """
+    clocks = len(model.clocks(wanted=request.clocks))
+    within = "exactly" if keeps_to_chips(request, model) else "up to"
+    assert request.chips is not None
+    ranges = f"plans on {within} {plural(request.chips, 'chip')}"
+    ranges += f" at {clocks} clock levels" if clocks > 1 else ""
+    if not proved:
         return f"The front of {ranges} is incomplete: the time limit ended the search."
-    if len(found.points) > 1:
-        return f"The exact front of {ranges}: {len(found.points)} plans; proved complete."
+    if plans > 1:
+        return f"The exact front of {ranges}: {plans} plans; proved complete."
     return (
         f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
         "equal and needs more or equal energy, because waiting chips, hosts and network draw "

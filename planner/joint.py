@@ -9,7 +9,7 @@ machines, as if each had been searched alone and the fronts merged.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -269,26 +269,36 @@ class JointSearch:
             )
         return tuple(found)
 
-    def losses(self, at: int) -> Iterator[str]:
+    def losses(self, at: int) -> list[str]:
         """What a machine asks of its makers."""
-        area = self.candidates[at].model.chip.die_area_m2
-        base = self.request.pes is not None
-        if base and area is not None and area > RETICLE_M2:
-            yield (
-                f"a die of {area * 1e6:,.0f} mm^2 is above the {RETICLE_M2 * 1e6:,.0f} mm^2 that "
-                "one exposure prints: it would be made of several"
-            )
+        return reticle_words(self.candidates[at].model, self.request)
 
     def use(self, at: int, chips: int) -> list[str]:
         """How much of each budget a machine takes, in words."""
-        use, lines = use_of(self.candidates[at].model, chips), []
-        for name, limit in self.budgets.given.items():
-            if name in ("chips", "max_power"):
-                continue
-            label = name.replace("_", "-")
-            share = show_percent(use[name] / limit)
-            lines.append(f"{label}: {use[name]:,.6g} of {limit:,.6g} ({share})")
-        return lines
+        return use_words(self.candidates[at].model, self.budgets, chips)
+
+
+def reticle_words(model: CostModel, request: Request) -> list[str]:
+    """What a chip with PEs that were asked for asks of its makers."""
+    area = model.chip.die_area_m2
+    if request.pes is None or area is None or area <= RETICLE_M2:
+        return []
+    return [
+        f"a die of {area * 1e6:,.0f} mm^2 is above the {RETICLE_M2 * 1e6:,.0f} mm^2 that "
+        "one exposure prints: it would be made of several"
+    ]
+
+
+def use_words(model: CostModel, budgets: Budgets, chips: int) -> list[str]:
+    """How much of each budget a machine takes with so many chips, in words."""
+    use, lines = use_of(model, chips), []
+    for name, limit in budgets.given.items():
+        if name in ("chips", "max_power"):
+            continue
+        label = name.replace("_", "-")
+        share = show_percent(use[name] / limit)
+        lines.append(f"{label}: {use[name]:,.6g} of {limit:,.6g} ({share})")
+    return lines
 
 
 def joint_search(

@@ -1,14 +1,46 @@
-"""JSON documents that people hand to the planner, read strictly."""
+"""JSON documents that people hand to the planner, read strictly; and the seal on our own."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from planner.errors import InputError
 from planner.files import DEEPEST
 from planner.messages import LONGEST_NUMBER, shown
+
+SEAL = "digest"
+_WHOLE = 2.0**53  # floats below it that are whole are exact as whole numbers
+
+
+def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with the digest of all that it says, by which an edit is noticed."""
+    return {**fields, SEAL: digest_of(fields)}
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document without its own digest, whatever its layout: `sha256:4f1c...`.
+
+    It is that of its JSON in ASCII with sorted names and without blanks. Whole numbers are written
+    without a point, as some programs that pass JSON on write them.
+    """
+    said = {name: _plain(value) for name, value in fields.items() if name != SEAL}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def _plain(value: Any) -> Any:
+    """A value in which whole numbers are integers, and sequences lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
+        return int(value)
+    return value
 
 
 def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:

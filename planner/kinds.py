@@ -27,6 +27,8 @@ def _telling(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+_PLOT = "planner {} --plot draws it"
+
 KINDS: dict[str, Kind] = {
     "job": Kind(
         "a job file",
@@ -48,6 +50,47 @@ KINDS: dict[str, Kind] = {
         _telling("mesh step_time_s breakdown fits memory_limit_bytes warnings"),
         "planner report takes it",
     ),
+    "explanation": Kind(
+        "the answer of planner explain",
+        _telling("binding steps refused elasticities overtakings numbers left_out"),
+        "planner report takes it",
+    ),
+    "comparison": Kind(
+        "the answer of planner compare",
+        _telling("plans basis_tokens differences costs waterfalls pairs"),
+        _PLOT.format("compare"),
+    ),
+    "ridgeline": Kind(
+        "the answer of planner ridgeline",
+        _telling("ridgelines degenerate counting knee points"),
+        _PLOT.format("ridgeline"),
+    ),
+    "feasibility": Kind(
+        "the answer of planner feasible",
+        _telling("question rows deadlines"),
+        _PLOT.format("feasible"),
+    ),
+    "rack-zero": Kind(
+        "the answer of planner rack zero",
+        _telling("last_hidden_gpus never_bound plateau_cycles readings basis inputs"),
+        _PLOT.format("rack zero"),
+    ),
+    "rack-parallelism": Kind(
+        "the answer of planner rack parallelism",
+        _telling("setting"),
+        _PLOT.format("rack parallelism"),
+    ),
+    "rack-solve": Kind(
+        "the answer of planner rack solve",
+        _telling("workload workload_title space resolution budgets remedies"),
+        _PLOT.format("rack solve"),
+    ),
+    "rack-topology": Kind(
+        "the answer of planner rack topology",
+        _telling("traffic routing topologies"),
+        _PLOT.format("rack topology"),
+    ),
+    "report": Kind("what planner report --json prints", _telling("path bytes sections")),
     "model": Kind(
         "a model",
         _telling(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from planner.answers import Spread
 from planner.cost.context import CostModel
@@ -10,7 +11,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.explanation.judging import is_tie, value_of
 from planner.intervals import LEVEL, is_prediction, situation, tie_noise
 from planner.plan import PlanTable
-from planner.results import RankedPlan, plan_results
+from planner.results import PlanResult, RankedPlan, plan_results
 from planner.search.best_few import RANKED, best_few
 from planner.search.engine import Search
 from solvers.solution import Status
@@ -50,8 +51,15 @@ def ranked(
         plans, proved = few.plans, few.proved and status is Status.OPTIMAL
     model = search.model
     results = plan_results(model, plans, evaluate_table(model, plans))
+    return against_first(model, results, objective), proved
+
+
+def against_first(
+    model: CostModel, results: Sequence[PlanResult], objective: str
+) -> tuple[RankedPlan, ...]:
+    """Plans against the first of them, the best one: how far they are, and whether they tie."""
     least = value_of(results[0], objective)
-    top = tuple(
+    return tuple(
         RankedPlan(
             result=result,
             difference=value_of(result, objective) / least - 1,
@@ -59,4 +67,3 @@ def ranked(
         )
         for result in results
     )
-    return top, proved

@@ -9,7 +9,7 @@ A file that `planner solve -o` wrote evaluates to the same digits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,6 +166,12 @@ def check_chips(chips: object, plan: Plan, name: str) -> None:
 
 def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
     """What a file leaves out of its plan, with the value taken; axes left out are 1."""
+    names = [name for name in PlanModel.model_fields if name not in given.model_fields_set]
+    return left_out(plan, names)
+
+
+def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], ...]:
+    """Fields of a plan that its file leaves out: (name, value taken, reason)."""
     taken = plan_fields(plan)
     reasons = {"sequence_parallel": "on where tp > 1"}
     return tuple(
@@ -175,7 +181,7 @@ def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
             reasons.get(name, "left out of the plan; its default"),
         )
         for name in PlanModel.model_fields
-        if name in taken and name not in {*given.model_fields_set, "mesh"}
+        if name in taken and name in names and name != "mesh"
     )
 
 
@@ -322,3 +328,9 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None} | request.machine
     return portable(fields, folder)
+
+
+def asked_of(request: Request) -> dict[str, Any]:
+    """What a question says, as a job file holds it: asked again, it is the same question."""
+    given = request.model_dump(mode="json", exclude_unset=True)
+    return portable({name: value for name, value in given.items() if value is not None})

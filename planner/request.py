@@ -48,6 +48,7 @@ from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_lo
 from planner.records import cluster_named, model_named
 from planner.scaling import SCALES
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
+from planner.slices import SHAPE, product_of, slice_chips
 from planner.torus_axes import read_torus_axes, torus_axes_schema
 from planner.wiring import read_wirings, wirings_schema
 
@@ -139,7 +140,9 @@ class Request(BaseModel):
         description="Cluster or chip of the database, or path of a YAML file.",
     )
     chips: Whole | None = Field(
-        default=None, description="Chips to plan for; the front also ranges over smaller counts."
+        default=None,
+        description="Chips to plan for, of a torus also a slice such as 16x16x16; the front also "
+        "ranges over smaller counts.",
     )
     batch_tokens: Count | None = Field(
         default=None, description="Tokens per step; default 4 Mi, rounded to whole sequences."
@@ -297,15 +300,36 @@ def request_from(
     """
     problems, there = [], {name for name, value in values.items() if value is not None}
     try:
+        values = _counted(values)
+    except InputError as error:
+        problems = [origin.blame(str(error), {"chips"})]
+        values = {name: value for name, value in values.items() if name != "chips"}
+    try:
         request = Request.model_validate(values)
     except ValidationError as error:
-        problems = mistakes(error, origin.label, Request.model_fields)
+        problems += mistakes(error, origin.label, Request.model_fields)
         there |= misspelt(error, Request.model_fields)
     problems += [f"{origin.label([name])}: is missing" for name in needed if name not in there]
     if problems:
         lines = problems + unknown_names(values, origin)
         raise InputError("\n".join(_with_examples(lines, origin)))
     return request
+
+
+def _counted(values: dict[str, Any]) -> dict[str, Any]:
+    """Fields whose `chips`, where they are a slice of a torus such as 16x16x16, are a number.
+
+    Raises:
+        InputError: The cluster has no such slice.
+    """
+    chips, hardware = values.get("chips"), values.get("hardware") or DEFAULT_HARDWARE
+    if not isinstance(chips, str) or SHAPE.fullmatch(chips) is None:
+        return values
+    try:
+        cluster = cluster_named(str(hardware))
+    except InputError:  # which is refused as well, and first of all
+        return {**values, "chips": product_of(chips)}
+    return {**values, "chips": slice_chips(chips, cluster)}
 
 
 def unknown_names(values: Mapping[str, Any], origin: Origin) -> list[str]:

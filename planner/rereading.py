@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from planner.answers import MACHINE_FIELDS, Machine, Spread
+from planner.answers import Machine
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.errors import InputError
-from planner.likely import spread_of
+from planner.jsonfile import SEAL
 from planner.machines import under_limit
 from planner.messages import Origin, shown
 from planner.plan import PlanTable
 from planner.planfile import PlanRead, plan_in
 from planner.planmodels import PlanModel
-from planner.provenance import sources_of
+from planner.records import located
+from planner.request import Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import PlanResult, plan_results
 from planner.rules import violations
@@ -42,6 +43,7 @@ def _differ(name: str, one: Any, other: Any) -> Iterator[str]:
     """How a field, or what is in it, differs; parts of lists are counted from 1."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         yield from (f"{name}.{line}" for line in differences(one, other))
+        yield from (f"{name}.{more}: is not of this answer" for more in one if more not in other)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for at, (part, own) in enumerate(zip(one, other, strict=True), start=1):
             yield from _differ(f"{name}.{at}", part, own)
@@ -81,12 +83,23 @@ class Rereading:
         point |= {"schema_version": SCHEMA_VERSION, "job": record_job(record, job)}
         return plan_in(point, self.path, f"{self.name}: {where}", row=1)
 
+    def origin(self, section: str) -> Origin:
+        """Where the fields of a part of the file come from, for messages."""
+        return Origin(file=self.name, section=f"{section}.")
+
+    def request(self, asked: Mapping[str, Any]) -> Request:
+        """The question that was asked.
+
+        Raises:
+            InputError: It cannot be; one line per mistake.
+        """
+        return request_from(located(dict(asked), self.path), self.origin("asked"))
+
     def resolve(self, read: PlanRead) -> Resolved:
         """The job of a plan; each job is looked up once."""
         key = f"{read.plan.chips} {read.request.model_dump_json()}"
         if key not in self._jobs:
-            origin = Origin(file=self.name, section="plan_job.")
-            self._jobs[key] = resolve(read.request, origin, read.plan.chips)
+            self._jobs[key] = resolve(read.request, self.origin("plan_job"), read.plan.chips)
         return self._jobs[key]
 
     def costed(
@@ -116,7 +129,7 @@ class Rereading:
             result = with_machine(found[row], record, reads[row], f"{self.name}: {where}")
             lines += [f"{where}.{line}" for line in differences(record, result.to_dict())][:1]
             costed.append(result)
-        self._refuse(lines)
+        self.refuse(lines)
         return costed, reads
 
     def _results(self, model: CostModel, reads: Sequence[PlanRead]) -> list[PlanResult]:
@@ -133,21 +146,19 @@ class Rereading:
         Raises:
             InputError: They differ.
         """
-        self._refuse([f"{prefix}{line}" for line in differences(theirs, mine)])
+        said = {name: value for name, value in mine.items() if name != SEAL}
+        self.refuse([f"{prefix}{line}" for line in differences(theirs, said)])
 
-    def _refuse(self, lines: Sequence[str]) -> None:
+    def refuse(self, lines: Sequence[str]) -> None:
+        """Refuses the file for what is wrong with it, if anything is.
+
+        Raises:
+            InputError: With the first few lines.
+        """
         if lines:
             more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
             shown_lines = [*lines[:_MOST], *more]
             raise InputError("\n".join(f"{self.name}: {line}; {_WHY}" for line in shown_lines))
-
-    def sources(self, resolved: Resolved) -> dict[str, str]:
-        """Titles of the documents behind the numbers of a job."""
-        return sources_of(resolved.cost)
-
-    def spread(self, resolved: Resolved) -> Spread | None:
-        """What the intervals of a job rest on."""
-        return spread_of(resolved.cost)
 
 
 def record_job(record: Mapping[str, Any], job: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -167,9 +178,8 @@ def with_machine(
     machine = record.get("machine")
     if machine is None:
         return result
-    fields = {name: getattr(read.request, name) for name in MACHINE_FIELDS}
     try:
-        known = Machine(**machine, fields={name: v for name, v in fields.items() if v})
+        known = Machine(**machine, fields=read.request.machine)
     except TypeError as error:
         raise InputError(f"{where}.machine: {shown(machine)} is no machine") from error
     return replace(result, machine=known)

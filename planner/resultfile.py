@@ -13,19 +13,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import ValidationError
 
-from planner.answers import Diagnosis, MachineSearch, Spread, TrainingRun
-from planner.api import evaluate_plan, limits_of
+from planner.api import about_job, evaluate_plan, limits_of, options_of, reasons
 from planner.errors import InputError
-from planner.files import LARGEST_FILE_BYTES, read_bytes
-from planner.jsonfile import json_object
+from planner.evaluation import training_run
+from planner.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
+from planner.front_notes import better_on_fewer, front_note
+from planner.frontfile import read_content
+from planner.joint import is_joint, reticle_words, use_words
+from planner.joint_machines import budgets_of, on_machine
+from planner.jsonfile import SEAL, digest_of, json_object
 from planner.kinds import with_command
+from planner.likely import against_first, spread_of
 from planner.messages import mistakes, shown
-from planner.provenance import job_fields, versions
-from planner.rereading import Rereading, differences
-from planner.resolved import Resolved
-from planner.results import EvaluateResult, Neighbor, PlanResult, RankedPlan, SolveResult
+from planner.planfile import asked_of, left_out
+from planner.provenance import job_fields, sources_of, versions
+from planner.request import Request
+from planner.rereading import Rereading
+from planner.resolved import Resolved, resolve
+from planner.resultchecks import (
+    EvaluatedDocument,
+    FrontDocument,
+    SolvedDocument,
+    front_mistakes,
+    proof_mistakes,
+    rank_mistakes,
+    status_mistakes,
+)
+from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.stage_facts import PlanFacts, plan_facts
 
 Kind = Literal["solve", "front", "evaluate"]
@@ -33,83 +49,11 @@ _STDIN = Path("-")
 _OF_SOLVE = frozenset({"status", "front", "best", "plan_job"})
 _OF_FRONT = frozenset({"objectives", "complete", "front", "plan_job"})
 _OF_EVALUATE = frozenset({"breakdown", "fits", "mesh"})
-_VALUE_OF = {
-    "time": lambda best: best.step_time_s,
-    "energy": lambda best: best.energy_per_step_j,
-    "edp": lambda best: best.step_time_s * best.energy_per_step_j,
-    "memory": lambda best: best.memory_per_chip_bytes,
-}
-
-
-class _Loose(BaseModel):
-    """Fields that other versions of a document may have beside these are of no concern."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class _Default(_Loose):
-    name: str
-    value: str
-    reason: str
-
-
-class _Neighbor(_Loose):
-    change: str
-    verdict: str
-    tie: bool | None
-
-
-class _Known(_Loose):
-    """What every answer has."""
-
-    job: dict[str, Any]
-    plan_job: dict[str, Any]
-    versions: dict[str, str]
-
-
-class _Solved(_Known):
-    """What `planner solve --json` prints beside its plans."""
-
-    status: Literal["optimal", "feasible", "infeasible", "time_limit"]
-    objective_name: Literal["time", "energy", "edp", "memory"]
-    objective: float | None
-    bound: float | None
-    gap: float | None
-    best: dict[str, Any] | None
-    front: list[dict[str, Any]]
-    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
-    front_complete: bool
-    front_note: str
-    top: list[dict[str, Any]]
-    top_complete: bool
-    interval: Spread | None
-    why: tuple[str, ...]
-    neighbors: list[_Neighbor]
-    training_run: TrainingRun | None
-    diagnosis: Diagnosis | None
-    losses: tuple[str, ...]
-    defaults: list[_Default]
-    counts: dict[str, dict[str, int]]
-    front_counts: dict[str, dict[str, int]]
-    seconds: FiniteFloat
-    mfu_convention: str
-    machines: tuple[MachineSearch, ...]
-    sources: dict[str, str]
-
-
-class _Front(_Known):
-    """What `planner solve --pareto front.json` writes beside its plans."""
-
-    objectives: tuple[Literal["time", "energy", "memory"], ...]
-    complete: bool
-    note: str
-    front: list[dict[str, Any]] = Field(min_length=1)
-
-
-class _Evaluated(_Known):
-    """What `planner evaluate --json` prints beside its plan."""
-
-    defaults: list[_Default]
+_OF_PLAN = "plan."
+_WANTED = (
+    "what planner solve --json, planner evaluate --json, planner explain --json or solve --pareto "
+    "front.json write"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,16 +66,18 @@ class ResultFile:
         plan: The plan that details are about: the best one, the one that was evaluated, or of a
             front the fastest; None where no plan was found.
         resolved: Its job.
+        objective: What an explanation compares plans by; None: it is none.
     """
 
     kind: Kind
     answer: SolveResult | EvaluateResult
     plan: PlanResult | None
     resolved: Resolved | None
+    objective: str | None = None
 
 
 def read_result(path: Path) -> ResultFile:
-    """An answer of `planner solve`, its front or of `planner evaluate`; `-`: standard input.
+    """An answer of `solve`, its front, or of `evaluate` or `explain`; `-`: standard input.
 
     Raises:
         InputError: It cannot be read, is no such answer or one of another version, or its plans
@@ -139,15 +85,19 @@ def read_result(path: Path) -> ResultFile:
     """
     name = "standard input" if path == _STDIN else str(path)
     content = _standard_input() if path == _STDIN else read_bytes(path)
-    data, text = json_object(content, name)
+    try:
+        data, text = json_object(content, name)
+    except InputError as error:
+        raise _of_another_kind(path, name) or error from error
     kind = _kind_of(data, name)
     _check_versions(data, name)
+    _check_seal(data, name)
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
-        return _evaluated(data, _validated(_Evaluated, text, name), reading)
+        return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
-        return _front(data, _validated(_Front, text, name), reading)
-    return _solved(_validated(_Solved, text, name), reading)
+        return _front(data, _validated(FrontDocument, text, name), reading)
+    return _solved(data, _validated(SolvedDocument, text, name), reading)
 
 
 def _standard_input() -> bytes:
@@ -176,9 +126,38 @@ def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
         return "front"
     if data.keys() >= _OF_SOLVE:
         return "solve"
-    wanted = "what planner solve --json, planner evaluate --json or solve --pareto front.json write"
-    other = with_command(data, "an answer", "front", "evaluation")
-    raise InputError(f"{name}: {other or 'is no answer of this planner'}; a report needs {wanted}")
+    other = with_command(data, "an answer that a report is of", "front", "evaluation")
+    raise InputError(f"{name}: {other or 'is no answer of this planner'}; a report needs {_WANTED}")
+
+
+def _of_another_kind(path: Path, name: str) -> InputError | None:
+    """What a file is that is no JSON, where that can be told: a plan, a job file, a front."""
+    if path == _STDIN:
+        return None
+    try:
+        other = with_command(read_content(path), "an answer")
+    except InputError:
+        return None
+    if "is a plan" in other:
+        other += f"; planner evaluate {path_as_text(name)} --plot report.html reports it"
+    return InputError(f"{name}: {other}; a report needs {_WANTED}") if other else None
+
+
+def _check_seal(data: Mapping[str, Any], name: str) -> None:
+    """Refuses an answer that is not, to the letter, the one that was written.
+
+    Raises:
+        InputError: It is not, or has no digest.
+    """
+    if SEAL not in data:
+        raise InputError(
+            f"{name}: {SEAL}: is missing; an older planner wrote it, or it was edited: solve again"
+        )
+    if data[SEAL] != digest_of(data):
+        raise InputError(
+            f"{name}: was edited since it was written, or is damaged ({SEAL} is of other content): "
+            "solve again"
+        )
 
 
 def _check_versions(data: Mapping[str, Any], name: str) -> None:
@@ -229,32 +208,36 @@ def _validated(model: type[Any], text: str, name: str) -> Any:
         raise InputError("\n".join(mistakes(error, label, model.model_fields))) from error
 
 
-def _named(defaults: list[_Default]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((one.name, one.value, one.reason) for one in defaults)
-
-
-def _evaluated(data: Mapping[str, Any], file: _Evaluated, reading: Rereading) -> ResultFile:
-    """The answer of `planner evaluate`, computed again."""
+def _evaluated(data: Mapping[str, Any], file: EvaluatedDocument, reading: Rereading) -> ResultFile:
+    """The answer of `planner evaluate` or `planner explain`, computed again."""
     read = reading.read(data, file.plan_job, "the plan")
-    resolved = reading.resolve(read)
-    answer = evaluate_plan(resolved, read.plan)
-    answer = replace(answer, defaults=_named(file.defaults))
+    resolved = resolve(reading.request(file.asked), reading.origin("asked"), read.plan.chips)
+    names = [one.name.removeprefix(_OF_PLAN) for one in file.defaults if _OF_PLAN in one.name]
+    answer = evaluate_plan(resolved, read.plan, left_out(read.plan, names))
     reading.compare(data, answer.to_dict(), "")
-    return ResultFile(kind="evaluate", answer=answer, plan=answer.result, resolved=resolved)
+    return ResultFile(
+        kind="evaluate",
+        answer=answer,
+        plan=answer.result,
+        resolved=resolved,
+        objective=file.objective_name,
+    )
 
 
-def _front(data: Mapping[str, Any], file: _Front, reading: Rereading) -> ResultFile:
+def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> ResultFile:
     """A front as `solve --pareto front.json` writes it."""
     points, reads = reading.costed([(point, f"front.{n}") for n, point in _numbered(file.front)],
                                    file.plan_job)  # fmt: skip
     resolved = reading.resolve(reads[0])
-    _check_job(file.job, resolved, reading)
+    job = {**job_fields(resolved), "chips": file.job.get("chips")}
+    reading.compare(file.job, job, "job.")
+    reading.refuse(front_mistakes(points, file.objectives))
     answer = SolveResult(
         status="front", objective_name="", objective=None, bound=None, gap=None, best=None,
         front=tuple(points), front_objectives=file.objectives, front_complete=file.complete,
         front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
         defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
-        plan_job=file.plan_job, sources=reading.sources(resolved), spread=reading.spread(resolved),
+        plan_job=file.plan_job, sources=sources_of(resolved.cost), spread=spread_of(resolved.cost),
         facts=_facts(resolved, points[0]),
     )  # fmt: skip
     return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
@@ -264,27 +247,37 @@ def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
     return list(enumerate(points, start=1))
 
 
-def _solved(file: _Solved, reading: Rereading) -> ResultFile:
-    """The answer of `planner solve`."""
-    found = file.best is not None
-    if found != (file.status in ("optimal", "feasible")):
-        word = "a best plan" if found else "no best plan"
-        raise InputError(f"{reading.name}: status: {file.status!r} contradicts {word}")
+def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -> ResultFile:
+    """The answer of `planner solve`, of which all but the search itself is worked out again."""
     asked = [(file.best, "best")] if file.best is not None else []
     asked += [(point, f"front.{number}") for number, point in _numbered(file.front)]
     asked += [(plan, f"top.{number}") for number, plan in _numbered(file.top)]
-    costed, reads = reading.costed(asked, file.plan_job)
-    best, rest = (costed[0], costed[1:]) if found else (None, costed)
-    resolved = reading.resolve(reads[0]) if reads else None
-    front, ranked = rest[: len(file.front)], rest[len(file.front) :]
-    answer = _answer(file, best, front, ranked)
-    if resolved is not None and best is not None:
-        _check_job(file.job, resolved, reading)
-        _check_proof(file, best, reading.name)
-        facts = _facts(resolved, best)
-        reading.compare(file.best or {}, facts.to_dict(), "best.")
-        answer = replace(answer, facts=facts)
+    request = reading.request(file.asked)
+    reading.refuse(status_mistakes(file, request))
+    costed, _ = reading.costed(asked, file.plan_job)
+    if file.best is None:
+        answer, resolved, best = _without_plan(file, request, reading), None, None
+    else:
+        best, rest = costed[0], costed[1:]
+        front, ranked = rest[: len(file.front)], rest[len(file.front) :]
+        reading.refuse(proof_mistakes(file, best))
+        reading.refuse(front_mistakes(front, file.front_objectives))
+        reading.refuse(rank_mistakes(best, ranked))
+        resolved = _on_machine(request, best, reading)
+        answer = _with_plan(file, resolved, best, front, ranked, asked_of(request))
+    said = answer.to_dict()
+    reading.compare(file.job, said["job"], "job.")
+    reading.compare(data, said, "")
     return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
+
+
+def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
+    """The job on the machine of the best plan; where machines were a decision, with its chips."""
+    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"))
+    if not is_joint(request):
+        return resolved
+    changes = {"chips": best.chips, "chips_exact": True}
+    return replace(resolved, request=resolved.request.model_copy(update=changes))
 
 
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
@@ -293,54 +286,64 @@ def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     return plan_facts(resolved.cost, plan.plan, limit)
 
 
-def _answer(
-    file: _Solved, best: PlanResult | None, front: list[PlanResult], ranked: list[PlanResult]
-) -> SolveResult:
-    """The answer with the plans that were evaluated again."""
-    same = (
+def _of_search(file: SolvedDocument) -> dict[str, Any]:
+    """What only the search knows; its seal and `SolvedDocument` are all that speaks for it."""
+    names = (
         "status", "objective_name", "objective", "bound", "gap", "front_objectives",
-        "front_complete", "front_note", "top_complete", "why", "diagnosis", "losses", "counts",
-        "front_counts", "seconds", "mfu_convention", "machines", "sources", "job", "plan_job",
-        "versions",
+        "front_complete", "top_complete", "diagnosis", "counts", "front_counts", "seconds",
+        "machines",
     )  # fmt: skip
+    return {name: getattr(file, name) for name in names}
+
+
+def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) -> SolveResult:
+    """The answer that there is no plan; of several machines it names the nearest."""
+    said: dict[str, Any] = {
+        "defaults": tuple((one.name, one.value, one.reason) for one in file.defaults),
+        "losses": file.losses, "job": file.job, "plan_job": file.plan_job,
+        "mfu_convention": file.mfu_convention, "versions": file.versions,
+    }  # fmt: skip
+    if not is_joint(request):
+        resolved = resolve(request, reading.origin("asked"))
+        assert request.chips is not None
+        said = about_job(resolved) | {"losses": resolved.cost.allocation(request.chips).losses}
     return SolveResult(
-        **{name: getattr(file, name) for name in same},
+        **_of_search(file), **said | {"asked": asked_of(request)}, best=None, front=(),
+        front_note="", why=(), neighbors=(), run=None,
+    )  # fmt: skip
+
+
+def _with_plan(
+    file: SolvedDocument,
+    resolved: Resolved,
+    best: PlanResult,
+    front: list[PlanResult],
+    ranked: list[PlanResult],
+    asked: Mapping[str, Any],
+) -> SolveResult:
+    """The answer with the plans that were evaluated again, and what is said of them."""
+    request, model = resolved.request, resolved.cost
+    limits, options = limits_of(request), options_of(request)
+    why, near = reasons(resolved, best, limits, options, file.objective_name)
+    losses = model.allocation(best.chips).losses
+    note = front_note(request, model, len(front), proved=file.front_complete)
+    note = " ".join([note, *better_on_fewer(best, front)])
+    if best.machine is not None:
+        why = (*why, *use_words(model, budgets_of(request), best.chips))
+        losses = (*losses, *reticle_words(model, request))
+        note = file.front_note
+    return SolveResult(
+        **_of_search(file),
+        **about_job(resolved) | {"asked": dict(asked)},
         best=best,
-        front=tuple(best if best == point and best is not None else point for point in front),
-        top=tuple(
-            RankedPlan(result=plan, difference=float(row["difference"]), tie=row["tie"])
-            for plan, row in zip(ranked, file.top, strict=True)
-        ),
-        spread=file.interval,
-        run=file.training_run,
-        defaults=_named(file.defaults),
-        neighbors=tuple(
-            Neighbor(change=one.change, result=None, verdict=one.verdict, tie=one.tie)
-            for one in file.neighbors
-        ),
+        front=tuple(best if best == point else point for point in front),
+        front_note=note,
+        top=against_first(model, ranked, file.objective_name),
+        why=why,
+        neighbors=near,
+        run=training_run(request, best),
+        losses=losses,
+        sources=sources_of(model),
+        spread=spread_of(model),
+        facts=_facts(resolved, best),
     )
-
-
-def _check_job(job: Mapping[str, Any], resolved: Resolved, reading: Rereading) -> None:
-    """Refuses a job that is not the one that its plans are evaluated for."""
-    reading.compare(job, {**job_fields(resolved), "chips": job.get("chips")}, "job.")
-
-
-def _check_proof(file: _Solved, best: PlanResult, name: str) -> None:
-    """Refuses an objective, a bound and a gap that contradict the best plan or one another.
-
-    Raises:
-        InputError: One line per contradiction.
-    """
-    value, bound = float(_VALUE_OF[file.objective_name](best)), file.bound
-    if bound is None:
-        raise InputError(f"{name}: bound: is missing beside a best plan")
-    gap = (value - bound) / value if value > 0 else 0.0
-    told = {"objective": file.objective, "gap": file.gap}
-    lines = list(differences(told, {"objective": value, "gap": gap}))
-    if bound > value * (1 + 1e-9):
-        lines = [f"bound: {bound:g} is above the objective, {value:g}"]
-    elif file.status == "optimal" and gap > 1e-6:
-        lines = [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
-    if lines:
-        raise InputError("\n".join(f"{name}: {line}" for line in lines))

@@ -16,33 +16,19 @@ from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
 from planner.intervals import ends_of
+from planner.jsonfile import sealed
 from planner.memory_risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import Plan, PlanTable
 from planner.planfile import plan_fields
+from planner.printable import Shown
 from planner.stage_facts import PlanFacts
 from planner.version import SCHEMA_VERSION
 
-_GIVEN = ("job", "plan_job", "versions", "sources")
+_GIVEN = ("job", "plan_job", "asked", "versions", "sources")
 _PROVED = ("status", "objective", "objective_name", "bound", "gap", "seconds")
 # What passes a stage of `SolveResult.counts`; "considered" is that, what was dropped, and left.
 PASSED = ("kept", "searched", "opened", "evaluated")
-
-
-class Shown:
-    """Prints as the command line does, and as HTML in notebooks."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        from planner.report.shown import as_text  # noqa: PLC0415  (only to print)
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from planner.report.shown import as_html  # noqa: PLC0415  (only in notebooks)
-
-        return as_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +254,8 @@ class SolveResult(Shown):
         seconds: Wall time of the search.
         machines: Where PEs or wirings are a decision, what was searched of each machine.
         facts: The stages and the network levels of the best plan.
-        job: Resolved job, for display and JSON; plan_job: as plan files hold it.
+        job: Resolved job, for display and JSON; plan_job: as plan files hold it; asked: the
+            question, as a job file holds it.
         versions: planner, schema, and the hashes of the databases.
     """
 
@@ -301,6 +288,7 @@ class SolveResult(Shown):
     spread: Spread | None = field(default=None, repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
     facts: PlanFacts | None = field(default=None, repr=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "front_counts", *_GIVEN)
@@ -327,7 +315,7 @@ class SolveResult(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
-        return {
+        fields = {
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(self, name) for name in _PROVED},
             **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
@@ -349,6 +337,7 @@ class SolveResult(Shown):
             "machines": [searched.to_dict() for searched in self.machines],
             **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
+        return sealed(fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,7 +349,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
-        run, defaults, job, plan_job, versions, sources, spread, ...: As in `SolveResult`.
+        run, defaults, job, plan_job, asked, versions, sources, spread, ...: As in `SolveResult`.
     """
 
     result: PlanResult
@@ -377,13 +366,14 @@ class EvaluateResult(Shown):
     mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
     spread: Spread | None = field(default=None, repr=False)
     facts: PlanFacts | None = field(default=None, repr=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, *_GIVEN)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
-        return {
+        fields = {
             "schema_version": SCHEMA_VERSION,
             **self.result.to_dict(),
             **(self.facts.to_dict() if self.facts else {}),
@@ -397,3 +387,4 @@ class EvaluateResult(Shown):
             "mfu_convention": self.mfu_convention,
             **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
+        return sealed(fields)

@@ -13,11 +13,17 @@ from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
     OtherCalibration,
-    OtherHardware,
     Price,
     TrainTokens,
     check_plot,
 )
+
+Machines = Annotated[
+    str | None,
+    typer.Option(
+        help="Another cluster or chip than the files', for all plans; or with commas one for each."
+    ),
+]
 
 
 def compare(
@@ -30,7 +36,7 @@ def compare(
         ),
     ],
     *,
-    hardware: OtherHardware = None,
+    hardware: Machines = None,
     assumptions: OtherAssumptions = None,
     calibration: OtherCalibration = None,
     train_tokens: TrainTokens = None,
@@ -54,6 +60,8 @@ def compare(
       planner compare plan.yaml front.json:2 --train-tokens 2e12
 
       planner compare plan.yaml front.json:2 --plot compare.svg
+
+      planner compare plan.yaml plan.yaml --hardware h100-sxm5-80,h200-sxm5-141
     """
     from planner.explaining import compare_files, file_and_row  # noqa: PLC0415  (numpy; not for --help)
 

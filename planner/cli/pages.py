@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def report_about(
-    answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
+    answer: SolveResult | EvaluateResult,
+    plan: PlanResult | None,
+    resolved: Resolved | None,
+    objective: str | None = None,
 ) -> Report:
     """The report about an answer.
 
@@ -19,6 +22,7 @@ def report_about(
         answer: What is reported.
         plan: The plan that its details are about; None where there is none.
         resolved: The job of that plan.
+        objective: What an explanation compares plans by; default that of the answer, or time.
     """
     from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.report.report_detail import detail_of  # noqa: PLC0415
@@ -26,10 +30,9 @@ def report_about(
 
     if plan is None or resolved is None:
         return report_of(answer)
-    objective = "time"
-    if kind_of(answer) == "solve":
-        objective = getattr(answer, "objective_name", objective)
-    why = explain_plan(resolved, plan.plan, objective)
+    if objective is None and kind_of(answer) == "solve":
+        objective = getattr(answer, "objective_name", None)
+    why = explain_plan(resolved, plan.plan, objective or "time")
     return report_of(answer, detail_of(answer, plan, resolved, why))
 
 

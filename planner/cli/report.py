@@ -21,8 +21,8 @@ def report(
     result: Annotated[
         Path,
         typer.Argument(
-            help="What `planner solve --json`, `planner evaluate --json` or `solve --pareto "
-            "front.json` wrote; - reads standard input."
+            help="What `planner solve --json`, `planner evaluate --json`, `planner explain --json` "
+            "or `solve --pareto front.json` wrote; - reads standard input."
         ),
     ],
     *,
@@ -39,8 +39,9 @@ def report(
 ) -> None:
     """An answer as one page that works offline: what binds, the front, pictures of the plan.
 
-    Every plan in the file is evaluated again first; a file that another version wrote, or that was
-    edited, is refused.
+    A file that another version wrote, or that does not match its own digest because it was edited
+    or damaged, is refused. Then every plan in it is evaluated again, and what is said of them
+    worked out again: reasons, plans one step away, defaults, sources. How the search ended is not.
 
     Examples:
       planner solve --model gpt3-125m --hardware h100-sxm5-80 --chips 8 --json > result.json
@@ -62,7 +63,7 @@ def report(
         read = read_result(result)
         if progress is not None:
             progress("the report", 1, 2)
-        view = report_about(read.answer, read.plan, read.resolved)
+        view = report_about(read.answer, read.plan, read.resolved, read.objective)
         page = page_of(view)
     write_atomically(target, page)
     if not as_json:

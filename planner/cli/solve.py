@@ -325,8 +325,8 @@ def _run(
         print_view(solve_view(result))
         _print_leaning(result)
     if result.best is None:
-        if outputs.plot is not None:
-            print("plot: nothing to draw, there is no plan", file=sys.stderr)
+        for line in outputs.missing(result):
+            print(line, file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
 
 

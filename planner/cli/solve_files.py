@@ -11,6 +11,7 @@ from planner.cli.pages import page_about
 from planner.cli.tracing import check_trace_ending, trace_content
 from planner.errors import InputError
 from planner.files import check_writable, path_as_text, same_path, write_all
+from planner.messages import one_line
 
 if TYPE_CHECKING:
     from planner.request import Request
@@ -61,6 +62,16 @@ class Outputs:
         wanted = [("output", self.plan), *(("pareto", path) for path in self.pareto)]
         wanted += [("plot", self.plot), ("trace", self.trace)]
         return [(flag, path) for flag, path in wanted if path is not None]
+
+    def missing(self, result: SolveResult) -> list[str]:
+        """The files that are not written for want of a plan, one line for each."""
+        drawn = {"plot": "nothing to draw", "pareto": "the front is empty"}
+        return [
+            f"{flag}: {one_line(str(path))} is not written: "
+            f"{drawn.get(flag, 'nothing to write')}, there is no plan"
+            for flag, path in self._wanted()
+            if result.best is None and not (flag == "pareto" and result.front)
+        ]
 
     def write(self, request: Request, result: SolveResult) -> None:
         """Writes the files that were asked for: all of them or none; nothing without a plan.

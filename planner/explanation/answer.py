@@ -11,7 +11,9 @@ from planner.explanation.contenders import Rival
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.judging import Refusal
 from planner.frozen import freeze, thawed
-from planner.results import EvaluateResult, PlanResult, Shown
+from planner.jsonfile import sealed
+from planner.printable import Shown
+from planner.results import EvaluateResult, PlanResult
 
 DIRECTIONS = ("plan", "machine", "scale")
 
@@ -136,4 +138,4 @@ class ExplainResult(Shown):
         """One JSON-ready object: that of `planner evaluate`, and the explanation."""
         fields = self.evaluated.to_dict()
         tail = {name: fields.pop(name) for name in ("job", "versions")}
-        return {**fields, **self.explained.to_dict(), **tail}
+        return sealed({**fields, **self.explained.to_dict(), **tail})

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.frozen import freeze, thawed
+from planner.printable import Shown
 from planner.provenance import stamped
-from planner.results import EvaluateResult, PlanResult, Shown
+from planner.results import EvaluateResult, PlanResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

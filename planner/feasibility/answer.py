@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.frozen import freeze, thawed
-from planner.results import Shown
+from planner.printable import Shown
 from planner.version import SCHEMA_VERSION
 
 NOTHING = "nothing"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hardware_db import Cluster, HardwareError
 from planner.errors import InputError
 from planner.messages import shown
+from planner.slices import SHAPE, slice_chips
 from planner.units import parse_count, parse_whole, texts_of
 
 DEFAULT_CHIPS = 4096
-_SHAPE = re.compile(r"\s*[0-9]+(\s*x\s*[0-9]+)+\s*", re.IGNORECASE)
 _MOST = 64  # values of one list
 
 
@@ -33,8 +31,8 @@ def chips_of(given: object, cluster: Cluster) -> tuple[int, ...]:
     for text in texts_of(given):
         if ".." in text:
             counts |= set(_doubling(text, cluster))
-        elif _SHAPE.fullmatch(text):
-            counts.add(_slice(text, cluster))
+        elif SHAPE.fullmatch(text):
+            counts.add(slice_chips(text, cluster))
         else:
             counts.add(_count(text, cluster))
     return _few(sorted(counts), "chips")
@@ -78,47 +76,6 @@ def _doubling(text: str, cluster: Cluster) -> list[int]:
     while (following := counts[-1] * 2) <= high:
         counts.append(following)
     return [count for count in counts if count in known]
-
-
-def _slice(text: str, cluster: Cluster) -> int:
-    """The chips of a slice of a torus, in any order of its axes."""
-    shape = tuple(sorted(int(axis) for axis in re.split("x", text.lower())))
-    if cluster.levels[0].torus is None:
-        inner = cluster.levels[0]
-        chips = math.prod(shape)
-        raise InputError(
-            f"chips: {text}: {cluster.name} has no torus (its {inner.name} is a "
-            f"{inner.topology}); give a number, e.g. {max(chips, 1)}"
-        )
-    shapes = _slices(cluster)
-    for chips, known in shapes.items():
-        if tuple(sorted(known)) == shape:
-            return chips
-    near = shapes.get(math.prod(shape)) or _nearest(shape, shapes.values())
-    raise InputError(
-        f"chips: {text} is not a slice of {cluster.name} (whole cubes within its pod, the most "
-        f"cubic shape of each count); nearest: {'x'.join(map(str, near))}"
-    )
-
-
-def _slices(cluster: Cluster) -> dict[int, tuple[int, ...]]:
-    """Chips and shape of every slice of one torus."""
-    inner = cluster.levels[0]
-    most = inner.domain_chips or cluster.max_chips
-    found = ((count, cluster.scale(count)) for count in cluster.chip_counts(most))
-    return {count: cut.levels[0].torus_dims for count, cut in found if cut.slices == 1}
-
-
-def _nearest(shape: tuple[int, ...], shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape whose axes differ least, of those with the fewest axes added or lost."""
-
-    def distance(other: tuple[int, ...]) -> tuple[int, int]:
-        size = max(len(shape), len(other))
-        left = (1,) * (size - len(shape)) + shape
-        right = (1,) * (size - len(other)) + tuple(sorted(other))
-        return sum(abs(a - b) for a, b in zip(left, right, strict=True)), size
-
-    return min(shapes, key=distance)
 
 
 def batches_of(given: object) -> tuple[float, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from planner.errors import InputError
 from planner.flat import csv_text
 from planner.frozen import thawed
+from planner.jsonfile import sealed
 from planner.results import SolveResult
 from planner.version import SCHEMA_VERSION
 
@@ -39,7 +40,7 @@ def front_json(result: SolveResult) -> str:
         "note": result.front_note,
         "front": [result.point_fields(point) for point in result.front],
     }
-    return json.dumps(fields, indent=2, allow_nan=False) + "\n"
+    return json.dumps(sealed(fields), indent=2, allow_nan=False) + "\n"
 
 
 def front_svg(result: SolveResult) -> str:

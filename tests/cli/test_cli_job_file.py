@@ -83,8 +83,8 @@ def by_flags(flags: tuple[str, ...]) -> Any:
 
 
 def same(one: Any, other: Any) -> None:
-    """The same answer but for the time it took."""
-    assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    """The same answer but for the time it took, and the digest, which is of that too."""
+    assert {**one, "seconds": 0, "digest": ""} == {**other, "seconds": 0, "digest": ""}
 
 
 def test_the_table_of_fields_is_complete() -> None:

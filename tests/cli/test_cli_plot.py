@@ -76,9 +76,16 @@ def test_png(folder: Path) -> None:
 
 def test_without_a_plan_nothing_is_drawn(tmp_path: Path) -> None:
     outcome = planner("solve", "--model", "llama3-70b", "--hardware", "h100-sxm5-80",
-                      "--chips", "1", "--plot", tmp_path / "no.svg")  # fmt: skip
+                      "--chips", "1", "--plot", tmp_path / "no.svg", "--pareto",
+                      tmp_path / "no.json", "--trace", tmp_path / "trace.json",
+                      "-o", tmp_path / "no.yaml")  # fmt: skip
     assert outcome.code == 3
-    assert outcome.err == "plot: nothing to draw, there is no plan\n"
+    assert outcome.err.splitlines() == [
+        f"output: {tmp_path}/no.yaml is not written: nothing to write, there is no plan",
+        f"pareto: {tmp_path}/no.json is not written: the front is empty, there is no plan",
+        f"plot: {tmp_path}/no.svg is not written: nothing to draw, there is no plan",
+        f"trace: {tmp_path}/trace.json is not written: nothing to write, there is no plan",
+    ]
     assert list(tmp_path.iterdir()) == []
 
 

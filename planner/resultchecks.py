@@ -1,0 +1,167 @@
+"""Documents of answers: which fields they have, and whether what they say can be true.
+
+Costs and words about a plan are worked out again elsewhere. What a search alone knows (how it
+ended, what it counted) cannot be, short of searching again: here it has to agree with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+
+from planner.answers import Diagnosis, MachineSearch
+from planner.explanation.judging import value_of
+from planner.fields import refusal
+from planner.request import Request
+from planner.rereading import differences
+from planner.results import PlanResult
+
+Objective = Literal["time", "energy", "edp", "memory"]
+Whole = Annotated[int, Field(ge=0)]
+_CONSIDERED = "considered"
+_SAME = 1e-9
+_OF_OBJECTIVE = {
+    "time": "step_time_s",
+    "energy": "energy_per_step_j",
+    "memory": "memory_per_chip_bytes",
+}
+
+
+def _adding_up(stages: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Counts of stages in each of which all that was considered was dropped, left or passed."""
+    for name, counts in stages.items():
+        total = sum(count for what, count in counts.items() if what != _CONSIDERED)
+        if counts and counts.get(_CONSIDERED) != total:
+            raise refusal(f"{name}: {_CONSIDERED} is not the sum of the others, {total:,}")
+    return stages
+
+
+Counts = Annotated[dict[str, dict[str, Whole]], AfterValidator(_adding_up)]
+
+
+class _Loose(BaseModel):
+    """Fields that documents have beside these are compared with what is worked out again."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class DefaultTaken(_Loose):
+    """A value that was assumed."""
+
+    name: str
+    value: str
+    reason: str
+
+
+class _Known(_Loose):
+    """What every answer has."""
+
+    job: dict[str, Any]
+    plan_job: dict[str, Any]
+    versions: dict[str, str]
+
+
+class SolvedDocument(_Known):
+    """What `planner solve --json` prints beside its plans."""
+
+    asked: dict[str, Any]
+    status: Literal["optimal", "feasible", "infeasible", "time_limit"]
+    objective_name: Objective
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    best: dict[str, Any] | None
+    front: list[dict[str, Any]]
+    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
+    front_complete: bool
+    front_note: str
+    top: list[dict[str, Any]]
+    top_complete: bool
+    diagnosis: Diagnosis | None
+    losses: tuple[str, ...]
+    defaults: list[DefaultTaken]
+    counts: Counts
+    front_counts: Counts
+    seconds: Annotated[FiniteFloat, Field(ge=0)]
+    mfu_convention: str
+    machines: tuple[MachineSearch, ...]
+
+
+class FrontDocument(_Known):
+    """What `planner solve --pareto front.json` writes beside its plans."""
+
+    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    complete: bool
+    note: str
+    front: list[dict[str, Any]] = Field(min_length=1)
+
+
+class EvaluatedDocument(_Known):
+    """What `planner evaluate --json` prints beside its plan; `planner explain --json` has more."""
+
+    asked: dict[str, Any]
+    defaults: list[DefaultTaken]
+    objective_name: Objective | None = None
+
+
+def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
+    """How the end of a search contradicts the plans, the counts or the time that was given."""
+    status, lines = file.status, []
+    if (file.best is not None) != (status in ("optimal", "feasible")):
+        word = "no best plan" if file.best is None else "a best plan"
+        lines.append(f"status: {status!r} contradicts {word}")
+    if status in ("feasible", "time_limit") and request.time_limit is None:
+        lines.append(f"status: {status!r} contradicts a search without a time limit")
+    if (file.diagnosis is not None) != (status == "infeasible"):
+        word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
+        lines.append(f"status: {status!r} contradicts {word}")
+    if bool(file.front) != bool(file.top) or bool(file.front) != (file.best is not None):
+        lines.append("best, front, top: one is empty, another is not")
+    wanted = {"objective_name": request.objective, "front_objectives": request.front}
+    other = [name for name, value in wanted.items() if getattr(file, name) != value]
+    return lines + [f"{name}: contradicts what was asked" for name in other]
+
+
+def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
+    """How an objective, a bound and a gap contradict the best plan or one another."""
+    value, bound = value_of(best, file.objective_name), file.bound
+    if bound is None:
+        return ["bound: is missing beside a best plan"]
+    gap = (value - bound) / value if value > 0 else 0.0
+    told = {"objective": file.objective, "gap": file.gap}
+    if bound > value * (1 + _SAME):
+        return [f"bound: {bound:g} is above the objective, {value:g}"]
+    if lines := list(differences(told, {"objective": value, "gap": gap})):
+        return lines
+    if file.status == "optimal" and gap > 1e-6:
+        return [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
+    return []
+
+
+def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> list[str]:
+    """Plans of a front that are out of order, or that another one beats in everything.
+
+    Args:
+        points: As the front has them.
+        objectives: What they are compared by.
+    """
+    times = np.array([point.step_time_s for point in points])
+    late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
+    lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
+    costs = np.array(
+        [[getattr(point, _OF_OBJECTIVE[name]) for name in objectives] for point in points]
+    )
+    one, other = costs[:, None, :], costs[None, :, :]
+    beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)
+    rows = np.flatnonzero(np.any(beaten, axis=1))
+    return lines + [f"front.{row + 1}: front.{beaten[row].argmax() + 1} beats it" for row in rows]
+
+
+def rank_mistakes(best: PlanResult, ranked: Sequence[PlanResult]) -> list[str]:
+    """Whether the best plans begin with the best one."""
+    if ranked and ranked[0].plan != best.plan:
+        return ["top.1: is not the best plan"]
+    return []
