@@ -61,7 +61,6 @@ def roofline(result: RidgelineResult) -> Chart:
     corners = ((across[0], across[0] * slope), (ridge.knee_y, peak), (across[1], peak))
     below = ((ridge.knee_y, low), (ridge.knee_y, peak))
     rows = np.flatnonzero(on).tolist()
-    names = point_names(result)
     pulled = [row for row in rows if kept[row] < roof[row] * (1 - 1e-9)]
     chart = Chart(
         title="Roofline",
@@ -77,20 +76,35 @@ def roofline(result: RidgelineResult) -> Chart:
         ),
         legend=(
             *region_keys(_region(result, float(x[row])) for row in rows),
-            *((_WITH_NETWORK,) if pulled else ()),
-            *((Key(words=result.times_are, tone="purple", shape="cross"),) if known else ()),
+            *_roofline_keys(result, pulled=bool(pulled), known=bool(known)),
             *fit_keys(result, rows),
         ),
         description=f"Roofline: memory-bound below {plain(ridge.knee_y)} FLOP per byte, "
         f"compute-bound above, {rate_words(peak)} at most.",
         header=(step_title(result), "FLOP per byte", "FLOP/s", "FLOP/s with the network"),
-        rows=tuple(
-            (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in (roof, kept)))
-            for row in rows
-        ),
+        rows=_roofline_rows(result, rows, x, (roof, kept)),
         height=HEIGHT,
     )
     return named(chart, result)
+
+
+def _roofline_keys(result: RidgelineResult, *, pulled: bool, known: bool) -> Iterator[Key]:
+    """What the marks below the roof mean, where there are any."""
+    if pulled:
+        yield _WITH_NETWORK
+    if known:
+        yield Key(words=result.times_are, tone="purple", shape="cross")
+
+
+def _roofline_rows(
+    result: RidgelineResult, rows: list[int], x: FloatArray, rates: Sequence[FloatArray]
+) -> tuple[tuple[str, ...], ...]:
+    """The points as words."""
+    names = point_names(result)
+    return tuple(
+        (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in rates))
+        for row in rows
+    )
 
 
 def _region(result: RidgelineResult, intensity: float) -> str:

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.cost.traffic import carried_bytes
 from planner.errors import InputError
 from planner.rack.workloads import workload_named
 from planner.records import cluster_named
-from planner.ridgeline.machine import ridges_of, through
+from planner.ridgeline.machine import ridges_of
 from planner.ridgeline.plane import REGIONS, Counts, Ridge, place
 from planner.ridgeline.products import case_counts, case_of_gemms, case_of_workload
 
@@ -76,7 +77,7 @@ def test_levels_of_a_cluster() -> None:
 
 def test_what_crosses_the_spine_has_crossed_the_leaf_but_no_nvlink() -> None:
     cluster = cluster_named("h100-sxm5-80")
-    passing = through(cluster, [np.array([float(8**k)]) for k in range(4)])
+    passing = carried_bytes(cluster, [np.array([float(8**k)]) for k in range(4)])
     assert [float(one[0]) for one in passing] == [1, 8 + 64 + 512, 64 + 512, 512]
 
 
