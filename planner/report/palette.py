@@ -83,7 +83,6 @@ def chart_css() -> str:
         "fill:none}\n"
         f".chart .ring{{fill:none;stroke:currentColor;stroke-width:2.2}}\n"
         f".chart .mark{{fill:currentColor;{_both('stroke', 'paper')};stroke-width:1}}\n"
-        f".chart .hollow{{{_both('fill', 'paper')};stroke:currentColor;stroke-width:2}}\n"
         f".chart .halo{{paint-order:stroke;{_both('stroke', 'paper')};stroke-width:3px;"
         "stroke-linejoin:round}\n"
         ".chart text.toned{fill:currentColor}\n"
