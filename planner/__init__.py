@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planner.feasibility.asking import feasible as feasible
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
+    from planner.ridgeline.asking import ridgelines as ridgelines
 
 __all__ = [
     "InfeasibleError",
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate",
     "explain",
     "feasible",
+    "ridgelines",
     "solve",
 ]
 
@@ -47,6 +49,7 @@ _HOME = {
     "explain": "explaining",
     "compare": "explaining",
     "feasible": "feasibility.asking",
+    "ridgelines": "ridgeline.asking",
     "Plan": "plan",
     "Stage": "plan",
 }

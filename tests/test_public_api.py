@@ -13,7 +13,8 @@ import solvers
 
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
-    "__version__", "compare", "evaluate", "explain", "feasible", "solve",
+    "__version__", "compare", "evaluate", "explain", "feasible", "ridgelines",
+    "solve",
 ]  # fmt: skip
 
 
@@ -58,7 +59,9 @@ def test_the_tree_of_errors() -> None:
         assert error.exit_code == code
 
 
-@pytest.mark.parametrize("name", ["solve", "evaluate", "feasible", "explain", "compare"])
+@pytest.mark.parametrize(
+    "name", ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines"]
+)
 def test_docstrings_say_what_is_raised(name: str) -> None:
     doc = inspect.getdoc(getattr(planner, name)) or ""
     assert "Args:" in doc

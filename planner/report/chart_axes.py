@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planner.report.chart import Axis, Chart, Key
 from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, TURNED, Frame
 from planner.report.lettering import clean
-from planner.report.symbols import symbol
+from planner.report.symbols import dot_symbol
 
 
 def number(value: float) -> str:
@@ -74,7 +74,7 @@ def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) ->
         pattern = f'<rect {place} fill="url(#{over})"/>' if over else ""
         look = "soft" if key.kind == "area" else "faint" if key.faint else "fill"
         return f'<rect class="{look}" {place}/>{pattern}'
-    return symbol((x + 8, y), 5, key.shape, "hollow" if key.hollow else "mark")
+    return dot_symbol((x + 8, y), 5, key.shape, hollow=key.hollow)
 
 
 def is_soft(key: Key) -> bool:

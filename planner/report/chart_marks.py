@@ -23,7 +23,7 @@ from planner.report.clipping import clipped_area
 from planner.report.labels import Label
 from planner.report.lettering import clean
 from planner.report.shapes import Box, Pixel
-from planner.report.symbols import symbol
+from planner.report.symbols import dot_symbol
 
 HatchIds = dict[tuple[str, str], str]
 """The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars.
@@ -179,7 +179,7 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
     x, y = drawn.at((mark.x, mark.y))
     radius = radius_of(mark, many=many)
     parts = [_circle("hit", x, y, _HIT)] if mark.key else []
-    parts.append(symbol((x, y), radius, mark.shape, "hollow" if mark.hollow else "mark"))
+    parts.append(dot_symbol((x, y), radius, mark.shape, hollow=mark.hollow))
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
     size = letters_on(mark, radius)
     if size:

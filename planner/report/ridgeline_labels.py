@@ -21,7 +21,7 @@ MOST_NAMED = 40
 """Points up to which all have their names beside them."""
 HEIGHT = 0.7
 """Of a chart over its width."""
-_TOUCHING = (0.015, 0.027, 0.04, 0.07)
+_TOUCHING = (0.015, 0.027, 0.04, 0.07, 0.12)
 """Shares of the width of a chart: neighbours that are closer get one name. The second is a dot's
 width; what comes after it is tried where names have no room."""
 _WIDTH = 560.0

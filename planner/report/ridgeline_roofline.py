@@ -60,7 +60,6 @@ def roofline(result: RidgelineResult) -> Chart:
     low = float(min([lowest, *kept[on] / _MARGIN, *(dot.y / _MARGIN for dot in known)]))
     high = max([peak * 2, *(dot.y * 2 for dot in known)])
     rows = np.flatnonzero(on).tolist()
-    names = point_names(result)
     pulled = [row for row in rows if kept[row] < roof[row] * (1 - 1e-9)]
     chart = Chart(
         title="Roofline",
@@ -75,17 +74,13 @@ def roofline(result: RidgelineResult) -> Chart:
         ),
         legend=(
             *region_keys(_region(result, float(x[row])) for row in rows),
-            *((_WITH_NETWORK,) if pulled else ()),
-            *((Key(words=result.times_are, tone="purple", shape="cross"),) if known else ()),
+            *_roofline_keys(result, pulled=bool(pulled), known=bool(known)),
             *fit_keys(result, rows),
         ),
         description=f"Roofline: memory-bound below {plain(ridge.knee_y)} FLOP per byte, "
         f"compute-bound above, {rate_words(peak)} at most.",
         header=(step_title(result), "FLOP per byte", "FLOP/s", "FLOP/s with the network"),
-        rows=tuple(
-            (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in (roof, kept)))
-            for row in rows
-        ),
+        rows=_roofline_rows(result, rows, x, (roof, kept)),
         height=HEIGHT,
     )
     return named(chart, result)
@@ -97,6 +92,25 @@ def _roof(ridge: Ridge, across: tuple[float, float], low: float) -> Iterator[Lin
     y = ridge.roof(np.array(x)).tolist()
     yield Line(points=tuple(zip(x, y, strict=True)), tone="red", bold=True, detail="the roof")
     yield Line(points=((x[1], low), (x[1], y[1])), tone="grey", dashed=True)
+
+
+def _roofline_keys(result: RidgelineResult, *, pulled: bool, known: bool) -> Iterator[Key]:
+    """What the marks below the roof mean, where there are any."""
+    if pulled:
+        yield _WITH_NETWORK
+    if known:
+        yield Key(words=result.times_are, tone="purple", shape="cross")
+
+
+def _roofline_rows(
+    result: RidgelineResult, rows: list[int], x: FloatArray, rates: Sequence[FloatArray]
+) -> tuple[tuple[str, ...], ...]:
+    """The points as words."""
+    names = point_names(result)
+    return tuple(
+        (names[row], short(float(x[row])), *(show_count(float(y[row])) for y in rates))
+        for row in rows
+    )
 
 
 def _region(result: RidgelineResult, intensity: float) -> str:

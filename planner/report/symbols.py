@@ -37,3 +37,9 @@ def symbol(at: Pixel, radius: float, shape: str, look: str) -> str:
         return f'<circle class="{look}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}"/>'
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners_of(shape, at, radius))
     return f'<polygon class="{look}" points="{corners}"/>'
+
+
+def dot_symbol(at: Pixel, radius: float, shape: str, *, hollow: bool) -> str:
+    """The symbol of a point: filled, or an outline that hides what is behind it."""
+    looks = ("paper", "ring") if hollow else ("mark",)
+    return "".join(symbol(at, radius, shape, look) for look in looks)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from cli.command import planner, refused
 
+import planner as api
 from planner.report.ridgeline_view import ridgeline_view
 from planner.report.tables import text_of
 from planner.ridgeline.asking import ridgeline
@@ -126,9 +127,26 @@ def test_bad_flags(
     assert not list(tmp_path.iterdir())
 
 
-def test_models_with_experts_are_referred_to_plans() -> None:
-    lines = refused("ridgeline", "--hardware", "h100-sxm5-80", "--model", "mixtral-8x7b")
-    assert "give a plan with --plan" in lines[0]
+def test_degrees_of_experts_divide_them() -> None:
+    flags = ("ridgeline", "--hardware", "gb200-nvl72", "--model", "mixtral-8x7b", "--chips", 8)
+    assert refused(*flags, "--ep", 3)[0].startswith("ep: ep 3 must divide the 8 experts")
+
+
+def test_a_figure_that_is_unknown_is_named_without_a_file_too() -> None:
+    lines = refused(*XEON, "--figure", "9z,6b")
+    assert len(lines) == 2
+    assert "figure: '9z' is not one of" in lines[0]
+    assert "figure: has no effect without --plot" in lines[1]
+
+
+def test_the_same_question_from_python() -> None:
+    found = api.ridgelines(hardware="xeon-clx-socket", case="mlp-4096", batches=[256, 512])
+    printed = planner(*XEON, "--case", "mlp-4096", "--batches", "256,512", "--json").document
+    assert found.to_dict()["points"] == printed["points"]
+    with pytest.raises(api.InputError, match="did you mean 'batches'"):
+        api.ridgelines(case="mlp-4096", batch=512)
+    with pytest.raises(api.InputError, match=r"nothing\.csv"):
+        api.ridgelines(csv="nothing.csv")
 
 
 def test_a_machine_alone_has_a_knee_per_level() -> None:

@@ -10,15 +10,23 @@ from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import flop_without_repeats, model_flop_per_token
 from planner.errors import InputError
 from planner.plan import Plan, PlanTable, Stage
+from planner.report.chart import Chart, Dot
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import labels_of
 from planner.report.ridgeline_chart import ridgeline_picture
+from planner.report.ridgeline_view import ridgeline_view
+from planner.report.tables import text_of
 from planner.request import request_from
 from planner.resolved import resolve
 from planner.ridgeline.asking import ridgeline
 from planner.ridgeline.layer import layer_counts
 from planner.ridgeline.machine import ridges_of
 from planner.ridgeline.of_plan import plan_ridgeline
+from planner.ridgeline.plane import REGIONS
 from planner.ridgeline.plans import SWEEPS, mean_clock
 from planner.ridgeline.question import question_of
+from planner.search.limits import Limits
+from planner.stage_facts import plan_facts
 
 PLAN = Plan(dp=8, tp=4, pp=2, micro_batch=1)
 
@@ -165,7 +173,7 @@ def test_the_operators_of_a_layer_are_the_layers_of_a_step(model: CostModel) -> 
     ridges = ridges_of(model.cluster, "bf16")
     table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
     counts = layer_counts(model, table, ridges)
-    flop = counts.flop.reshape(len(set(counts.names)), 2)
+    flop = counts.flop.reshape(-1, 2)
     assert np.allclose(flop[:-1].sum(axis=0), flop[-1])
     job, shapes = model.job, model.shapes
     head = 6 * shapes.hidden * shapes.vocab
@@ -178,7 +186,7 @@ def test_exchanges_and_gradients_of_a_layer(model: CostModel) -> None:
     ridges = ridges_of(model.cluster, "bf16")
     table = PlanTable.from_plans([Plan(dp=8, tp=8, micro_batch=b, sharding="ddp") for b in (1, 2)])
     counts = layer_counts(model, table, ridges)
-    sent = counts.network_bytes.reshape(len(set(counts.names)), 2, len(ridges))[-1]
+    sent = counts.network_bytes.reshape(-1, 2, len(ridges))[-1]
     hidden, tokens = model.shapes.hidden, model.job.seq_len
     exchanges = 8 * 2 * tokens * hidden * 7 / 8  # 4 forward, 4 backward, 2 bytes each
     assert sent[0, 0] == pytest.approx(exchanges)
@@ -187,3 +195,119 @@ def test_exchanges_and_gradients_of_a_layer(model: CostModel) -> None:
     gradients = 2 * model.assumptions.gradient_wire_bytes * parameters * 7 / 8
     assert sent[0, 1] == pytest.approx(gradients, rel=1e-3)
     assert sent[1, 1] == sent[0, 1]
+
+
+def resolved(**fields: object) -> CostModel:
+    return resolve(request_from(fields)).cost
+
+
+@pytest.fixture(scope="module")
+def one_chip() -> CostModel:
+    return resolved(model="gpt3-125m", hardware="h100-sxm5-80", chips=1, batch_tokens=2**22)
+
+
+def test_points_that_do_not_fit_are_marked(model: CostModel) -> None:
+    """Fewer replicas hold more of the optimizer each; the limit is between two of them."""
+    held = evaluate_table(model, PlanTable.from_plans([replace(PLAN, dp=4), PLAN]))
+    limit = float(held.memory_per_chip_bytes.mean())
+    found = plan_ridgeline(model, PLAN, sweep="chips", limits=Limits(memory_bytes=limit))
+    fits = {int(step): fits for step, fits in zip(found.steps, found.fits, strict=True)}
+    assert (fits[32], fits[64]) == (False, True)
+    points = {point["chips"]: point for point in found.to_dict()["points"]}
+    assert {chips: point["fits"] for chips, point in points.items()} == fits
+    assert any(note.startswith("Does not fit") and "chips 32 (" in note for note in found.notes)
+    assert "fits" in text_of(ridgeline_view(found), 200).split()
+    for chart in ridgeline_picture(found).charts:
+        dots = [mark for mark in chart.marks if isinstance(mark, Dot) and mark.detail]
+        hollow = [dot for dot in dots if dot.hollow]
+        assert all("does not fit" in dot.detail for dot in hollow)
+        assert bool(hollow) == any(key.hollow for key in chart.legend)
+    times = next(one for one in ridgeline_picture(found).charts if one.title == "Projected time")
+    assert {mark.x: not mark.hollow for mark in times.marks if isinstance(mark, Dot)} == fits
+
+
+def test_a_level_carries_the_same_in_both_pictures(model: CostModel) -> None:
+    plan = Plan(dp=64, tp=8, micro_batch=1)
+    big = resolved(model="llama2-7b", hardware="h100-sxm5-80", chips=512, batch_tokens=2**20)
+    found = plan_ridgeline(big, plan)
+    columns = {ridge.level: at for at, ridge in enumerate(found.ridges)}
+    levels = plan_facts(big, plan, 1e11).levels
+    assert [level.name for level in levels] == ["nvlink", "leaf", "spine"]
+    for level in levels:
+        sent = found.counts.network_bytes[0, columns[level.name]]
+        assert level.wire_bytes / 512 == pytest.approx(sent)
+        assert level.bytes_per_s <= found.ridges[columns[level.name]].network_bytes_per_s
+    assert levels[1].wire_bytes > levels[2].wire_bytes > 0
+
+
+def test_the_bound_is_told_beside_the_step(one_chip: CostModel) -> None:
+    plan = Plan(micro_batch=32, sharding="ddp")
+    found = plan_ridgeline(one_chip, plan)
+    costs = evaluate_table(one_chip, PlanTable.from_plans([plan]))
+    share = costs.time_parts["compute"][0] / costs.step_time_s[0]
+    assert REGIONS[found.placed.region[0]] == "memory"
+    assert "at peak rates (memory, near the ridge)" in found.summary
+    assert f"{share:.1%}".replace("%", " %") + " of it compute" in found.summary
+    assert "need not name the same part" in found.summary
+    assert found.to_dict()["summary"] == found.summary
+    assert found.summary[:40] in text_of(ridgeline_view(found), 200)
+
+
+def test_points_that_coincide_have_one_name(one_chip: CostModel) -> None:
+    found = plan_ridgeline(one_chip, Plan(micro_batch=32, sharding="ddp"), sweep="batch")
+    charts = {chart.title: chart for chart in ridgeline_picture(found).charts}
+    for title in ("Roofline", "Roofline of energy"):
+        assert names_of(charts[title]) == ["262,144 to 64 Mi"]
+    assert [key.words for key in charts["Roofline"].legend] == ["memory-bound", "cost model"]
+
+
+def names_of(chart: Chart) -> list[str]:
+    return [mark.words for mark in chart.marks if isinstance(mark, Dot) and mark.words]
+
+
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_all_names_find_room(model: CostModel, sweep: str) -> None:
+    found = plan_ridgeline(model, PLAN, sweep=sweep)
+    for chart in ridgeline_picture(found, ["ridgeline", "roofline", "energy"]).charts:
+        placed = [dot.words for _, dot in labels_of(chart, frame_of(chart, 560))]
+        assert sorted(placed) == sorted(names_of(chart))
+        assert not any("without a name" in note for note in chart.notes)
+
+
+def test_assumptions_that_count_no_bytes_say_so() -> None:
+    plain = resolved(
+        model="llama2-7b", hardware="h100-sxm5-80", chips=64, batch_tokens=2**20,
+        assumptions="roofline",
+    )  # fmt: skip
+    found = plan_ridgeline(plain, Plan(dp=64, micro_batch=1))
+    assert found.counts.memory_bytes[0] == 0
+    assert not found.drawable.any()
+    assert any("(roofline) count no bytes of memory" in note for note in found.notes)
+    assert ridgeline_picture(found).charts
+
+
+def test_the_operators_of_a_layer_with_experts() -> None:
+    """One layer of each kind; together they have the FLOP and the bytes of a step."""
+    moe = resolved(model="deepseek-v3", hardware="gb200-nvl72", chips=64, seq_len=4096)
+    ridges = ridges_of(moe.cluster, "bf16")
+    plan = Plan(dp=64, ep=32, micro_batch=1, sharding="ddp")
+    table = PlanTable.from_plans([plan])
+    counts = layer_counts(moe, table, ridges)
+    flop = dict(zip(counts.names, counts.flop, strict=True))
+    sent = dict(zip(counts.names, counts.network_bytes[:, 0], strict=True))
+    for kind, names in (("dense", ("mlp",)), ("moe", ("router", "experts", "shared experts"))):
+        parts = [f"{name} ({kind})" for name in ("attention", *names)]
+        assert sum(flop[name] for name in parts) == pytest.approx(flop[f"layer ({kind})"])
+        assert sum(sent[name] for name in parts) == pytest.approx(sent[f"layer ({kind})"])
+    kinds = moe.job.model.layer_kinds
+    layers = {kind: kinds.count(kind) for kind in ("dense", "moe")}
+    one_step = replace(moe, job=replace(moe.job, global_batch=64))
+    whole = evaluate_table(one_step, table)
+    of_layers = sum(count * flop[f"layer ({kind})"] for kind, count in layers.items())
+    shapes = moe.shapes
+    head = 6 * shapes.hidden * shapes.vocab * moe.job.seq_len
+    assert of_layers == pytest.approx(float(whole.flop[0]) / 64 - head, rel=2e-3)
+    exchanged = 4 * 2 * moe.job.seq_len * shapes.experts_per_token * shapes.hidden * 31 / 32
+    expert = 3 * shapes.hidden * shapes.expert_width * shapes.experts / 32
+    gradients = 2 * moe.assumptions.gradient_wire_bytes * expert / 2
+    assert sent["experts (moe)"] == pytest.approx(exchanged + gradients)
