@@ -23,7 +23,7 @@ from planner.report.clipping import clipped_area
 from planner.report.labels import Label
 from planner.report.lettering import clean
 from planner.report.shapes import Box, Pixel
-from planner.report.symbols import dot_symbol
+from planner.report.symbols import dot_symbol, symbol
 
 HatchIds = dict[tuple[str, str], str]
 """The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars.

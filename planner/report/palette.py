@@ -84,7 +84,6 @@ def chart_css() -> str:
         f".chart .ring{{fill:none;stroke:currentColor;stroke-width:2.2}}\n"
         f".chart .mark{{fill:currentColor;{_both('stroke', 'paper')};stroke-width:1}}\n"
         ".chart .spot{fill:currentColor;fill-opacity:.5}\n"
-        f".chart .hollow{{{_both('fill', 'paper')};stroke:currentColor;stroke-width:2}}\n"
         f".chart .halo{{paint-order:stroke;{_both('stroke', 'paper')};stroke-width:3px;"
         "stroke-linejoin:round}\n"
         ".chart text.toned{fill:currentColor}\n"
