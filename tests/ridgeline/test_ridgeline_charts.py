@@ -8,8 +8,11 @@ from cli.command import planner
 
 from planner.plan import Plan
 from planner.report.chart import Area, Chart, Dot, Line, Words
+from planner.report.chart_frame import frame_of
+from planner.report.chart_places import labels_of
 from planner.report.ridgeline_chart import ridgeline_picture
 from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
+from planner.report.ridgeline_labels import Room
 from planner.request import request_from
 from planner.resolved import resolve
 from planner.ridgeline.answer import RidgelineResult
@@ -173,3 +176,34 @@ def test_png(tmp_path: Path) -> None:
     path = tmp_path / "mlp.png"
     assert planner("ridgeline", "--case", "mlp-4096", "--plot", path).code == 0
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_batch_of_the_paper_has_a_name_on_the_rooflines(paper: RidgelineResult) -> None:
+    charts = charts_of(paper)
+    for title in ("Roofline", "Roofline of energy"):
+        words = [dot.words for _, dot in labels_of(charts[title], frame_of(charts[title], 560))]
+        assert sorted(words) == sorted(
+            mark.words for mark in charts[title].marks if isinstance(mark, Dot) and mark.words
+        )
+        assert words[-1].endswith("to 16,384")
+        assert not any("without a name" in note for note in charts[title].notes)
+
+
+def test_legends_and_notes_name_what_is_there(paper: RidgelineResult) -> None:
+    plane = charts_of(paper)["Ridgeline of network: 12 GB/s"]
+    keys = ["compute-bound", "network-bound", "equal FLOP/s"]
+    assert [key.words for key in plane.legend] == keys
+    assert plane.notes[0].startswith("Ringed")
+    assert plane.description.endswith("11 points: 6 compute-bound and 5 network-bound.")
+    far = ridgeline(question_of({"case": "mlp-4096", "batches": ["16384"]}))
+    plane = charts_of(far)["Ridgeline of network: 12 GB/s"]
+    assert not plane.notes
+    assert [key.words for key in plane.legend] == ["compute-bound", "equal FLOP/s"]
+    assert plane.description.endswith(" 1 point: 1 compute-bound.")
+
+
+def test_words_keep_clear_of_points() -> None:
+    """A point at the right end of the roof moves the words of its contour."""
+    room = Room(across=(1, 1000), up=(1, 1000), points=((900.0, 310.0),))
+    assert room.first([(950, 300), (100, 300)], "end") == (100, 300)
+    assert room.first([(950, 30), (100, 30)], "end") == (950, 30)
