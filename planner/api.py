@@ -52,7 +52,6 @@ from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.ties import SAME, Ties
 from planner.stage_facts import plan_facts
-from planner.units import plural
 from solvers.solution import Status
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]

@@ -7,12 +7,10 @@ and figures as macros. A page loads nothing, and its policy forbids that it does
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 from planner.report.chart import Picture
@@ -22,13 +20,8 @@ from planner.report.palette import chart_css, theme_css
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-"""Caption, header and rows, all plain text."""
 _NARROW = 560.0
 _MOST_COLUMNS = 3
-_WIDE_POINTS = 900.0
-"""Width of a drawing from which its page is wider than others."""
-_WIDE_STYLE = "body{max-width:100rem}\n"
 
 
 def page_html(
@@ -54,15 +47,12 @@ def page_html(
                     style=style, script=script, footer=footer)  # fmt: skip
 
 
-def rendered(
-    template: str, *, style: str = "", script: str = "", drawing: str = "", **values: Any
-) -> str:
+def rendered(template: str, *, style: str = "", script: str = "", **values: Any) -> str:
     """A template of `templates/` that extends `page.html`; values are escaped, see `trusted`.
 
     Args:
         template: Its file name.
         style, script: See `page_html`.
-        drawing: The SVG of a library that the page holds; its style is let through.
         values: What it needs: `title` at least.
     """
     if "</" in script or "<!--" in script:
@@ -70,8 +60,8 @@ def rendered(
     common = _environment().get_template("page.css").render()
     sheet = f"\n{theme_css()}{common}\n{chart_css()}{style}"
     page = _environment().get_template(template).render(
-        {"description": "", "footer": (), "body": "", "svg": _trusted(drawing), **values},
-        policy=_policy(script, sheet, drawing), sheet=_trusted(sheet), script=_trusted(script),
+        {"description": "", "footer": (), "body": "", **values},
+        policy=_policy(script, sheet), sheet=_trusted(sheet), script=_trusted(script),
     )  # fmt: skip
     return page if page.endswith("\n") else page + "\n"
 
@@ -107,30 +97,6 @@ def picture_page(picture: Picture, lines: Sequence[str] = ()) -> str:
     )
 
 
-def drawing_page(
-    svg: str,
-    title: str,
-    description: str,
-    tables: Sequence[Table] = (),
-    lines: Sequence[str] = (),
-) -> str:
-    """A page with a picture that a library drew.
-
-    Args:
-        svg: The picture as a file.
-        title: Of the page.
-        description: What the picture shows, for people who do not see it.
-        tables: Its figures.
-        lines: Sentences below, plain text.
-    """
-    label = escape(description)
-    inside = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-    width = re.search(r'<svg [^>]*?width="([0-9.]+)pt"', inside)
-    wide = width is not None and float(width[1]) > _WIDE_POINTS
-    return rendered("drawing.html", title=title, description=description, drawing=inside,
-                    tables=tables, lines=lines, style=_WIDE_STYLE if wide else "")  # fmt: skip
-
-
 def data_block(ident: str, data: Any) -> str:
     """Data for a page's script as an element that holds JSON: `JSON.parse(element.textContent)`."""
     words = json.dumps(data, allow_nan=False, separators=(",", ":"))
@@ -163,23 +129,13 @@ def _environment() -> Environment:
     )
 
 
-def _policy(script: str, sheet: str, drawing: str) -> str:
-    """Nothing from elsewhere, and no script or style but the page's own.
-
-    Drawings of a library have style elements and attributes of their own; attributes cannot be
-    let through one by one.
-    """
-    sheets = [sheet, *(unescape(text) for text in _STYLES.findall(drawing))]
+def _policy(script: str, sheet: str) -> str:
+    """Nothing from elsewhere, and no script or style but the page's own."""
     scripts = f"script-src {_digest(script)}; " if script else ""
-    attributes = "style-src-attr 'unsafe-inline'; " if _STYLED.search(drawing) else ""
     return (
-        f"default-src 'none'; {scripts}style-src {' '.join(map(_digest, sheets))}; {attributes}"
+        f"default-src 'none'; {scripts}style-src {_digest(sheet)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-_STYLES = re.compile(r"<style\b[^>]*>(.*?)</style>", re.DOTALL)
-_STYLED = re.compile(r"<[^>]*\sstyle=")
 
 
 def _digest(text: str) -> str:

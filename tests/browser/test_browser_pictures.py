@@ -8,7 +8,7 @@ import pytest
 from report.charts import ALL
 
 from planner.report.chart import Picture
-from planner.report.page import drawing_page, picture_page
+from planner.report.page import picture_page
 
 INK = "getComputedStyle(document.querySelector('.chart text:not([class])')).fill"
 
@@ -54,15 +54,3 @@ def test_another_style_does_not_count(browser: Any, tmp_path: Path) -> None:
     page.close()
     assert colour != "rgb(255, 0, 0)"
     assert opacity == "1"
-
-
-def test_a_drawing_of_a_library_has_its_style(shown: Any) -> None:
-    svg = (
-        '<svg width="90pt" height="90pt" viewBox="0 0 9 9"><style type="text/css">'
-        "#a{fill:#010203}</style><rect id='a' width='1' height='1'/>"
-        '<rect id="b" width="1" height="1" style="fill:#040506"/></svg>'
-    )
-    page = shown(drawing_page(svg, "t", "d"))
-    fill = "getComputedStyle(document.getElementById('{}')).fill"
-    assert page.evaluate(fill.format("a")) == "rgb(1, 2, 3)"
-    assert page.evaluate(fill.format("b")) == "rgb(4, 5, 6)"

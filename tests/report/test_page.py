@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from planner.report.chart import Picture
-from planner.report.page import data_block, drawing_page, page_html, picture_page, table_html
+from planner.report.page import data_block, page_html, picture_page, table_html
 from report.charts import ALL, PLANE
 
 VOID = {"meta", "br", "link", "input", "img", "hr", "path", "rect", "circle", "polygon"}
@@ -87,7 +87,6 @@ def test_what_users_write_is_escaped() -> None:
     assert "<script>" not in page
     assert page.count("&lt;script&gt;alert(1)") == 4
     assert "<script>" not in table_html(odd, (odd,), ((odd,),))
-    assert "<script>" not in drawing_page("<svg></svg>", odd, '">' + odd, [(odd, [odd], [[odd]])])
 
 
 def test_only_the_script_of_a_page_may_run() -> None:
@@ -115,16 +114,7 @@ def test_only_the_style_of_a_page_counts() -> None:
     (inside,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     assert digests(page, "style-src") == [hashed(inside)]
     assert not re.search(r"<[^>]*\sstyle=", picture_page(PICTURE))
-
-
-def test_the_style_of_a_drawing_counts_too() -> None:
-    svg = '<svg><style type="text/css">*{fill:red}</style><g style="opacity:.5"></g></svg>'
-    page = drawing_page(svg, "t", "d")
-    assert digests(page, "style-src")[1:] == [hashed("*{fill:red}")]
-    assert "style-src-attr 'unsafe-inline'" in policy(page)
-    plain = drawing_page("<svg><g></g></svg>", "t", "d")
-    assert len(digests(plain, "style-src")) == 1
-    assert "unsafe" not in policy(plain)
+    assert "unsafe" not in policy(page)
 
 
 def test_data_of_a_page_is_json_that_ends_no_element() -> None:
@@ -146,19 +136,6 @@ def test_a_page_is_made_for_print_and_for_dark_screens() -> None:
     page = picture_page(PICTURE)
     for rule in ("@media print", "prefers-color-scheme:dark", "[data-theme=dark]", "break-inside"):
         assert rule in page
-
-
-def test_a_drawing_is_an_image_with_a_text_and_wide_where_it_is_wide() -> None:
-    svg = '<?xml version="1.0"?><!DOCTYPE svg>\n<svg width="{}pt" height="9pt"></svg>'
-    narrow = drawing_page(svg.format(400), "t", 'says "what"', [("c", ["a"], [["1"]])], ["A line."])
-    outline = Outline(narrow)
-    (drawn,) = outline.named("svg")
-    assert drawn["role"] == "img"
-    assert drawn["aria-label"] == 'says "what"'
-    assert "<?xml" not in narrow
-    assert "<p>A line.</p>" in narrow
-    wide = drawing_page(svg.format(1200), "t", "d")
-    assert ("100rem" in wide, "100rem" in narrow) == (True, False)
 
 
 def test_the_same_picture_is_the_same_page() -> None:
