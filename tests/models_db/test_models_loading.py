@@ -74,6 +74,12 @@ def test_unknown_names_suggest_the_nearest() -> None:
         load_model("???")
 
 
+def test_only_near_names_are_suggested() -> None:
+    with pytest.raises(ModelError, match=r"unknown model 'nope' \(") as error:
+        load_model("nope")
+    assert "nearest" not in str(error.value)
+
+
 @pytest.mark.parametrize("name", ["", " ", "\0", "a" * 10_000, "/", ".."])
 def test_odd_names_are_unknown(name: str) -> None:
     with pytest.raises(ModelError, match="unknown model"):
