@@ -160,6 +160,7 @@ def ranked_chart(whole: Whole) -> Chart:
         y=_rows_axis([words_of(name) for name, _, _ in parts]),
         marks=tuple(marks),
         notes=notes if whole.hidden else (),
+        spelled=True,
         description=f"{whole.title}, {whole.in_all()}: "
         + "; ".join(f"{words_of(n)} {whole.show(v)}, {whole.share(v)}" for n, v, _ in parts),
         header=("part", "value", "share", *(("hidden",) if whole.hidden else ())),
@@ -204,6 +205,7 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
         y=_rows_axis(plans),
         marks=tuple(marks),
         legend=tuple(Key(words=w, tone=tone, kind="bar", hatch=hatch) for w, tone, hatch in keys),
+        spelled=True,
         description=f"{first.title}: "
         + "; ".join(f"{p} {w.sum_words}" for p, w in zip(plans, of_all, strict=True)),
         header=("part", *plans),

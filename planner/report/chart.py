@@ -185,6 +185,7 @@ class Chart:
         height: Over its width.
         equal: One unit is as long on both axes, which are hidden then and may show more.
         newline: Begins a line of its picture.
+        spelled: The description spells out the figures that are drawn: no caption for the eye.
     """
 
     title: str
@@ -200,6 +201,7 @@ class Chart:
     height: float = 0.55
     equal: bool = False
     newline: bool = False
+    spelled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

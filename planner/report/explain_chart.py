@@ -64,6 +64,7 @@ def steps_chart(result: ExplainResult) -> Chart:
         legend=_step_legend(steps),
         notes=(*binding, "To the left is faster.", *ties,
                *(cut if max(changes, default=0.0) > longest else ())),
+        spelled=True,
         description="Change of the time of a token by step: "
         + "; ".join(f"{step.change} {signed(step.time)}" for step in steps),
         header=("change", "time", "energy", "memory", "verdict"),
@@ -164,6 +165,7 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
         notes=("* assumed: neither measured nor published.",)
         if any(one.number.is_assumed for one in shown)
         else (),
+        spelled=True,
         description="Elasticities of step time and energy: "
         + "; ".join(f"{row[0]} {row[3]} and {row[4]}" for row in rows),
         header=("number", "value", "known as", "time", "energy", "memory"),

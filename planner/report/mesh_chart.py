@@ -131,6 +131,7 @@ def mesh_chart(result: PlanResult, facts: PlanFacts) -> Chart:
             for axis in used if axis != "ep"
         ),
         notes=tuple(_notes(result, boxes)),
+        spelled=True,
         description="; ".join(f"{_head(box)}: {_axes_words(box)}; {_traffic(box)}" for box in boxes)
         + ".",
         header=("level", "chips", "domains", "axes", "rate per chip", "bytes per chip and step",

@@ -199,6 +199,7 @@ def _bars(
         x=Axis(label="", low=0.0, high=longest * (1.05 + room), hidden=True),
         y=Axis(label="", low=-0.6, high=len(rows) - 0.4, ticks=names, downwards=True),
         marks=tuple(marks),
+        spelled=True,
         description=f"{title}: "
         + "; ".join(f"{row.name} {told}" for row, told in zip(rows, words, strict=True))
         + ".",

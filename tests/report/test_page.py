@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -68,6 +69,9 @@ def test_a_page_is_marked_up() -> None:
     skip = outline.named("a")[0]
     assert skip["href"] == f"#{outline.named('main')[0]['id']}"
     assert len(outline.named("figure")) == len(outline.named("figcaption")) == len(ALL)
+    spelled = Picture(title="a", charts=(replace(PLANE, spelled=True),))
+    assert "<figcaption>" not in picture_page(spelled)
+    assert f'<desc id="c0-desc">{PLANE.description}' in picture_page(spelled)
     ids = [attributes["id"] for _, attributes in outline.found if attributes.get("id")]
     assert len(ids) == len(set(ids))
 
