@@ -1,6 +1,7 @@
 """The figures on the page are those that its commands print."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_page_shows_what_the_commands_print(
     shell = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S))
     printed = ""
     for line in shell.splitlines():
-        outcome = planner(*line.split()[1:])
+        outcome = planner(*shlex.split(line, comments=True)[1:])
         assert outcome.code == 0, outcome.err
         printed += outcome.out
     known = squeezed(printed)

@@ -132,6 +132,18 @@ def the_plan(folder: Path) -> list[str]:
     ]
 
 
+def the_experts() -> list[str]:
+    flags = ("--hardware", "gb200-nvl72", "--model", "mixtral-8x7b", "--chips", 8, "--ep", 8)
+    found = {point["name"]: point for point in points(*flags, "--batches", 1)}
+    experts = found["experts"]
+    assert next(name for name, one in found.items() if one["region"] == "memory") == "router"
+    return [
+        "on 8 GB200s with one expert of Mixtral each, a sequence of 32,768 tokens takes "
+        f"{1e3 * experts['network_time_s']:.2f} ms over NVLink against "
+        f"{1e3 * experts['compute_time_s']:.1f} ms of arithmetic in the experts",
+    ]
+
+
 def the_joules() -> list[str]:
     found = planner("ridgeline", "--hardware", "h100-sxm5-80", "--json").document
     energy, ridge = found["energy"], found["ridgelines"][0]
@@ -147,7 +159,7 @@ def the_joules() -> list[str]:
 
 
 FACTS: tuple[Callable[[], list[str]], ...] = (
-    rules, knees_of_a_tpu, the_case, ways_to_count, the_layer, the_joules,
+    rules, knees_of_a_tpu, the_case, ways_to_count, the_layer, the_experts, the_joules,
 )  # fmt: skip
 
 
