@@ -1,4 +1,4 @@
-"""Matplotlib as PNG files use it: set once, the same bytes for the same figures."""
+"""Matplotlib, which PNG files alone need."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from typing import Any
 
 from planner.errors import InputError
 
-_SETTINGS: dict[Any, Any] = {  # matplotlib types its keys as literals
-    "svg.hashsalt": "planner",
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "axes.axisbelow": True,
-}
-
 
 def load_pyplot(flag: str = "plot") -> Any:
-    """Pyplot with our settings, without a display.
+    """Pyplot without a display.
 
     Args:
         flag: Name of the option that needs it, for messages.
@@ -34,7 +23,6 @@ def load_pyplot(flag: str = "plot") -> Any:
             f"{flag}: matplotlib is not installed; install it with: pip install 'planner[viz]'"
         ) from error
     mpl.use("agg")
-    mpl.rcParams.update(_SETTINGS)
     from matplotlib import pyplot  # noqa: PLC0415  (after its backend is chosen)
 
     return pyplot
