@@ -132,7 +132,7 @@ def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
 
 def _of_another_kind(path: Path, name: str) -> InputError | None:
     """What a file is that is no JSON, where that can be told: a plan, a job file, a front."""
-    if path == _STDIN:
+    if path == _STDIN or path.suffix.lower() == ".json":  # its fault as JSON says more
         return None
     try:
         other = with_command(read_content(path), "an answer")

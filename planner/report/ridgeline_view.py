@@ -172,6 +172,13 @@ def energy_words(result: RidgelineResult) -> list[str]:
         f"at {_number(ridge.knee_y)}.",
         f"At best {_pico(at_peak)} pJ per FLOP, {show_count(1 / at_peak)} FLOP per joule at most.",
     ]
+    sent = [
+        f"{_pico(joules)} over {ridge.level}"
+        for ridge, joules in zip(result.ridges, energy.network_j_per_byte, strict=True)
+        if joules
+    ]
+    if sent:
+        lines.append(f"Points count the network too, pJ per byte: {', '.join(sent)}.")
     if energy.assumed:
         names = {"flop_j": "J per FLOP", "memory_j_per_byte": "J per byte", "static_w": "W at rest"}
         lines.append(f"Assumed, not measured: {', '.join(names[one] for one in energy.assumed)}.")
