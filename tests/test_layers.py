@@ -46,7 +46,7 @@ LAYERS: dict[str, int] = {
     "planner.scaling": 7, "planner.wiring": 7, "planner.variants": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explanation": 8, "planner.diagnose": 8,
     "planner.feasibility": 8, "planner.rack": 8, "planner.ridgeline": 8,
-    "planner.pipeline": 5, "planner.stage_facts": 5, "planner.report": 8,
+    "planner.collectives": 5, "planner.pipeline": 5, "planner.stage_facts": 5, "planner.report": 8,
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,
     "planner.provenance": 8, "planner.evaluation": 8, "planner.printable": 8,
     "planner.rereading": 8, "planner.jsonfile": 7, "planner.planmodels": 7,

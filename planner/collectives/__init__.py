@@ -1,0 +1,1 @@
+"""Collectives on named machines and graphs: bounds, synthesis, simulation, comparison, export."""
