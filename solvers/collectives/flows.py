@@ -38,12 +38,15 @@ from solvers.collectives.expansion import (
     representatives,
     send_count,
 )
+from solvers.collectives.folding import Folded, folded
 from solvers.collectives.prices import Prices, check_prices
 from solvers.collectives.problem import Goal, Network
 from solvers.collectives.symmetry import Permutation
 
-MOST_SENDS = 60_000
+MOST_SENDS = 200_000
 """Flows x links x steps above which the cut bound stands in."""
+MOST_COLUMNS = 100_000
+"""Variables, once symmetries are used, above which it stands in as well."""
 _DENOMINATORS = (1_000, 100_000)
 """Greatest denominators that the solver's numbers are rounded to, in turn."""
 _LARGEST = 10**40
@@ -76,6 +79,7 @@ def load_bound(
     steps: int | None = None,
     *,
     group: Sequence[Permutation] = (),
+    time_limit_s: float = 60.0,
 ) -> LoadBound:
     """The greatest lower bound of R / C that is found for S steps, or for any number.
 
@@ -88,6 +92,7 @@ def load_bound(
         goal: With one chunk per part, e.g. `goal_of(collective, nodes, 1)`.
         steps: S, at least `distances.least_steps`; None: any.
         group: Symmetries of network and goal, all of them (see `symmetry.free_subgroup`).
+        time_limit_s: Of the linear program, after which the cut bound stands in.
 
     Raises:
         ValueError: Fewer steps than the farthest chunk needs, a destination that cannot be
@@ -106,10 +111,14 @@ def load_bound(
     if send_count(facing.network, flows, steps) > MOST_SENDS:
         return from_cut
     model = expand(facing.network, flows, steps, tuple(group))
-    from_flow = _flow_bound(network, goal, facing, model, steps, tuple(group))
-    if cut.load > from_flow.load:
+    small = folded(model, facing)
+    found = _solve(small, model.steps, time_limit_s) if small.columns <= MOST_COLUMNS else None
+    if found is None:
         return from_cut
-    return from_flow
+    load, exact, prices = _proved(network, goal, model, small, found, steps, tuple(group))
+    if cut.load > load:
+        return from_cut
+    return LoadBound(steps=steps, load=load, exact=exact, certificate=prices)
 
 
 def _reaches_all(facing: Oriented) -> bool:
@@ -117,60 +126,70 @@ def _reaches_all(facing: Oriented) -> bool:
     return all(len(part.destinations) == facing.network.nodes - 1 for part in facing.parts)
 
 
-def _flow_bound(
+def _proved(
     network: Network,
     goal: Goal,
-    facing: Oriented,
     model: Expansion,
+    small: Folded,
+    found: OptimizeResult,
     steps: int | None,
     group: tuple[Permutation, ...],
-) -> LoadBound:
-    """The linear program, its prices in fractions and whether its flows confirm them."""
-    found = _solve(model)
-    best: Prices | None = None
-    load, exact = Fraction(0), False
+) -> tuple[Fraction, bool, Prices]:
+    """The bound that the best rounded prices prove, whether the flows confirm it, the prices."""
+    facing = oriented(network, goal)
+    values, duals = found.x[small.column_of], _duals(small, found)
+    tried: list[tuple[Fraction, bool, Prices]] = []
     for most in _DENOMINATORS:
-        prices = _prices(facing, model, found, steps, group, most)
-        proved = check_prices(network, goal, prices)
-        if best is None or proved > load:
-            best, load = prices, proved
-        upper = _confirmed(model, found.x, most)
-        exact = upper is not None and upper == load
-        if exact:
+        prices = _prices(facing, model, duals, steps, group, most)
+        load = check_prices(network, goal, prices)
+        tried.append((load, _confirmed(model, values, most) == load, prices))
+        if tried[-1][1]:
             break
-    assert best is not None
-    return LoadBound(steps=steps, load=load, exact=exact, certificate=best)
+    return max(tried, key=lambda one: one[:2])
 
 
-def _solve(model: Expansion) -> OptimizeResult:
-    """The fewest rounds, a vertex, with its duals.
+def _solve(model: Folded, steps: int, time_limit_s: float) -> OptimizeResult | None:
+    """The fewest rounds, a vertex, with its duals; None when time is up.
 
     Raises:
         RuntimeError: The solver failed.
     """
     cost = np.zeros(model.columns)
-    cost[-model.steps :] = 1
+    cost[-steps:] = 1
     rows = vstack([model.copies, model.capacity])
     found = linprog(
         cost, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=model.balance, b_eq=model.demands,
-        method="highs-ds",
+        method="highs-ds", options={"time_limit": time_limit_s},
     )  # fmt: skip
+    if found.status == 1:
+        return None
     if found.status != 0:
         raise RuntimeError(f"the linear program was not solved: {found.message}")
     return found
 
 
+def _duals(small: Folded, found: OptimizeResult) -> tuple[Array, Array]:
+    """The prices of the copies and of the capacities of the expansion, the same on every orbit."""
+    rows = small.copies.shape[0]
+    copies, capacity = np.split(np.maximum(0.0, -found.ineqlin.marginals), [rows])
+    sizes = np.bincount(small.capacity_of, minlength=len(capacity))
+    sums = np.bincount(small.capacity_of, weights=capacity, minlength=len(capacity))
+    return (copies / small.copy_size)[small.copy_of], (sums / np.maximum(sizes, 1))[
+        small.capacity_of
+    ]
+
+
 def _prices(
     facing: Oriented,
     model: Expansion,
-    found: OptimizeResult,
+    duals: tuple[Array, Array],
     steps: int | None,
     group: tuple[Permutation, ...],
     most: int,
 ) -> Prices:
     """The dual solution in fractions, made feasible: prices of links and ports, and shares."""
     network, size = facing.network, model.size
-    copies, capacity = np.split(np.maximum(0.0, -found.ineqlin.marginals), [len(model.copy_send)])
+    copies, capacity = duals
     rows = _within_one(model, [_fraction(price, most) for price in capacity])
     lanes_of = np.bincount(model.shared, minlength=1)
     paid: dict[tuple[int, int], Fraction] = {}

@@ -107,6 +107,13 @@ def test_what_is_too_large_has_its_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.load, found.exact) == (Fraction(7, 6), False)
 
 
+def test_out_of_time_the_cut_stands_in() -> None:
+    goal = goal_of("allgather", 32, 1)
+    found = load_bound(dgx1(4), goal, 5, time_limit_s=0.01)
+    assert isinstance(found.certificate, Cut)
+    assert (found.load, found.exact) == (3, False)
+
+
 def test_groups_of_nodes_at_once() -> None:
     goal = goal_of("allgather", 8, 1, groups=[range(4), range(4, 8)])
     found = load_bound(dgx1(), goal, 1, group=free_subgroup(dgx1(), goal))
