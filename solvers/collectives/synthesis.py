@@ -2,7 +2,7 @@
 
 In this order, until one meets the lower bound on R that holds for every schedule:
 
-    1. the round numbers that the bound's own program gives, r fixed, invariant under a group H;
+    1. r fixed to what the program of the bound gives (`rounds`), invariant under a group H;
     2. r free, invariant under H;
     3. r free, any schedule: what CP-SAT proves here holds.
 
@@ -27,8 +27,6 @@ from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.distances import hops, least_steps
 from solvers.collectives.greedy import greedy_sends, rounds_of
 from solvers.collectives.model import (
-    Crossing,
-    Model,
     Part,
     Permutation,
     Symmetry,
@@ -38,7 +36,7 @@ from solvers.collectives.model import (
     symmetry_of,
 )
 from solvers.collectives.problem import COMBINING, Goal, Network, goal_of
-from solvers.collectives.rounds import RoundBound, least_rounds
+from solvers.collectives.rounds import least_rounds
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.symmetry import free_subgroup
 from solvers.solution import Solution, Status
@@ -156,9 +154,7 @@ def synthesize(
         ValueError: No chunks or steps, or what `question` refuses.
     """
     asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    return fewest_rounds(
-        asked, chunks, steps, rounds=rounds, time_limit_s=time_limit_s, seed=seed
-    )
+    return fewest_rounds(asked, chunks, steps, rounds=rounds, time_limit_s=time_limit_s, seed=seed)
 
 
 def fewest_rounds(
@@ -185,7 +181,7 @@ def fewest_rounds(
         return _answer(None, math.inf, started)
     known = least_rounds(
         asked.forward, asked.copied(1), chunks, steps,
-        group=asked.group, time_limit_s=time_limit_s * _SHARE,
+        group=asked.group, at_least=limit, time_limit_s=time_limit_s * _SHARE,
     )  # fmt: skip
     least = max(steps, known.lower_bound, math.ceil(limit * chunks))
     if rounds is not None and rounds < least:
@@ -199,7 +195,7 @@ def fewest_rounds(
         deadline=started + time_limit_s,
         seed=seed,
     )
-    search.run(known.rounds if sum(known.rounds) == least else None)
+    search.run(known.rounds)
     schedule = _as_asked(asked, chunks, search.sends, search.rounds)
     found = _answer(schedule, search.least, started, search.counts)
     return found if rounds is None else _enough(found, rounds)
@@ -286,7 +282,7 @@ class _Search:
         self.rounds = rounds_of(forward, self.sends, self.steps)
         held = symmetry_of(forward, self.parts, self.asked.group)
         free = symmetry_of(forward, self.parts)
-        if vector is not None and not self.ended:
+        if vector is not None and sum(vector) < sum(self.rounds) and not self.ended:
             self._search("fixed rounds", held, vector)
         if len(held.group) > 1 and not self.ended:
             self._search("under symmetry", held)
@@ -298,9 +294,7 @@ class _Search:
         """Whether the best schedule is good enough."""
         return sum(self.rounds) <= self.enough
 
-    def _search(
-        self, kind: str, symmetry: Symmetry, vector: Sequence[int] | None = None
-    ) -> None:
+    def _search(self, kind: str, symmetry: Symmetry, vector: Sequence[int] | None = None) -> None:
         """One search by CP-SAT; keeps a better schedule, and the bound where it holds for all.
 
         Rounds can be added to any schedule, so none between `enough` and the best is none below.
