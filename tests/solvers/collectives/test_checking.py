@@ -22,9 +22,7 @@ ROUND = Schedule(
     collective="allgather",
     chunks=1,
     rounds=(1, 1),
-    sends=tuple(
-        Send(step, u, (u + 1) % 3, (u - step) % 3) for step in range(2) for u in range(3)
-    ),
+    sends=tuple(Send(step, u, (u + 1) % 3, (u - step) % 3) for step in range(2) for u in range(3)),
 )
 """The same one way round."""
 SUMS = reverse(ROUND)
@@ -68,9 +66,7 @@ def test_a_wrong_send_is_named(send: Send, rule: str, words: str) -> None:
 
 
 def test_what_arrives_in_a_step_leaves_in_the_next() -> None:
-    hasty = replace(
-        ROUND, rounds=(2,), sends=tuple(send._replace(step=0) for send in ROUND.sends)
-    )
+    hasty = replace(ROUND, rounds=(2,), sends=tuple(send._replace(step=0) for send in ROUND.sends))
     assert rules(faults(hasty, TRIANGLE)) == ["holds"] * 3 + ["goal"] * 3
 
 

@@ -100,9 +100,7 @@ def test_random_networks_keep_every_bound(seed: int) -> None:
     chunks = 1 + seed % 3
     asked = question(links, collective, root=seed % links.nodes)
     steps = asked.least_steps + seed % 2
-    found = synthesize(
-        links, collective, chunks, steps, root=seed % links.nodes, time_limit_s=20
-    )
+    found = synthesize(links, collective, chunks, steps, root=seed % links.nodes, time_limit_s=20)
     schedule = found.decision
     assert schedule is not None
     assert faults(schedule, links, root=seed % links.nodes) == ()
