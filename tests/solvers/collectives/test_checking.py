@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from networks import dgx1, ring, switch
+from collective_networks import dgx1, ring, switch
 
 from solvers.collectives.checking import Fault, faults, goal_for
 from solvers.collectives.compose import in_turn, local_reduce, reverse, split

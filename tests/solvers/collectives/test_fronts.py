@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from networks import dgx1, ring, switch, torus
+from collective_networks import dgx1, ring, switch, torus
 
 from solvers.collectives.checking import faults
 from solvers.collectives.front import Effort, pareto
