@@ -45,6 +45,7 @@ from solvers.collectives.synthesis import (
     fewest_rounds,
     question,
 )
+from solvers.collectives.timed_bounds import least_seconds
 from solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -159,7 +160,11 @@ def fastest(
         seed=seed,
         best=_packed(first.decision),
         best_s=sum(step_times_s(first.decision, network, timing)),
-    )
+        bound_s=least_seconds(
+            asked.forward, asked.copied(1), timing.latency_s, timing.lane_s_per_byte,
+            timing.size_bytes, chunks,
+        ),
+    )  # fmt: skip
     search.run()
     proved = search.bound_s >= search.best_s * (1 - TOLERANCE)
     return Solution(
@@ -208,7 +213,7 @@ class _Search:
     seed: int
     best: Schedule
     best_s: float
-    bound_s: float = 0.0
+    bound_s: float
     counts: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -271,7 +276,7 @@ class _Search:
             for leader in sorted({symmetry.link_orbit[link] for link in links}):
                 if (leader, step) in used:
                     model.add(lasts[step] >= alpha[leader] * used[leader, step] + moved)
-        model.add(sum(lasts) <= most)
+        model.add_linear_constraint(sum(lasts), 0, most)
         model.minimize(sum(lasts))
         return tick_s
 
