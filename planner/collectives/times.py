@@ -68,6 +68,24 @@ def cell_name(schedule: Schedule) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FastestOf:
+    """The fastest of several at each size, e.g. of the protocols of a library.
+
+    Attributes:
+        name: Of all of them together.
+        lines: At least one.
+    """
+
+    name: str
+    lines: tuple[Timed, ...]
+
+    def time_s(self, size_bytes: FloatArray) -> FloatArray:
+        """(sizes,) seconds."""
+        least: FloatArray = np.min([line.time_s(size_bytes) for line in self.lines], axis=0)
+        return least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLine:
     """One algorithm over the sizes.
 
