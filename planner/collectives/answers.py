@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from solvers.collectives.cuts import Cut
+from solvers.collectives.rows import Front, Row
+
 from planner.collectives.machine import Machine
 from planner.collectives.question import Question, size_words
-from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
 
 SYNTHESIZED = "synthesized"
@@ -123,10 +125,10 @@ class BoundsAnswer:
         question: What was asked.
         least_steps: S_min: the longest of the shortest ways that chunks must go.
         farthest: Two nodes that are so far apart, in the direction of the data.
-        cut_nodes: Nodes of the cut that bounds R / C for all S, by number.
-        cut_chunks: Parts of the data that must leave them, in chunks of C = 1.
-        cut_capacity: Lanes that lead out of them.
-        cut_load: Their quotient.
+        cut: The set of nodes that bounds R / C whatever S; None: an all-reduce, whose sends are
+            counted.
+        limit: No schedule has less R / C, whatever S.
+        limit_exact: Some schedules come as near to it as one likes.
         by_steps: For S = S_min and on.
         why: Why it ends there.
         seconds: Wall time.
@@ -135,10 +137,9 @@ class BoundsAnswer:
     question: Question
     least_steps: int
     farthest: tuple[int, int]
-    cut_nodes: tuple[int, ...]
-    cut_chunks: int
-    cut_capacity: int
-    cut_load: Fraction
+    cut: Cut | None
+    limit: Fraction
+    limit_exact: bool
     by_steps: tuple[StepBound, ...]
     why: str
     seconds: float
@@ -150,11 +151,14 @@ class BoundsAnswer:
             **question_fields(self.question),
             "least_steps": self.least_steps,
             "farthest": [names[node] for node in self.farthest],
-            "cut": {
-                "chips": [names[node] for node in self.cut_nodes],
-                "chunks": self.cut_chunks,
-                "lanes": self.cut_capacity,
-                **exactly(self.cut_load),
+            "limit": {**exactly(self.limit), "exact": self.limit_exact},
+            "cut": None
+            if self.cut is None
+            else {
+                "chips": [names[node] for node in self.cut.nodes],
+                "chunks": self.cut.demand,
+                "lanes": self.cut.capacity,
+                **exactly(self.cut.load),
             },
             "by_steps": [
                 {

@@ -8,28 +8,28 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from solvers.collectives.allreduce import allreduce_load
+from solvers.collectives.flows import load_bound
+from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
+from solvers.collectives.rows import Front, Row
+
 from planner.collectives.answers import FrontAnswer
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
 from planner.units import show_seconds
-from solvers.collectives.allreduce import Members, allreduce_load
 from solvers.collectives.compose import in_turn
-from solvers.collectives.cuts import load_limit
 from solvers.collectives.distances import distances, least_steps
-from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
 from solvers.collectives.problem import goal_of
-from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
+from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.synthesis import synthesize
 from solvers.solution import Solution, Status
 
 Progress = Callable[[str, int, int], None]
 
 
-def collective_front(
-    *, on_progress: Progress | None = None, **fields: Any
-) -> FrontAnswer:
+def collective_front(*, on_progress: Progress | None = None, **fields: Any) -> FrontAnswer:
     """Schedules of a collective on a machine: the front, or one for given chunks and steps.
 
     Args:
@@ -184,9 +184,16 @@ def load_of(question: Question) -> Fraction:
     network = question.machine.network
     if question.collective == "allreduce":
         return allreduce_load(network, (network.nodes,))
-    return load_limit(
-        network, goal_of(question.collective, network.nodes, 1, root=question.root)
-    )
+    goal = goal_of(question.collective, network.nodes, 1, root=question.root)
+    return load_bound(network, goal, group=group_of(question)).load
+
+
+def group_of(question: Question) -> tuple[tuple[int, ...], ...]:
+    """Symmetries of network and goal that keep no node in place."""
+    machine = question.machine
+    name = "allgather" if question.collective == "allreduce" else question.collective
+    goal = goal_of(name, machine.network.nodes, 1, root=question.root)
+    return tuple(free_subgroup(machine.network, goal, machine.symmetries))
 
 
 def steps_needed(question: Question) -> tuple[int, tuple[int, int]]:

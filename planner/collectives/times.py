@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from planner.collectives.program import Program, program_of
 from planner.collectives.machine import Machine
+from planner.collectives.program import Program, program_of
 from planner.collectives.simulate import check_size, run, times_s
 from planner.errors import InputError
 from planner.plan import FloatArray

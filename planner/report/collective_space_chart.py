@@ -90,9 +90,7 @@ def _tops(view: SpaceTime, rows: Sequence[int]) -> tuple[dict[int, float], float
     return tops, max(at - _GAP, 1.0)
 
 
-def _bars(
-    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float
-) -> list[Bar]:
+def _bars(view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float) -> list[Bar]:
     shown = set(rows)
     names = view.simulation.program.machine.names
     bars = []
@@ -122,9 +120,7 @@ def _detail(view: SpaceTime, span: Span) -> str:
     )
 
 
-def _rules(
-    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float
-) -> list[Mark]:
+def _rules(view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float) -> list[Mark]:
     """A thin line between each two rows."""
     end = view.simulation.finish_s / size
     return [
