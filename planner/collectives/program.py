@@ -122,7 +122,9 @@ def _named(number: int, send: Send) -> str:
 def _check(number: int, send: Send, schedule: Schedule, machine: Machine) -> None:
     nodes = machine.network.nodes
     if not (0 <= send.source < nodes and 0 <= send.target < nodes):
-        raise InputError(f"{_named(number, send)}: {machine.label} has nodes 0 to {nodes - 1}")
+        raise InputError(
+            f"{_named(number, send)}: {machine.label} has nodes 0 to {nodes - 1}"
+        )
     if not 0 <= send.step < schedule.steps:
         raise InputError(f"{_named(number, send)}: steps are 0 to {schedule.steps - 1}")
 

@@ -139,7 +139,9 @@ def check_size(size_bytes: float) -> None:
         raise InputError(f"size: {size_bytes:g} bytes; it must be a finite number above 0")
 
 
-def times_s(program: Program, sizes_bytes: FloatArray, *, mode: str = "synchronous") -> FloatArray:
+def times_s(
+    program: Program, sizes_bytes: FloatArray, *, mode: str = "synchronous"
+) -> FloatArray:
     """(sizes,) seconds at each size: by `synchronous_s` where it holds, else run by run."""
     if mode == "synchronous" and not program.detours:
         return synchronous_s(program, sizes_bytes)

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from planner.collectives.machine import Machine
 from planner.collectives.program import Program, program_of
+from planner.collectives.machine import Machine
 from planner.collectives.simulate import check_size, run, times_s
 from planner.errors import InputError
 from planner.plan import FloatArray
@@ -65,6 +65,24 @@ def cell_name(schedule: Schedule) -> str:
     """`(C,S,R)`, and whether members add up what they gather."""
     words = f"({schedule.chunks},{schedule.steps},{schedule.total_rounds})"
     return f"{words} local sums" if schedule.local_reduce else words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastestOf:
+    """The fastest of several at each size, e.g. of the protocols of a library.
+
+    Attributes:
+        name: Of all of them together.
+        lines: At least one.
+    """
+
+    name: str
+    lines: tuple[Timed, ...]
+
+    def time_s(self, size_bytes: FloatArray) -> FloatArray:
+        """(sizes,) seconds."""
+        least: FloatArray = np.min([line.time_s(size_bytes) for line in self.lines], axis=0)
+        return least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

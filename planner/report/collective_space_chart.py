@@ -18,7 +18,9 @@ from planner.units import plain, plural, show_bytes, show_seconds, unit_for
 MOST_ROWS = {"nodes": 16, "links": 48}
 _GAP = 0.35
 """Between rows, over the height of a track."""
-_TRACK_PIXELS, _LEAST_PIXELS, _MOST_PIXELS = 14.5, 120.0, 720.0
+_TRACK_PIXELS, _LEAST_PIXELS, _MOST_PIXELS = 17.0, 120.0, 880.0
+_WORDS_PIXELS = 15.0
+"""Height of a bar from which it has words."""
 _BESIDE_PIXELS = 60.0
 _MOST_KEYS = 16
 _ROOM = 0.9
@@ -42,10 +44,10 @@ def space_chart(view: SpaceTime, title: str = "") -> Chart:
     tops, low = _tops(view, rows)
     run = view.simulation
     size, unit = unit_for(run.finish_s, "s")
-    bars = _bars(view, rows, tops, size)
+    area = min(max(_TRACK_PIXELS * low, _LEAST_PIXELS), _MOST_PIXELS)
+    bars = _bars(view, rows, tops, size, area / (low + _ROOM))
     words = any(bar.words for bar in bars)
     schedule, machine = run.program.schedule, run.program.machine
-    pixels = min(max(_TRACK_PIXELS * low, _LEAST_PIXELS), _MOST_PIXELS) + _BESIDE_PIXELS
     centres = [tops[row] + view.tracks[row] / 2 for row in rows]
     return Chart(
         title=title or f"{schedule.collective} on {machine.label}, space against time",
@@ -64,7 +66,7 @@ def space_chart(view: SpaceTime, title: str = "") -> Chart:
         description=_description(view),
         header=_HEADER,
         rows=_table(view, size, unit),
-        height=pixels / WIDTH,
+        height=(area + _BESIDE_PIXELS) / WIDTH,
     )
 
 
@@ -90,9 +92,13 @@ def _tops(view: SpaceTime, rows: Sequence[int]) -> tuple[dict[int, float], float
     return tops, max(at - _GAP, 1.0)
 
 
-def _bars(view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float) -> list[Bar]:
+def _bars(
+    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float, pixels: float
+) -> list[Bar]:
+    """The spans of some rows; `size` seconds and `pixels` of height are one unit of the axes."""
     shown = set(rows)
     names = view.simulation.program.machine.names
+    named, least = view.by == "nodes", _WORDS_PIXELS / pixels
     bars = []
     for span in view.spans:
         if span.row not in shown:
@@ -103,7 +109,7 @@ def _bars(view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: fl
             Bar(
                 left=span.begin_s / size, right=span.end_s / size,
                 top=top + 0.04, bottom=top + span.tracks - 0.04, tone=tone, hatch=hatch,
-                words=names[span.target] if view.by == "nodes" else "",
+                words=names[span.target] if named and span.tracks >= least else "",
                 detail=_detail(view, span),
             )
         )  # fmt: skip
@@ -120,7 +126,9 @@ def _detail(view: SpaceTime, span: Span) -> str:
     )
 
 
-def _rules(view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float) -> list[Mark]:
+def _rules(
+    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float
+) -> list[Mark]:
     """A thin line between each two rows."""
     end = view.simulation.finish_s / size
     return [

@@ -57,9 +57,9 @@ def time_chart(comparison: TimeComparison) -> Chart:
         y=y,
         marks=tuple(marks),
         legend=(*(curve.key() for curve in curves), *_dot_keys(comparison)),
-        notes=notes_of(comparison),
+        notes=(f"Dots are runs event by event, {comparison.mode} mode; lines are the formula.",),
         description=f"{comparison.title}, {show_bytes(float(sizes[0]))} to "
-        f"{show_bytes(float(sizes[-1]))}. " + " ".join(notes_of(comparison)),
+        f"{show_bytes(float(sizes[-1]))}. {verdict_words(comparison)}".rstrip(),
         header=("size", *(line.name for line in comparison.lines)),
         rows=_rows(comparison),
         height=_HEIGHT,
@@ -88,23 +88,20 @@ def ratio_chart(comparison: TimeComparison) -> Chart:
         marks=(*crossed, *(curve.line(sizes) for curve in curves)),
         legend=tuple(curve.key() for curve in curves),
         notes=(f"What takes more than {plain(y.high)} times as long is cut off.",) if cut else (),
-        description="Time of each algorithm over that of the fastest at the same size. "
-        + " ".join(map(_crossing_words, comparison.crossovers)),
+        description="Time of each algorithm over that of the fastest at the same size.",
         header=("size", *(line.name for line in comparison.lines)),
         rows=_ratio_rows(comparison, best),
         height=_LOWER_HEIGHT,
     )
 
 
-def notes_of(comparison: TimeComparison) -> tuple[str, ...]:
+def verdict_words(comparison: TimeComparison) -> str:
     """Who is fastest where, in sentences."""
+    first = comparison.fastest(float(comparison.sizes_bytes[0]))
     if not comparison.crossovers:
-        name = comparison.fastest(float(comparison.sizes_bytes[0]))
-        words = f"{name} is the fastest at every size." if len(comparison.lines) > 1 else ""
-    else:
-        words = " ".join(map(_crossing_words, comparison.crossovers))
-    dots = f"Dots are runs event by event, {comparison.mode} mode; lines are the formula."
-    return tuple(filter(None, (words, dots)))
+        return f"{first} is the fastest at every size." if len(comparison.lines) > 1 else ""
+    words = [f"{first} is the fastest for the smallest sizes."]
+    return " ".join([*words, *map(_crossing_words, comparison.crossovers)])
 
 
 def _crossing_words(crossing: Crossover) -> str:
