@@ -24,6 +24,7 @@ from planner.network.topology.wiring import Wiring, wiring_of
 from planner.plan import FloatArray
 from planner.units import plain, show_seconds
 from solvers.collectives.problem import Network
+from solvers.collectives.symmetry import is_automorphism
 
 NUMBERINGS = ("sccl", "nvidia-smi")
 """How the chips of a DGX-1 are numbered: as the papers on synthesis do, or as the driver does."""
@@ -194,13 +195,4 @@ def _lane_bytes_per_s() -> float:
 
 def maps_onto_itself(permutation: tuple[int, ...], network: Network) -> bool:
     """Whether a permutation of the nodes keeps links, lanes and shared capacities."""
-    lanes = dict(zip(network.links, network.lanes, strict=True))
-    moved = {(permutation[u], permutation[v]): b for (u, v), b in lanes.items()}
-    if moved != lanes:
-        return False
-    index = {link: at for at, link in enumerate(network.links)}
-    onto = [index[permutation[u], permutation[v]] for u, v in network.links]
-    limits = {(frozenset(port.links), port.capacity) for port in network.shared}
-    return limits == {
-        (frozenset(onto[link] for link in port.links), port.capacity) for port in network.shared
-    }
+    return is_automorphism(network, permutation)

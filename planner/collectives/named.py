@@ -8,7 +8,7 @@ single core (see `planner.collectives.contraction` on why nothing is lost).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +77,6 @@ def named_wiring(spec: str, numbering: str = "sccl") -> Named:
     if (name := text.partition(":")[0]) not in NAMES:
         raise InputError(f"topology: {not_one_of(name, (*NAMES, *SYSTEMS))}")
     topology = parse_topology(text)
-    if topology.chips < 2:
-        raise InputError(f"topology: {shown(spec)}: 1 chip; a collective needs at least 2")
     return Named(
         label=topology.spec, wiring=_wiring(topology), symmetries=tuple(_symmetries(topology))
     )
@@ -206,20 +204,23 @@ def _tree(fan: Sequence[int], trunks: Sequence[int]) -> Wiring:
 def _symmetries(topology: Topology) -> Iterable[Permutation]:
     """Generators of a group that keeps no chip in place, save the identity."""
     name, sizes = topology.name, topology.sizes
-    if name in ("ring", "fully-connected", "switch", "torus", "hyperx"):
-        return _shifts(sizes)
-    if name == "hypercube":
-        return _shifts((2,) * sizes[0])
     if name in ("linear", "mesh"):
         return _mirrors(sizes)
-    if name == "leaf-spine":
-        return _shifts((sizes[0] // sizes[1], sizes[1]))
-    if name == "fat-tree":
-        return _shifts((sizes[0], sizes[0] // 2, sizes[0] // 2))
+    if name in _GRIDS:
+        return _shifts(_GRIDS[name](sizes))
     if name == "dragonfly":
         a, h, p = sizes
         return _shifts((a * h + 1, a, max(p, 1)), axes=(0, 2))
     return ()
+
+
+_GRIDS: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
+    **dict.fromkeys(("ring", "fully-connected", "switch", "torus", "hyperx"), lambda sizes: sizes),
+    "hypercube": lambda sizes: (2,) * sizes[0],
+    "leaf-spine": lambda sizes: (sizes[0] // sizes[1], sizes[1]),
+    "fat-tree": lambda sizes: (sizes[0], sizes[0] // 2, sizes[0] // 2),
+}
+"""Chips as a grid, C order, in which a step round any dimension is a symmetry."""
 
 
 def _shifts(sizes: Sequence[int], axes: Sequence[int] | None = None) -> tuple[Permutation, ...]:

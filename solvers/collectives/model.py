@@ -181,25 +181,39 @@ class Model:
     Attributes:
         model: The model.
         crossings: Its sends, of leading parts.
-        rounds: r_s: numbers, or variables.
+        on_link: Of each (leading link, step): what counts against its lanes.
+        on_port: Of each (orbit of shared capacities, step): the same, with how often it counts.
     """
 
     model: cp_model.CpModel
     crossings: dict[Crossing, cp_model.IntVar]
-    rounds: list[cp_model.IntVar] | list[int]
+    on_link: dict[tuple[int, int], list[cp_model.IntVar]]
+    on_port: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]]
 
 
-def build(
+def size_of(
     network: Network,
     parts: Sequence[Part],
     symmetry: Symmetry,
     steps: int,
     hops: Sequence[Sequence[int]],
-    *,
-    rounds: Sequence[int] | None = None,
-    between: tuple[int, int] = (1, FAR),
+) -> int:
+    """How many sends the model of `unrolled` would have."""
+    return sum(
+        len(parts[at].chunks) * (last - first + 1)
+        for at in symmetry.leaders
+        for _, first, last in windows(network, parts[at], steps, hops)
+    )
+
+
+def unrolled(
+    network: Network,
+    parts: Sequence[Part],
+    symmetry: Symmetry,
+    steps: int,
+    hops: Sequence[Sequence[int]],
 ) -> Model:
-    """The model of section "The CP-SAT model" above.
+    """The sends of every leading chunk, received once and held before they go on.
 
     Args:
         network: Links, lanes, shared capacities.
@@ -207,39 +221,65 @@ def build(
         symmetry: Of the group that schedules are held to.
         steps: S.
         hops: (nodes, nodes) shortest distances.
-        rounds: r_s where they are given; otherwise their sum is minimized.
-        between: The least and the most that the sum can be, where it is minimized.
     """
     from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
 
     model = cp_model.CpModel()
     crossings: dict[Crossing, cp_model.IntVar] = {}
     for at in symmetry.leaders:
-        part = parts[at]
-        window = windows(network, part, steps, hops)
-        for copy in range(len(part.chunks)):
+        window = windows(network, parts[at], steps, hops)
+        for copy in range(len(parts[at].chunks)):
             mine = {
                 Crossing(at, copy, link, step): model.new_bool_var("")
                 for link, first, last in window
                 for step in range(first, last + 1)
             }
-            _flow(model, network, part, mine)
+            _flow(model, network, parts[at], mine)
             crossings |= mine
-    made = Model(
-        model=model,
-        crossings=crossings,
-        rounds=list(rounds) if rounds is not None else _free(model, steps, between),
-    )
-    _capacities(made, network, symmetry)
+    made = Model(model=model, crossings=crossings, on_link={}, on_port={})
+    _gather(made, symmetry)
     return made
 
 
-def _free(model: cp_model.CpModel, steps: int, between: tuple[int, int]) -> list[cp_model.IntVar]:
-    """r_s >= 1 whose sum lies in the interval and is minimized."""
-    low, high = between
-    rounds = [model.new_int_var(1, high - steps + 1, f"r{step}") for step in range(steps)]
-    model.add_linear_constraint(sum(rounds), low, high)
-    model.minimize(sum(rounds))
+def _gather(made: Model, symmetry: Symmetry) -> None:
+    """What each leading link and each orbit of shared capacities carries in each step."""
+    ports = defaultdict(list)
+    for row, (counts, _) in enumerate(symmetry.port_rows):
+        for link, count in counts.items():
+            ports[link].append((row, count))
+    for crossing, variable in made.crossings.items():
+        leader = symmetry.link_orbit[crossing.link]
+        made.on_link.setdefault((leader, crossing.step), []).append(variable)
+        for row, count in ports[crossing.link]:
+            made.on_port.setdefault((row, crossing.step), []).append((count, variable))
+
+
+def bind_rounds(
+    made: Model,
+    network: Network,
+    symmetry: Symmetry,
+    rounds: Sequence[int] | Sequence[cp_model.IntVar],
+) -> None:
+    """Links and shared capacities carry what their rounds allow; rows that cannot bind stay out."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
+
+    total = cp_model.LinearExpr.sum
+    for (link, step), variables in made.on_link.items():
+        if len(variables) > network.lanes[link]:
+            made.model.add(total(variables) <= network.lanes[link] * rounds[step])
+    for (row, step), terms in made.on_port.items():
+        capacity = symmetry.port_rows[row][1]
+        if sum(count for count, _ in terms) > capacity:
+            counts, variables = [list(column) for column in zip(*terms, strict=True)]
+            carried = cp_model.LinearExpr.weighted_sum(variables, counts)
+            made.model.add(carried <= capacity * rounds[step])
+
+
+def free_rounds(made: Model, steps: int, low: int, high: int) -> list[cp_model.IntVar]:
+    """r_s >= 1 with a sum from low to high, which is minimized."""
+    rounds = [made.model.new_int_var(1, high - steps + 1, f"r{step}") for step in range(steps)]
+    made.model.add_linear_constraint(sum(rounds), low, high)
+    made.model.minimize(sum(rounds))
     return rounds
 
 
@@ -266,28 +306,6 @@ def _flow(
         if tail != part.source:
             before = [x for step, x in into[tail] if step < crossing.step]
             model.add_bool_or([*before, variable.negated()])
-
-
-def _capacities(made: Model, network: Network, symmetry: Symmetry) -> None:
-    """Links and shared capacities per step; a row that cannot bind is left out."""
-    link_orbit = symmetry.link_orbit
-    on_link: dict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
-    on_each: dict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
-    for crossing, variable in made.crossings.items():
-        on_link[link_orbit[crossing.link], crossing.step].append(variable)
-        on_each[crossing.link, crossing.step].append(variable)
-    for (link, step), variables in on_link.items():
-        if len(variables) > network.lanes[link]:
-            made.model.add(sum(variables) <= network.lanes[link] * made.rounds[step])
-    for counts, capacity in symmetry.port_rows:
-        for step in range(len(made.rounds)):
-            terms = [
-                count * variable
-                for link, count in sorted(counts.items())
-                for variable in on_each[link, step]
-            ]
-            if len(terms) > 0:
-                made.model.add(sum(terms) <= capacity * made.rounds[step])
 
 
 def sends_of(

@@ -30,17 +30,22 @@ from solvers.collectives.model import (
     Part,
     Permutation,
     Symmetry,
-    build,
+    bind_rounds,
+    unrolled,
+    free_rounds,
     parts_of,
     sends_of,
+    size_of,
     symmetry_of,
 )
 from solvers.collectives.problem import COMBINING, Goal, Network, goal_of
-from solvers.collectives.rounds import least_rounds
+from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.symmetry import free_subgroup
 from solvers.solution import Solution, Status
 
+MOST_CROSSINGS = 1_000_000
+"""Sends in question above which CP-SAT is not asked."""
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
 
@@ -157,6 +162,33 @@ def synthesize(
     return fewest_rounds(asked, chunks, steps, rounds=rounds, time_limit_s=time_limit_s, seed=seed)
 
 
+def round_bound(
+    asked: Question,
+    chunks: int,
+    steps: int,
+    *,
+    limit: Fraction = Fraction(0),
+    time_limit_s: float = 60.0,
+) -> RoundBound:
+    """`rounds.least_rounds` of a question: what R is at least, and rounds to try.
+
+    Args:
+        asked: The question.
+        chunks, steps: C and S.
+        limit: See `fewest_rounds`.
+        time_limit_s: Of the mixed-integer program.
+    """
+    return least_rounds(
+        asked.forward,
+        asked.copied(1),
+        chunks,
+        steps,
+        group=asked.group,
+        at_least=limit,
+        time_limit_s=time_limit_s,
+    )
+
+
 def fewest_rounds(
     asked: Question,
     chunks: int,
@@ -164,6 +196,7 @@ def fewest_rounds(
     *,
     rounds: int | None = None,
     limit: Fraction = Fraction(0),
+    known: RoundBound | None = None,
     time_limit_s: float = 60.0,
     seed: int = 0,
 ) -> Solution[Schedule]:
@@ -173,16 +206,15 @@ def fewest_rounds(
         asked: The question.
         chunks, steps, rounds, time_limit_s, seed: See `synthesize`.
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
+        known: What `round_bound` says of this C and S; None: it is asked.
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
     started = time.perf_counter()
     if steps < asked.least_steps:
         return _answer(None, math.inf, started)
-    known = least_rounds(
-        asked.forward, asked.copied(1), chunks, steps,
-        group=asked.group, at_least=limit, time_limit_s=time_limit_s * _SHARE,
-    )  # fmt: skip
+    share = time_limit_s * _SHARE
+    known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
     least = max(steps, known.lower_bound, math.ceil(limit * chunks))
     if rounds is not None and rounds < least:
         return _answer(None, least, started)
@@ -304,12 +336,18 @@ class _Search:
         seconds = (self.deadline - time.perf_counter()) * (1.0 if kind == "free" else _SHARE)
         if seconds <= 0:
             return
+        problem = (self.asked.forward, self.parts, symmetry, self.steps, self.asked.hops)
+        if size_of(*problem) > MOST_CROSSINGS:
+            return
         self.counts[kind] = 1
         best = sum(self.rounds)
-        made = build(
-            self.asked.forward, self.parts, symmetry, self.steps, self.asked.hops,
-            rounds=vector, between=(self.enough, best - 1),
-        )  # fmt: skip
+        made = unrolled(*problem)
+        bind_rounds(
+            made,
+            self.asked.forward,
+            symmetry,
+            vector or free_rounds(made, self.steps, self.enough, best - 1),
+        )
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
         solver.parameters.num_workers = 1

@@ -1,0 +1,76 @@
+"""The answer to "which C, S, R are worth having": rows of a front, and why it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from solvers.collectives.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One schedule of a front.
+
+    Attributes:
+        schedule: The best found with so many steps.
+        lower_bound: No schedule with this C and S has fewer rounds.
+        load_bound: No schedule with S steps has a smaller R / C, whatever C.
+    """
+
+    schedule: Schedule
+    lower_bound: int
+    load_bound: Fraction
+
+    @property
+    def chunks(self) -> int:
+        """C."""
+        return self.schedule.chunks
+
+    @property
+    def steps(self) -> int:
+        """S."""
+        return self.schedule.steps
+
+    @property
+    def rounds(self) -> int:
+        """R."""
+        return self.schedule.total_rounds
+
+    @property
+    def load(self) -> Fraction:
+        """R / C: rounds per buffer L."""
+        return self.schedule.load
+
+    @property
+    def proved(self) -> bool:
+        """Whether no schedule with this C and S has fewer rounds."""
+        return self.rounds <= self.lower_bound
+
+    @property
+    def least_load(self) -> bool:
+        """Whether no schedule with so many steps has a smaller R / C, whatever C."""
+        return self.load <= self.load_bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """Schedules of which none has both no more steps and no more rounds per buffer than another.
+
+    Attributes:
+        collective: What they do.
+        rows: S rising, R / C falling.
+        least_steps: No schedule has fewer steps.
+        limit: No schedule has a smaller R / C, however many steps and chunks.
+        complete: Whether it is proved that no schedule is left out, whatever C.
+        ends: Why there are no more rows, in words.
+        seconds: Wall time.
+    """
+
+    collective: str
+    rows: tuple[Row, ...]
+    least_steps: int
+    limit: Fraction
+    complete: bool
+    ends: str
+    seconds: float
