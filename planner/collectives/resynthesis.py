@@ -104,9 +104,7 @@ def resynthesis(
 def _moved(schedule: Schedule, healthy: Machine, changed: Machine) -> ScheduleTime:
     """A schedule of the healthy machine on the changed one, under its own name."""
     cut = cut_for(schedule, healthy, changed)
-    return ScheduleTime(
-        name=cell_name(schedule), program=program_of(cut, changed, reroute=True)
-    )
+    return ScheduleTime(name=cell_name(schedule), program=program_of(cut, changed, reroute=True))
 
 
 def _fastest(kinds: Sequence[ScheduleTime], sizes_bytes: FloatArray) -> list[int]:
@@ -141,7 +139,7 @@ def _row(
 def _bound(
     changed: Machine, steps: int, load: Fraction, sizes_bytes: FloatArray, base_s: FloatArray
 ) -> ResynthesisRow:
-    """start + S_min alpha + (R / C) L beta, with the least alpha of the links."""
+    """Start + S_min alpha + (R / C) L beta, with the least alpha of the links."""
     alpha_s = float(np.min(changed.latency_s))
     time_s = (
         changed.start_s + steps * alpha_s + float(load) * sizes_bytes / changed.lane_bytes_per_s

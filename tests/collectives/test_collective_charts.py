@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine
 
 from planner.collectives.degrade import cut_for, degrade
 from planner.collectives.machines import LinkAsked, machine_of
@@ -23,6 +22,7 @@ from planner.report.collective_space_chart import (
 )
 from planner.report.collective_time_chart import time_picture, verdict_words
 from solvers.collectives.schedule import Schedule, Send
+from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine
 
 
 def test_crossovers_are_where_both_take_as_long() -> None:
@@ -100,7 +100,8 @@ def test_no_two_spans_of_a_track_overlap() -> None:
 
 
 def test_the_chart_marks_steps_and_names_targets() -> None:
-    chart = space_chart(spacetime(simulate(allgather(2, 2), dgx1(), 1e6)))
+    view = spacetime(simulate(allgather(2, 2), dgx1(), 1e6))
+    chart = space_chart(view)
     bars = [mark for mark in chart.marks if isinstance(mark, Bar)]
     assert {bar.tone for bar in bars} == {look_of_origin(origin)[0] for origin in range(8)}
     assert {bar.words for bar in bars} == set("01234567")
@@ -109,7 +110,9 @@ def test_the_chart_marks_steps_and_names_targets() -> None:
     assert chart.rows[-1][0] == "2"
     assert [key.words for key in chart.legend] == [f"origin {node}" for node in range(8)]
     assert bars[0].detail.startswith("step 1: 0 to 1, chunk")
-    assert chart.title in picture_svg(space_picture(spacetime(simulate(allgather(2, 2), dgx1(), 1e6))))
+    assert chart.title in picture_svg(
+        space_picture(spacetime(simulate(allgather(2, 2), dgx1(), 1e6)))
+    )
 
 
 def test_without_barriers_no_steps_are_marked() -> None:
@@ -123,7 +126,9 @@ def test_pieces_of_a_chunk_are_one_bar() -> None:
     assert max(span.tracks for span in view.spans) == 8
     assert view.tracks[0] == 24 - 3
     chart = space_chart(view)
-    heights = [bar.bottom - bar.top for bar in chart.marks if isinstance(bar, Bar) and not bar.words]
+    heights = [
+        bar.bottom - bar.top for bar in chart.marks if isinstance(bar, Bar) and not bar.words
+    ]
     assert heights
     assert max(heights) < 1  # only the slow lane is too thin for words
 

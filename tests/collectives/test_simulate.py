@@ -6,14 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.collectives.solved import (
-    CELLS,
-    allgather,
-    allreduce,
-    dgx1,
-    ring_allgather,
-    ring_machine,
-)
 
 from planner.collectives.machine import Machine
 from planner.collectives.machines import machine_of
@@ -32,6 +24,14 @@ from solvers.collectives.checking import faults
 from solvers.collectives.compose import reverse, split
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.schedule import Schedule, Send
+from tests.collectives.solved import (
+    CELLS,
+    allgather,
+    allreduce,
+    dgx1,
+    ring_allgather,
+    ring_machine,
+)
 
 SIZES = np.geomspace(1e3, 1e9, 17)
 
@@ -218,12 +218,12 @@ def test_a_send_that_cannot_be_is_named(send: Send, words: str) -> None:
 @pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf])
 def test_what_is_no_size_is_refused(size: float) -> None:
     program = program_of(ring_allgather(4), ring_machine(4))
-    with pytest.raises(InputError, match="size: .* must be a finite number above 0"):
+    with pytest.raises(InputError, match=r"size: .* must be a finite number above 0"):
         run(program, size)
     with pytest.raises(InputError, match="size"):
         synchronous_s(program, np.array([size]))
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(InputError, match="'dependend' is not one of .*did you mean 'dependent'"):
+    with pytest.raises(InputError, match=r"'dependend' is not one of .*did you mean 'dependent'"):
         simulate(ring_allgather(4), ring_machine(4), 1e3, mode="dependend")

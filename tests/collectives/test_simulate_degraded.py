@@ -4,14 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.collectives.solved import (
-    allgather,
-    dgx1,
-    failed_pair,
-    ring_allgather,
-    ring_machine,
-    slow_pair,
-)
 
 from planner.collectives.degrade import cut_for, degrade, fail, pair_of
 from planner.collectives.machines import machine_of
@@ -20,6 +12,14 @@ from planner.collectives.resynthesis import resynthesis
 from planner.collectives.simulate import run
 from planner.errors import InputError
 from solvers.collectives.checking import faults
+from tests.collectives.solved import (
+    allgather,
+    dgx1,
+    failed_pair,
+    ring_allgather,
+    ring_machine,
+    slow_pair,
+)
 
 SIZE = 64.0 * 2**20
 
@@ -76,7 +76,9 @@ def test_a_slow_pair_slows_an_oblivious_schedule_to_its_own_speed() -> None:
         "dgx-1; links 0-2 at 1/4 of their bandwidth", False,
     )  # fmt: skip
     for row in table.rows:
-        assert (row.time_s >= rows["lower bound"].time_s * (1 - 1e-12)).all() or row.what == "healthy"
+        assert (
+            row.time_s >= rows["lower bound"].time_s * (1 - 1e-12)
+        ).all() or row.what == "healthy"
 
 
 def test_the_new_schedule_is_right_and_as_good_as_any() -> None:
@@ -101,8 +103,8 @@ def test_a_ring_with_a_gap_goes_the_other_way_round() -> None:
     machine = fail(ring_machine(6), [(0, 5)])
     schedule = ring_allgather(6)
     program = program_of(schedule, machine, reroute=True)
-    hops = [program.link[at] for at, send in enumerate(program.send) if send == schedule.sends.index(
-        next(s for s in schedule.sends if (s.source, s.target) == (5, 0)))]  # fmt: skip
+    across = next(at for at, one in enumerate(schedule.sends) if (one.source, one.target) == (5, 0))
+    hops = [program.link[at] for at, send in enumerate(program.send) if send == across]
     assert [machine.network.links[link] for link in hops] == [(v, v - 1) for v in range(5, 0, -1)]
     hop_s = 0.7e-6 + 1e6 / 25e9
     assert run(program, 1e6).finish_s == pytest.approx(5 * 5 * hop_s)
@@ -134,9 +136,7 @@ def test_factors_out_of_range_are_refused(factor: float, words: str) -> None:
 def test_pairs_without_a_link_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         fail(dgx1(), [(0, 7)])
-    assert str(caught.value) == (
-        "fail: dgx-1 has no link 0-7; chip 0 is joined to 1, 2, 3, 4"
-    )
+    assert str(caught.value) == ("fail: dgx-1 has no link 0-7; chip 0 is joined to 1, 2, 3, 4")
 
 
 def test_a_machine_does_not_fall_apart() -> None:
