@@ -145,12 +145,12 @@ def _tracks(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int]
 
 def _packed(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int], int]:
     """Tracks for hops so that none overlap, and how many are taken."""
-    starts = simulation.hop_start_s
+    starts = simulation.hop_start_s.tolist()
     slack = _SAME_TIME * simulation.finish_s
     free: list[float] = []
     track_of = {}
     for hop in sorted(hops, key=lambda hop: (round(starts[hop] / slack), hop)):
-        begin = float(starts[hop])
+        begin = starts[hop]
         track = next((at for at, end in enumerate(free) if end <= begin + slack), len(free))
         if track == len(free):
             free.append(0.0)
@@ -169,13 +169,13 @@ def _spans(
     """Spans of a row: pieces of one origin that cross a link side by side are one."""
     program = simulation.program
     slack = _SAME_TIME * simulation.finish_s
-    order = sorted(hops, key=lambda hop: (round(simulation.hop_start_s[hop] / slack),
-                                          track_of[hop]))  # fmt: skip
+    starts = simulation.hop_start_s.tolist()
+    order = sorted(hops, key=lambda hop: (round(starts[hop] / slack), track_of[hop]))
     spans: list[Span] = []
     for hop in order:
         send = program.schedule.sends[program.send[hop]]
         source, target = program.machine.network.links[program.link[hop]]
-        begin = float(simulation.hop_start_s[hop])
+        begin = starts[hop]
         span = Span(
             row=row, track=track_of[hop], tracks=1, begin_s=begin, end_s=begin + simulation.chunk_s,
             source=source, target=target, origin=origin_of[send.chunk], chunks=(send.chunk,),

@@ -115,7 +115,7 @@ def _layout(view: SpaceTime, rows: Sequence[int]) -> _Layout:
 def _bars(view: SpaceTime, layout: _Layout, size: float) -> list[Bar]:
     """The spans of the shown rows; `size` seconds are one unit of the time axis."""
     names = view.simulation.program.machine.names
-    bars = []
+    bars: list[Bar] = []
     named, least = view.by == "nodes", _WORDS_PIXELS / layout.pixels
     bars = []
     for span in view.spans:
