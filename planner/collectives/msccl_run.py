@@ -117,7 +117,7 @@ def _clashes(program: Program) -> Iterator[str]:
         for number, block in enumerate(gpu.blocks):
             if not 0 <= block.channel < program.channels:
                 yield f"GPU {rank}: thread block {number}: channel {block.channel} is not there"
-            if block.send == rank or block.recv == rank:
+            if rank in (block.send, block.recv):
                 yield f"GPU {rank}: thread block {number} has its own GPU as its peer"
             for at, step in enumerate(block.steps):
                 other = step.waits_for
@@ -283,9 +283,7 @@ class _Machine:
             clock = None if block.clock is None else block.clock.copy()
             self._queues[block.rank, of.send, of.channel].append(_Message(leaving, clock))
 
-    def _one(
-        self, block: _Block, step: Instruction, at: int, came: _Piece | None
-    ) -> _Piece | None:
+    def _one(self, block: _Block, step: Instruction, at: int, came: _Piece | None) -> _Piece | None:
         """One chunk of an instruction: what it computes, stored where it says; None: a fault."""
         value: Contributions = came.value if came else frozenset()
         after = frozenset({came.number}) if came else frozenset()
@@ -353,9 +351,7 @@ class _Machine:
         cell.value, cell.after = new.value, new.after
         cell.written, cell.read = mine, []
 
-    def _ordered(
-        self, block: _Block, other: tuple[int, int] | None, place: Place, at: int
-    ) -> None:
+    def _ordered(self, block: _Block, other: tuple[int, int] | None, place: Place, at: int) -> None:
         """A fault if nothing makes this instruction wait for another that used the same cell."""
         if other is None or block.clock is None or other[0] == block.index:
             return
@@ -387,7 +383,7 @@ class _Machine:
 
     def found_root(self) -> int | None:
         """The root of a broadcast or reduction whose file does not name it."""
-        return self._wanted.root_of(lambda rank, place: self._held(rank, place))
+        return self._wanted.root_of(self._held)
 
     def _held(self, rank: int, place: Place) -> Contributions:
         cell = self._cells.get((rank, self._wanted.address(rank, place)))
