@@ -177,6 +177,29 @@ def _crowded(gpu: Gpu) -> Iterator[str]:
                 yield _over(words, number, MOST_ON_CHANNEL)
 
 
+def clashes(program: Program) -> Iterator[str]:
+    """Two thread blocks at one end of a connection, and waits for what is not there."""
+    for rank, gpu in enumerate(program.gpus):
+        for what in ("send", "recv"):
+            ends = Counter((getattr(b, what), b.channel) for b in gpu.blocks)
+            for (peer, channel), number in sorted(ends.items()):
+                if peer >= 0 and number > 1:
+                    words = f"{number} thread blocks {what} with GPU {peer} on channel {channel}"
+                    yield f"GPU {rank}: {words}"
+        for number, block in enumerate(gpu.blocks):
+            if not 0 <= block.channel < program.channels:
+                yield f"GPU {rank}: thread block {number}: channel {block.channel} is not there"
+            if rank in (block.send, block.recv):
+                yield f"GPU {rank}: thread block {number} has its own GPU as its peer"
+            for at, step in enumerate(block.steps):
+                other = step.waits_for
+                if other and not (
+                    other[0] < len(gpu.blocks) and 0 <= other[1] < len(gpu.blocks[other[0]].steps)
+                ):
+                    where = f"GPU {rank}: thread block {number}: step {at}"
+                    yield f"{where} waits for step {other[1]} of {other[0]}, which is not there"
+
+
 def to_xml(program: Program) -> str:
     """The XML of a program, without a header, which the runtime does not read."""
     head = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -263,27 +264,12 @@ def _machine(file: _File, name: str) -> Machine:
     Raises:
         InputError: Links that are no network; one line each.
     """
-    nodes = len(file.nodes)
-    links = [link[:2] for link in file.links]
-    lines = [
-        f"links: entry {at}: nodes are 0 to {nodes - 1}, not {max(link)}"
-        if max(link) >= nodes
-        else f"links: entry {at}: joins node {link[0]} with itself"
-        if link[0] == link[1]
-        else f"links: entry {at}: the link from {link[0]} to {link[1]} stands twice"
-        for at, link in enumerate(links)
-        if max(link) >= nodes or link[0] == link[1] or link in links[:at][:_MOST_LANES]
-    ]
-    lines += [
-        f"shared: entry {at}: links are 0 to {len(links) - 1}, not {max(one.links)}"
-        for at, one in enumerate(file.shared)
-        if max(one.links) >= len(links)
-    ]
+    lines = list(_odd_links(file))
     if lines:
         raise InputError(_first([f"{name}: {line}" for line in lines]))
     network = Network(
-        nodes=nodes,
-        links=tuple(links),
+        nodes=len(file.nodes),
+        links=tuple(link[:2] for link in file.links),
         lanes=tuple(link[2] for link in file.links),
         shared=tuple(
             Shared(links=tuple(sorted(set(one.links))), capacity=one.capacity)
@@ -298,6 +284,23 @@ def _machine(file: _File, name: str) -> Machine:
         latency_s=np.array([link[3] for link in file.links]),
         start_s=file.start_s,
     )
+
+
+def _odd_links(file: _File) -> Iterator[str]:
+    """Links and shared capacities that no network has."""
+    nodes, seen = len(file.nodes), set()
+    for at, (source, target, _, _) in enumerate(file.links):
+        if max(source, target) >= nodes:
+            words = f"nodes are 0 to {nodes - 1}, not {max(source, target)}"
+            yield f"links: entry {at}: {words}"
+        elif source == target:
+            yield f"links: entry {at}: joins node {source} with itself"
+        elif (source, target) in seen:
+            yield f"links: entry {at}: the link from {source} to {target} stands twice"
+        seen.add((source, target))
+    for at, one in enumerate(file.shared):
+        if max(one.links) >= len(file.links):
+            yield f"shared: entry {at}: links are 0 to {len(file.links) - 1}, not {max(one.links)}"
 
 
 def _schedule(file: _File) -> Schedule:
