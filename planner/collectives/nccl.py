@@ -9,7 +9,8 @@ Each protocol has its base, its time per step and the share of the wire that car
 sends a flag beside every 4 bytes, LL128 8 bytes of flags in 128, Simple signals whole slices.
 
 Source: NCCL 2.30.7 (commit 5067397c2676), src/graph/tuning.cc: base and hardware latencies,
-factors of the ring and of the tree. Its corrections of trees by size (`treeCorrectionFactor`)
+factors of the ring and of the tree, kept in
+`hardware_db/data/calibration/nccl.yaml`. Its corrections of trees by size (`treeCorrectionFactor`)
 are not in these lines.
 """
 
@@ -23,6 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from hardware_db import load_calibration
 from planner.collectives.machine import Machine
 from planner.plan import FloatArray, IntArray
 from solvers.collectives.problem import COLLECTIVES, Network
@@ -64,23 +66,29 @@ class Protocol:
     tree_share: float
 
 
-def _steps(nvlink_us: float, pci_us: float, net_us: float) -> dict[str, float]:
-    return {"nvlink": nvlink_us * 1e-6, "pci": pci_us * 1e-6, "net": net_us * 1e-6}
-
-
-_TREE = 0.92  # of the ring's rate, before the share of the protocol
-PROTOCOLS = (
-    Protocol(name="LL", ring_base_s=6.6e-6, tree_base_s=6.8e-6,
-             ring_step_s=_steps(0.6, 1.0, 2.7), tree_step_s=_steps(0.6, 1.0, 5.0),
-             ring_share=0.5, tree_share=_TREE / 3.8),
-    Protocol(name="LL128", ring_base_s=14.0e-6, tree_base_s=14.0e-6,
-             ring_step_s=_steps(1.9, 2.5, 4.0), tree_step_s=_steps(1.25, 1.9, 8.5),
-             ring_share=0.92, tree_share=_TREE * 7 / 9),
-    Protocol(name="Simple", ring_base_s=8.4e-6, tree_base_s=8.4e-6,
-             ring_step_s=_steps(3.4, 5.7, 14.0), tree_step_s=_steps(4.0, 4.0, 14.0),
-             ring_share=1.0, tree_share=_TREE),
-)  # fmt: skip
-"""The protocols with the defaults of NCCL's tuner."""
+@lru_cache(maxsize=1)
+def protocols() -> tuple[Protocol, ...]:
+    """LL, LL128 and Simple with the defaults of NCCL's tuner."""
+    shipped = load_calibration("nccl")
+    found = []
+    for name in ("LL", "LL128", "Simple"):
+        table = shipped.group(f"protocols.{name.lower()}")
+        steps = {
+            kind: {link: table[f"{link}_{kind}_step_s"] for link in LINKS}
+            for kind in ("ring", "tree")
+        }
+        found.append(
+            Protocol(
+                name=name,
+                ring_base_s=table["ring_base_s"],
+                tree_base_s=table["tree_base_s"],
+                ring_step_s=steps["ring"],
+                tree_step_s=steps["tree"],
+                ring_share=table["ring_share"],
+                tree_share=table["tree_share"],
+            )
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,7 +350,7 @@ def protocol_lines(
             alpha_s=protocol.ring_base_s + schedule.steps * protocol.ring_step_s[link],
             s_per_byte=float(schedule.load) / machine.lane_bytes_per_s / protocol.ring_share,
         )
-        for protocol in PROTOCOLS
+        for protocol in protocols()
     )
 
 
@@ -368,7 +376,7 @@ def tree_protocol_lines(machine: Machine, *, link: str = "nvlink") -> tuple[Cost
             alpha_s=protocol.tree_base_s + steps * protocol.tree_step_s[link],
             s_per_byte=float(load) / machine.lane_bytes_per_s / protocol.tree_share,
         )
-        for protocol in PROTOCOLS
+        for protocol in protocols()
     )
 
 
