@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from planner.collectives.machine import Machine
-from planner.collectives.nccl import (
+from planner.collectives.nccl import baseline_lines, fastest, nccl_lines, protocols
+from planner.collectives.nccl_schedules import (
     RINGED,
-    baseline_lines,
     direct_schedule,
-    fastest,
-    nccl_lines,
-    protocols,
     ring_schedule,
     rings_of,
     tree_schedule,
