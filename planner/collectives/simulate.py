@@ -85,6 +85,16 @@ class Simulation:
         return used
 
     @property
+    def busiest_use(self) -> float:
+        """The share of the run during which the fullest link, port or trunk is busy."""
+        ports = self.program.machine.network.shared
+        shared = [
+            float(self.link_busy_s[list(port.links)].sum()) / port.capacity / self.finish_s
+            for port in ports
+        ]
+        return max([float(self.link_use.max()), *shared])
+
+    @property
     def _sends(self) -> IntArray:
         return np.array(self.program.send, dtype=np.int64)
 

@@ -210,8 +210,9 @@ def _description(view: SpaceTime) -> str:
     schedule, machine = run.program.schedule, run.program.machine
     return (
         f"{plural(len(schedule.sends), 'send')} of {schedule.collective} on {machine.label} in "
-        f"{plural(schedule.steps, 'step')}, {show_seconds(run.finish_s)} in all; the lanes of the "
-        f"busiest link are in use {plain(100 * float(run.link_use.max()))} % of the time."
+        f"{plural(schedule.steps, 'step')}, {show_seconds(run.finish_s)} in all; the "
+        f"busiest {'port' if machine.network.shared else 'link'} is in use "
+        f"{plain(100 * run.busiest_use)} % of the time."
     )
 
 
