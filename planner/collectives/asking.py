@@ -8,19 +8,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from solvers.collectives.allreduce import allreduce_load
-from solvers.collectives.flows import load_bound
-from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
-from solvers.collectives.rows import Front, Row
-
 from planner.collectives.answers import FrontAnswer
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
 from planner.units import show_seconds
+from solvers.collectives.allreduce import allreduce_load
 from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
+from solvers.collectives.flows import load_bound
+from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
 from solvers.collectives.problem import goal_of
+from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.synthesis import synthesize
@@ -187,7 +186,7 @@ def _timed_answer(
     bound_s = question.machine.start_s + min(bound_s, best.objective)
     proved = bound_s >= time_s * (1.0 - 1e-6)
     chunks = f"{tried[0]}" if len(tried) == 1 else f"{tried[0]} to {tried[-1]}"
-    tries = f"{chunks} chunks in at most {most} steps were tried"
+    tries = f"tried: C = {chunks}, in at most {most} steps"
     front = Front(
         collective=question.collective, rows=(row,), least_steps=steps_needed(question)[0],
         limit=load, complete=proved, ends=tries, seconds=time.perf_counter() - started,
