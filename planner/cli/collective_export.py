@@ -74,9 +74,7 @@ def export(
         Path | None,
         option("The file to write: .xml for MSCCL, or .json.", OUTPUT, "--output", "-o"),
     ] = None,
-    protocol: Annotated[
-        str | None, option("Simple, LL or LL128 (default: Simple).", _FILE)
-    ] = None,
+    protocol: Annotated[str | None, option("Simple, LL or LL128 (default: Simple).", _FILE)] = None,
     in_place: Annotated[
         bool, option("For calls whose input and output are one memory.", _FILE, "--in-place")
     ] = False,

@@ -68,7 +68,7 @@ class RunAnswer:
     @property
     def best(self) -> list[int]:
         """(n,) which schedule is the fastest at each size, in the mode asked for."""
-        return np.argmin(self.times_s[self.mode], axis=0).tolist()
+        return [int(row) for row in np.argmin(self.times_s[self.mode], axis=0)]
 
     def to_fields(self) -> dict[str, Any]:
         """JSON-ready, without the versions."""
@@ -181,8 +181,11 @@ def simulated(
     if mode not in MODES:
         raise InputError(f"mode: {not_one_of(mode, MODES)}")
     machine = question.machine
-    schedules, proved = (schedule,), (None,)
-    if schedule is None:
+    schedules: tuple[Schedule, ...]
+    proved: tuple[bool | None, ...]
+    if schedule is not None:
+        schedules, proved = (schedule,), (None,)
+    else:
         found = answer(question, on_progress)
         if not found.rows:
             raise InputError(f"nothing to simulate: {found.front.ends}")

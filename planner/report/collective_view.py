@@ -117,7 +117,11 @@ def front_view(answer: FrontAnswer, saved: str | None = None) -> RenderableType:
         size = show_bytes(answer.question.size_bytes or 0.0)
         lines.append(
             f"{show_seconds(time_s)} for {size}, link by link; "
-            f"no schedule found or excluded is below {show_seconds(bound_s)}."
+            + (
+                "proved: none of these is faster."
+                if answer.front.complete
+                else f"what is faster takes at least {show_seconds(bound_s)}."
+            )
         )
     elif answer.rows:
         lines.append(_formula(answer.machine, answer.question.collective))

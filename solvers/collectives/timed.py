@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from solvers.collectives.greedy import rounds_of
@@ -157,7 +157,7 @@ def fastest(
         timing=timing,
         deadline=started + time_limit_s,
         seed=seed,
-        best=first.decision,
+        best=_packed(first.decision),
         best_s=sum(step_times_s(first.decision, network, timing)),
     )
     search.run()
@@ -169,6 +169,17 @@ def fastest(
         status=Status.OPTIMAL if proved else Status.FEASIBLE,
         seconds=time.perf_counter() - started,
         counts=search.counts,
+    )
+
+
+def _packed(schedule: Schedule) -> Schedule:
+    """The schedule without its empty steps."""
+    used = sorted({send.step for send in schedule.sends})
+    number = {step: at for at, step in enumerate(used)}
+    return replace(
+        schedule,
+        rounds=tuple(schedule.rounds[step] for step in used),
+        sends=tuple(send._replace(step=number[send.step]) for send in schedule.sends),
     )
 
 
@@ -232,10 +243,8 @@ class _Search:
 
     def _keep(self, sends: Sequence[Send]) -> None:
         """Take a schedule if it is faster, without its empty steps."""
-        used = sorted({send.step for send in sends})
-        packed = tuple(send._replace(step=used.index(send.step)) for send in sends)
-        rounds = rounds_of(self.asked.forward, packed, len(used))
-        schedule = as_asked(self.asked, self.chunks, packed, rounds)
+        rounds = rounds_of(self.asked.forward, sends, self.steps)
+        schedule = _packed(as_asked(self.asked, self.chunks, sends, rounds))
         seconds = sum(step_times_s(schedule, self.asked.network, self.timing))
         if seconds < self.best_s:
             self.best, self.best_s = schedule, seconds

@@ -205,7 +205,10 @@ BAD = [
     (("--topology", "rign:8"), "topology: 'rign' is not one of .*did you mean 'ring'"),
     ((), "topology: is missing"),
     (("--topology", "ring:1"), "topology: 'ring:1': 1 gives no pair of chips"),
-    (("--topology", "ring:8", "--collective", "allgater"), "collective: .*did you mean 'allgather'"),
+    (
+        ("--topology", "ring:8", "--collective", "allgater"),
+        "collective: .*did you mean 'allgather'",
+    ),
     (("--topology", "ring:8", "--chunks", "0"), "chunks: 0 must be at least 1"),
     (("--topology", "ring:8", "--steps", "0"), "steps: 0 must be at least 1"),
     (("--topology", "ring:8", "--chunks", "1.5"), "chunks: '1.5' is not a whole number"),
