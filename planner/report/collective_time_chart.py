@@ -51,7 +51,7 @@ def time_chart(comparison: TimeComparison) -> Chart:
         *crossed,
     ]
     return Chart(
-        title=f"Time against size: {comparison.title}",
+        title="Time",
         subtitle="(C,S,R): C chunks in S steps of R rounds",
         x=x,
         y=y,
