@@ -22,6 +22,7 @@ from solvers.collectives.schedule import Schedule
 
 _SAMPLES_PER_DECADE = 64
 _HALVINGS = 60
+_SAME = 1e-9
 
 
 class Timed(Protocol):
@@ -202,7 +203,8 @@ def crossovers(algorithms: Sequence[Timed], sizes_bytes: FloatArray) -> tuple[Cr
         sizes_bytes: (sizes,) rising: two changes between neighbouring sizes are found as one.
     """
     times = np.array([one.time_s(sizes_bytes) for one in algorithms])
-    best = np.argmin(times, axis=0).tolist()
+    near = times <= times.min(axis=0) * (1.0 + _SAME)  # of equals the first
+    best = np.argmax(near, axis=0).tolist()
     found = []
     for at, (before, after) in enumerate(pairwise(best)):
         if before != after:
