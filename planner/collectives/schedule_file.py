@@ -216,14 +216,14 @@ class _File(BaseModel):
 
 
 def _read_json(content: bytes, name: str, machine: Machine | None) -> Saved:
-    data, _ = json_object(content, name)
+    data, text = json_object(content, name)
     if data.get("format") != FORMAT:
         raise InputError(f"{name}: is no schedule: its field format is not {FORMAT}")
     if isinstance(data.get("version"), int) and data["version"] > VERSION:
         words = f"this planner reads up to {VERSION}"
         raise InputError(f"{name}: version {data['version']} of the format; {words}")
     try:
-        file = _File.model_validate(data)
+        file = _File.model_validate_json(text)
     except ValidationError as error:
         raise InputError(_first(mistakes(error, _labels(name), _File.model_fields))) from error
     if file.digest is not None and file.digest != digest_of(data):
