@@ -73,10 +73,8 @@ def _network(members: int, found: Run) -> Network:
 def _schedule(
     program: Program, wanted: Wanted, found: Run, name: str, network: Network
 ) -> Schedule:
-    numbers = [_chunk(wanted, one, local=False) for one in found.transfers]
-    local = _adds_locally(program, wanted)
-    if local:
-        numbers = [_chunk(wanted, one, local=True) for one in found.transfers]
+    local = _adds_locally(program, wanted, found)
+    numbers = [_chunk(wanted, one, local=local) for one in found.transfers]
     if None in numbers:
         lines = ["sends chunks made of different chunks; no schedule of the model does"]
         _refuse(name, lines)
@@ -99,12 +97,14 @@ def _partial(wanted: Wanted, one: Transfer) -> bool:
     return len(one.value) < wanted.members
 
 
-def _adds_locally(program: Program, wanted: Wanted) -> bool:
-    """Whether nothing is added up on arrival, so that members add up whole contributions."""
+def _adds_locally(program: Program, wanted: Wanted, found: Run) -> bool:
+    """Whether only whole contributions travel, so that members add them up themselves."""
     if program.notes.get("local_reduce") == "1":
         return True
     kinds = Counter(s.kind for gpu in program.gpus for b in gpu.blocks for s in b.steps)
-    return wanted.collective in COMBINING and not kinds["rrc"] + kinds["rrs"] + kinds["rrcs"]
+    adding = kinds["rrc"] + kinds["rrs"] + kinds["rrcs"]
+    single = all(len(one.value) == 1 for one in found.transfers)
+    return wanted.collective in COMBINING and single and not adding
 
 
 def _chunk(wanted: Wanted, one: Transfer, *, local: bool) -> int | None:

@@ -197,3 +197,26 @@ def test_files_that_cannot_be_read(change, words):
         from_xml(text, "a.xml")
     assert str(caught.value).startswith("a.xml: ")
     assert "\n" not in str(caught.value)
+
+
+def test_sums_made_in_memory_and_passed_on_come_back_as_sums():
+    """Reduce-scatter into scratch with `re`, then the sums to the other: two steps."""
+
+    def block(rank: int) -> tuple[int, int, tuple[Instruction, ...]]:
+        other = 1 - rank
+        steps = (
+            step("s", other, buffer="i"),
+            step("r", 0, buffer="s"),
+            Instruction(kind="re", src=("s", 0), dst=("i", rank)),
+            step("s", rank, buffer="i"),
+            step("r", other, buffer="i"),
+        )
+        return other, other, steps
+
+    program = pair((block(0),), (block(1),), collective="allreduce")
+    assert run(program).faults == ()
+    schedule, _, _ = schedule_of(program, "a.xml")
+    assert not schedule.local_reduce
+    assert [(send.step, send.reduces) for send in schedule.sends] == [
+        (0, True), (0, True), (1, False), (1, False),
+    ]  # fmt: skip
