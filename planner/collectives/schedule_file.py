@@ -30,6 +30,7 @@ ENDINGS = (".json", ".xml")
 _MOST = 4
 _MOST_NODES = 2048
 _MOST_LANES = 10**6
+_MOST_CHUNKS = 2 * 10**6
 
 _Node = Annotated[int, Field(ge=0, lt=_MOST_NODES)]
 _Lanes = Annotated[int, Field(ge=1, le=_MOST_LANES)]
@@ -325,6 +326,11 @@ def _check(name: str, schedule: Schedule, network: Network, root: int) -> None:
         if rest:
             words = f"a multiple of the {network.nodes} nodes"
             lines.append(f"chunks: {schedule.chunks} of an allreduce must be {words}")
+    parts = {"alltoall": network.nodes**2, "allreduce": 1, "broadcast": 1, "reduce": 1}
+    total = schedule.chunks * parts.get(schedule.collective, network.nodes)
+    if total > _MOST_CHUNKS:
+        words = f"make {total:,} parts in all; at most {_MOST_CHUNKS:,}"
+        lines.append(f"chunks: {schedule.chunks:,} chunks {words}")
     if not lines:
         lines = [fault.text for fault in faults(schedule, network, root=root)]
     if lines:

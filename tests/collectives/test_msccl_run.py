@@ -40,7 +40,9 @@ def ring_allreduce(nodes: int = 3) -> Program:
     )  # fmt: skip
 
 
-def pair(*blocks: tuple[tuple[int, int, tuple[Instruction, ...]], ...], **more) -> Program:
+def pair(
+    *blocks: tuple[tuple[int, int, tuple[Instruction, ...]], ...], inputs: int = 1, **more
+) -> Program:
     """An allgather of one chunk between two GPUs: (send, recv, steps) of each thread block."""
     fields = {
         "name": "pair", "collective": "allgather", "protocol": "Simple", "channels": 1,
@@ -48,7 +50,7 @@ def pair(*blocks: tuple[tuple[int, int, tuple[Instruction, ...]], ...], **more) 
     }  # fmt: skip
     gpus = tuple(
         Gpu(
-            input_chunks=1,
+            input_chunks=inputs,
             output_chunks=2,
             scratch_chunks=1,
             blocks=tuple(
@@ -165,6 +167,19 @@ def test_local_additions():
     assert schedule.steps == 1
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"chunks_per_loop": 10**12}, "1,000,000,000,000 chunks per loop; the MSCCL runtime takes"),
+        ({"chunks_per_loop": 3}, "nchunksperloop is 3, no multiple of the 2 GPUs"),
+        ({"chunks_per_loop": 4}, "GPU 0: i_chunks is 1, not 2"),
+        ({"channels": 99}, "99 channels; the MSCCL runtime takes at most 32"),
+    ],
+)
+def test_sizes_that_the_runtime_refuses(fields, words):
+    assert words in " ".join(run(replace(pair(*SWAP), **fields)).faults)
+
+
 def test_two_blocks_cannot_share_a_connection():
     twice = (*SWAP[0], (1, -1, (step("s", 0),)))
     found = run(pair(twice, SWAP[1])).faults
@@ -213,7 +228,7 @@ def test_sums_made_in_memory_and_passed_on_come_back_as_sums():
         )
         return other, other, steps
 
-    program = pair((block(0),), (block(1),), collective="allreduce")
+    program = pair((block(0),), (block(1),), inputs=2, collective="allreduce")
     assert run(program).faults == ()
     schedule, _, _ = schedule_of(program, "a.xml")
     assert not schedule.local_reduce

@@ -123,6 +123,7 @@ def put(*path_and_value):
         (put("collective", "allreduce"), "chunks: 2 of an allreduce must be a multiple of the 8"),
         (put("local_reduce", True), "local_reduce: allgather adds nothing up"),
         (put("root", 8), "root: 8 is not one of the nodes 0 to 7"),
+        (put("chunks", 10**6), "chunks: 1,000,000 chunks make 8,000,000 parts in all; at most"),
         (put("chunks", 0), "chunks: 0: must be at least 1"),
         (put("nodes", ["a"]), "nodes: ['a']: must have at least 2 entries"),
         (put("rouns", [1]), "rouns: unknown field; did you mean 'rounds'?"),
