@@ -51,7 +51,7 @@ def pair(
     gpus = tuple(
         Gpu(
             input_chunks=inputs,
-            output_chunks=2,
+            output_chunks=more.get("chunks_per_loop", 2),
             scratch_chunks=1,
             blocks=tuple(
                 ThreadBlock(send=send, recv=recv, channel=0, steps=steps)
