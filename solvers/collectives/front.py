@@ -21,8 +21,7 @@ from fractions import Fraction
 
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.compose import reverse
-from solvers.collectives.cuts import load_limit
-from solvers.collectives.flows import least_load
+from solvers.collectives.flows import load_bound
 from solvers.collectives.problem import Network
 from solvers.collectives.rows import Front, Row
 from solvers.collectives.symmetry import Permutation
@@ -88,7 +87,7 @@ def pareto(
     if collective == "allreduce":
         return _composed(network, groups, symmetries, effort, on_row)
     asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    limit = load_limit(network, asked.goal(1))
+    limit = load_bound(asked.forward, asked.copied(1), group=asked.group).load
     walk = _Walk(asked=asked, limit=limit, effort=effort, deadline=started + effort.time_limit_s)
     ends = walk.run(on_row)
     return Front(
@@ -168,10 +167,8 @@ class _Walk:
         if not self.rows and self.left_s <= 0:
             return self.limit
         asked = self.asked
-        found = least_load(
-            asked.forward, asked.copied(1), steps, group=asked.group, at_least=self.limit
-        )
-        return max(self.limit, found)
+        found = load_bound(asked.forward, asked.copied(1), steps, group=asked.group)
+        return max(self.limit, found.load)
 
     def _better(
         self, steps: int, chunks: int, bound: Fraction, beaten: Fraction | None

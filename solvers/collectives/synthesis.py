@@ -31,12 +31,12 @@ from solvers.collectives.model import (
     Permutation,
     Symmetry,
     bind_rounds,
-    unrolled,
     free_rounds,
     parts_of,
     sends_of,
     size_of,
     symmetry_of,
+    unrolled,
 )
 from solvers.collectives.problem import COMBINING, Goal, Network, goal_of
 from solvers.collectives.rounds import RoundBound, least_rounds
@@ -228,7 +228,7 @@ def fewest_rounds(
         seed=seed,
     )
     search.run(known.rounds)
-    schedule = _as_asked(asked, chunks, search.sends, search.rounds)
+    schedule = as_asked(asked, chunks, search.sends, search.rounds)
     found = _answer(schedule, search.least, started, search.counts)
     return found if rounds is None else _enough(found, rounds)
 
@@ -257,7 +257,7 @@ def _enough(found: Solution[Schedule], rounds: int) -> Solution[Schedule]:
     return replace(found, decision=None, objective=math.inf, status=status)
 
 
-def _as_asked(
+def as_asked(
     asked: Question, chunks: int, sends: Sequence[Send], rounds: tuple[int, ...]
 ) -> Schedule:
     """The schedule of the collective asked for; replayed, for nothing leaves here unchecked."""

@@ -18,7 +18,6 @@ Source of the homogeneous model: Cai et al., Synthesizing Optimal Collective Alg
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -243,17 +242,56 @@ class _Search:
 
     def _add_times(self, made: Model, symmetry: Symmetry) -> float:
         """T_s and the objective; returns the seconds of a tick."""
-        timing, network = self.timing, self.asked.forward
+        timing, model = self.timing, made.model
         chunk_bytes = timing.size_bytes / self.chunks
         moved_s = [chunk_bytes * beta for beta in timing.lane_s_per_byte]
         tick_s = max((*timing.latency_s, *moved_s, 1e-15)) / TICKS
         alpha, unit = ([int(s / tick_s) for s in of] for of in (timing.latency_s, moved_s))
         most = int(self.best_s / tick_s) + 1
-        steps = [made.model.new_int_var(0, most, f"T{step}") for step in range(self.steps)]
-        for (link, step), crossing in made.on_link.items():
-            counted = [(1, variable) for variable in crossing]
-            batches = _batches(made, counted, network.lanes[link])
-            made.model.add(steps[step] >= batches * unit[link] + alpha[link] * (batches >= 1))
-        made.model.add(sum(steps) <= most)
-        made.model.minimize(sum(steps))
+        lasts = [model.new_int_var(0, most, f"T{step}") for step in range(self.steps)]
+        used = {}
+        for (link, step), variables in made.on_link.items():
+            counted = [(1, variable) for variable in variables]
+            lanes = self.asked.forward.lanes[link]
+            used[link, step], batches = _batches(model, counted, lanes)
+            model.add(lasts[step] >= alpha[link] * used[link, step] + unit[link] * batches)
+        for (row, step), counted in made.on_port.items():
+            links, capacity = symmetry.port_rows[row]
+            _, batches = _batches(model, counted, capacity)
+            moved = min(unit[link] for link in links) * batches
+            for leader in sorted({symmetry.link_orbit[link] for link in links}):
+                if (leader, step) in used:
+                    model.add(lasts[step] >= alpha[leader] * used[leader, step] + moved)
+        model.add(sum(lasts) <= most)
+        model.minimize(sum(lasts))
         return tick_s
+
+
+def _batches(
+    model: cp_model.CpModel, counted: Sequence[tuple[int, cp_model.IntVar]], capacity: int
+) -> tuple[cp_model.IntVar, cp_model.IntVar]:
+    """Whether anything is sent, and how often a capacity must be filled to send it all."""
+    used = model.new_bool_var("")
+    for _, variable in counted:
+        model.add_implication(variable, used)
+    most = -(-sum(count for count, _ in counted) // capacity)
+    if most <= 1:
+        return used, used
+    batches = model.new_int_var(0, most, "")
+    model.add(sum(count * variable for count, variable in counted) <= capacity * batches)
+    model.add(batches >= used)
+    return used, batches
+
+
+def _timed_group(asked: Question, timing: Timing) -> tuple[Permutation, ...]:
+    """The elements of the group that map every link on one with the same times."""
+    times = dict(
+        zip(
+            asked.forward.links,
+            zip(timing.latency_s, timing.lane_s_per_byte, strict=True),
+            strict=True,
+        )
+    )
+    return tuple(
+        h for h in asked.group if all(times[h[u], h[v]] == of for (u, v), of in times.items())
+    )
