@@ -205,22 +205,14 @@ class _File(BaseModel):
     ]
     lane_bytes_per_s: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)]
     start_s: _Latency = 0.0
-    links: Annotated[
-        list[Annotated[tuple[_Node, _Node, _Lanes, _Latency], Field(strict=False)]],
-        Field(min_length=1),
-    ]
+    links: Annotated[list[tuple[_Node, _Node, _Lanes, _Latency]], Field(min_length=1)]
     shared: list[_SharedModel] = []
     collective: Annotated[str, choice(COLLECTIVES)]
     root: _Node = 0
     local_reduce: bool = False
     chunks: Annotated[int, Field(ge=1, le=10**6)]
     rounds: Annotated[list[Annotated[int, Field(ge=1, le=10**9)]], Field(min_length=1)]
-    sends: list[
-        Annotated[
-            tuple[Annotated[int, Field(ge=0)], _Node, _Node, Annotated[int, Field(ge=0)], bool],
-            Field(strict=False),
-        ]
-    ]
+    sends: list[tuple[Annotated[int, Field(ge=0)], _Node, _Node, Annotated[int, Field(ge=0)], bool]]
     digest: str | None = None
 
 
