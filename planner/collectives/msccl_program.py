@@ -136,9 +136,28 @@ def broken_limits(program: Program) -> list[str]:
     lines = []
     if program.channels > MOST_CHANNELS:
         lines.append(_over("channels", program.channels, MOST_CHANNELS))
+    if program.chunks_per_loop > LAST_OFFSET + 1:
+        lines.append(_over("chunks per loop", program.chunks_per_loop, LAST_OFFSET + 1))
+    lines += _odd_sizes(program)
     for rank, gpu in enumerate(program.gpus):
         lines += [f"GPU {rank}: {line}" for line in _broken_of(gpu, program.members)]
     return lines
+
+
+def _odd_sizes(program: Program) -> Iterator[str]:
+    """Buffers that are not of the size that the collective gives them."""
+    whole, parted = program.chunks_per_loop, ("allgather", "reduce_scatter", "alltoall")
+    if program.collective in parted and whole % program.members:
+        yield f"nchunksperloop is {whole}, no multiple of the {program.members} GPUs"
+        return
+    part = whole // program.members
+    inputs = part if program.collective == "allgather" else whole
+    outputs = part if program.collective == "reduce_scatter" else whole
+    for rank, gpu in enumerate(program.gpus):
+        if gpu.input_chunks not in (0, inputs):
+            yield f"GPU {rank}: i_chunks is {gpu.input_chunks}, not {inputs}"
+        if gpu.output_chunks not in (0, outputs):
+            yield f"GPU {rank}: o_chunks is {gpu.output_chunks}, not {outputs}"
 
 
 def _over(what: str, number: int, most: int) -> str:

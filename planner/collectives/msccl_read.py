@@ -9,22 +9,18 @@ looked for, beginning with what the file says of itself.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 
 from planner.collectives.msccl_goal import Wanted, wanted_of
 from planner.collectives.msccl_program import Program
 from planner.collectives.msccl_run import Run, Transfer, run
+from planner.collectives.msccl_steps import Connection, connection, placed
 from planner.errors import InputError
 from solvers.collectives.checking import faults
 from solvers.collectives.problem import COMBINING, Network
 from solvers.collectives.schedule import Schedule, Send
 
 _MOST = 4
-_TRIES = 300
-_WORK = 10**6
-"""Transfers placed in all of these tries."""
 
 
 def schedule_of(
@@ -77,14 +73,12 @@ def _network(members: int, found: Run) -> Network:
 def _schedule(
     program: Program, wanted: Wanted, found: Run, name: str, network: Network
 ) -> Schedule:
-    numbers = [_chunk(wanted, one, local=False) for one in found.transfers]
-    local = _adds_locally(program, wanted)
-    if local:
-        numbers = [_chunk(wanted, one, local=True) for one in found.transfers]
+    local = _adds_locally(program, wanted, found)
+    numbers = [_chunk(wanted, one, local=local) for one in found.transfers]
     if None in numbers:
         lines = ["sends chunks made of different chunks; no schedule of the model does"]
         _refuse(name, lines)
-    steps, rounds = _placed(program, found.transfers)
+    steps, rounds = placed(found.transfers, _widths(found, network), _noted(program))
     combines = wanted.collective in COMBINING and not local
     sends = {
         Send(step, one.source, one.target, number or 0, combines and _partial(wanted, one))
@@ -103,12 +97,14 @@ def _partial(wanted: Wanted, one: Transfer) -> bool:
     return len(one.value) < wanted.members
 
 
-def _adds_locally(program: Program, wanted: Wanted) -> bool:
-    """Whether nothing is added up on arrival, so that members add up whole contributions."""
+def _adds_locally(program: Program, wanted: Wanted, found: Run) -> bool:
+    """Whether only whole contributions travel, so that members add them up themselves."""
     if program.notes.get("local_reduce") == "1":
         return True
     kinds = Counter(s.kind for gpu in program.gpus for b in gpu.blocks for s in b.steps)
-    return wanted.collective in COMBINING and not kinds["rrc"] + kinds["rrs"] + kinds["rrcs"]
+    adding = kinds["rrc"] + kinds["rrs"] + kinds["rrcs"]
+    single = all(len(one.value) == 1 for one in found.transfers)
+    return wanted.collective in COMBINING and single and not adding
 
 
 def _chunk(wanted: Wanted, one: Transfer, *, local: bool) -> int | None:
@@ -123,129 +119,19 @@ def _chunk(wanted: Wanted, one: Transfer, *, local: bool) -> int | None:
     return rank * each + offset if wanted.collective == "allgather" or local else offset
 
 
-def _placed(program: Program, transfers: tuple[Transfer, ...]) -> tuple[list[int], tuple[int, ...]]:
-    """The step of each transfer, and the rounds of each step."""
-    earliest = _earliest(transfers, None) or [0]
-    least = max(earliest) + 1
-    for rounds in _noted(program):
-        if (steps := _earliest(transfers, rounds)) is not None:
-            return steps, rounds
-    loads = Counter(
-        (step, *_connection(one)) for step, one in zip(earliest, transfers, strict=True)
-    )
-    counted = tuple(max(n for key, n in loads.items() if key[0] == step) for step in range(least))
-    needed = _needed(transfers, earliest, _latest(transfers, least))
-    tries = min(_TRIES, _WORK // len(transfers))
-    for rounds in itertools.islice(_vectors(needed, sum(counted) - 1), tries):
-        if (steps := _earliest(transfers, rounds)) is not None:
-            return steps, rounds
-    return earliest, counted
-
-
-def _noted(program: Program) -> Iterator[tuple[int, ...]]:
-    """The rounds that the file says its steps have."""
+def _noted(program: Program) -> tuple[int, ...]:
+    """The rounds that the file says its steps have; none where it does not."""
     words = program.notes.get("rounds", "").split()
-    if words and all(len(w) < 7 and w.isdecimal() and w.isascii() and int(w) for w in words):
-        yield tuple(map(int, words))
+    told = all(len(w) < 7 and w.isdecimal() and w.isascii() and int(w) for w in words)
+    return tuple(map(int, words)) if told else ()
 
 
-def _needed(
-    transfers: tuple[Transfer, ...], earliest: list[int], latest: list[int]
-) -> list[list[int]]:
-    """needed[b][a]: rounds that steps a to b need for what can be nowhere else; at least 1 each."""
-    steps = range(max(earliest) + 1)
-    lanes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for number, one in enumerate(transfers):
-        lanes[_connection(one)].append(number)
-    windows = [[(earliest[n], latest[n]) for n in numbers] for numbers in lanes.values()]
-
-    def need(a: int, b: int) -> int:
-        bound = (sum(first >= a and last <= b for first, last in rows) for rows in windows)
-        return max(b - a + 1, *bound)
-
-    return [[need(a, b) for a in range(b + 1)] for b in steps]
-
-
-def _vectors(needed: list[list[int]], most: int) -> Iterator[tuple[int, ...]]:
-    """Rounds of each step that allow for what is needed, the smallest total first."""
-
-    def extend(chosen: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
-        step = len(chosen)
-        if step == len(needed):
-            if not left:
-                yield chosen
-            return
-        least = max(need - sum(chosen[a:]) for a, need in enumerate(needed[step]))
-        later = needed[-1][step + 1] if step + 1 < len(needed) else 0
-        for rounds in range(max(least, 1), left - later + 1):
-            yield from extend((*chosen, rounds), left - rounds)
-
-    for total in range(needed[-1][0], most + 1):
-        yield from extend((), total)
-
-
-def _connection(one: Transfer) -> tuple[int, int, int]:
-    return one.source, one.target, one.channel
-
-
-def _earliest(transfers: tuple[Transfer, ...], rounds: tuple[int, ...] | None) -> list[int] | None:
-    """The earliest step of each transfer that all rules allow; None: there are too few steps.
-
-    Every rule only ever moves a transfer to a later step, so moving them until no rule is broken
-    ends at the earliest steps.
-
-    Args:
-        transfers: In the order in which they were sent.
-        rounds: Chunks that a connection carries in each step; None: any number, in any step.
-    """
-    queues: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    steps = [0] * len(transfers)
-    moved = True
-    while moved:
-        moved = False
-        queues.clear()
-        for number, one in enumerate(transfers):
-            queue = queues[_connection(one)]
-            step = max(
-                steps[number],
-                max((steps[a] + 1 for a in one.after), default=0),
-                max((steps[a] for a in one.not_before), default=0),
-                max((steps[a] + 1 for a in one.replaces), default=0),
-                steps[queue[-1]] if queue else 0,
-            )
-            if rounds is not None:
-                while step < len(rounds) and rounds[step] <= _in_step(steps, queue, step):
-                    step += 1
-                if step >= len(rounds):
-                    return None
-            queue.append(number)
-            moved = moved or step != steps[number]
-            steps[number] = step
-    return steps
-
-
-def _latest(transfers: tuple[Transfer, ...], steps: int) -> list[int]:
-    """The latest step of each transfer, whatever a connection carries."""
-    latest = [steps - 1] * len(transfers)
-    moved = True
-    while moved:
-        moved = False
-        behind: dict[tuple[int, int, int], int] = {}
-        for number, one in reversed(list(enumerate(transfers))):
-            step = min(latest[number], behind.get(_connection(one), steps))
-            behind[_connection(one)] = step
-            moved = moved or step != latest[number]
-            latest[number] = step
-            for others, apart in ((one.after, 1), (one.not_before, 0), (one.replaces, 1)):
-                for other in others:
-                    moved = moved or latest[other] > step - apart
-                    latest[other] = min(latest[other], step - apart)
-    return latest
-
-
-def _in_step(steps: list[int], queue: list[int], step: int) -> int:
-    """Transfers at the end of a queue that are in a step."""
-    return sum(1 for _ in itertools.takewhile(lambda a: steps[a] == step, reversed(queue)))
+def _widths(found: Run, network: Network) -> dict[Connection, int]:
+    """Chunks that each connection carries in a round: the lanes of its link over its channels."""
+    used = sorted({connection(one) for one in found.transfers})
+    lanes = dict(zip(network.links, network.lanes, strict=True))
+    channels = Counter(one[:2] for one in used)
+    return {one: -(-lanes.get(one[:2], 1) // channels[one[:2]]) for one in used}
 
 
 def _enough(rounds: tuple[int, ...], sends: set[Send], network: Network) -> tuple[int, ...]:

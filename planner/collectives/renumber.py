@@ -139,7 +139,7 @@ def order_for(network: Network, there: LinkMatrix) -> tuple[int, ...]:
         raise InputError(f"the schedule is for {len(wanted)} GPUs, the machine has {len(there)}")
     orders = orders_between(wanted, there)
     if not orders:
-        words = f"{_census(wanted)}; the machine has {_census(there)}"
+        words = f"{_census(wanted)}, the machine has {_census(there)}"
         raise InputError(f"no numbering of the GPUs fits: the schedule is for {words}")
     return orders[0]
 
@@ -214,7 +214,11 @@ def _lowest(matrix: LinkMatrix) -> LinkMatrix:
 
 
 def _census(matrix: LinkMatrix) -> str:
-    """`16 pairs with 1 link and 8 with 2`, directed pairs counted once each way."""
-    counts = Counter(int(links) for links in _lowest(matrix).ravel() if links)
-    parts = [f"{number} with {links}" for links, number in sorted(counts.items())]
-    return f"directed pairs with so many links: {', '.join(parts) or 'none'}"
+    """`16 links of 1 lane and 16 of 2`, in the largest common unit."""
+    counts = Counter(int(lanes) for lanes in _lowest(matrix).ravel() if lanes)
+    parts = [f"{number} of {lanes}" for lanes, number in sorted(counts.items())]
+    if not parts:
+        return "no links"
+    noun = "lane" if min(counts) == 1 else "lanes"
+    first = parts[0].replace(" of ", " links of ", 1)
+    return " and ".join([f"{first} {noun}", *parts[1:]])

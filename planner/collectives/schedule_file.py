@@ -30,6 +30,7 @@ ENDINGS = (".json", ".xml")
 _MOST = 4
 _MOST_NODES = 2048
 _MOST_LANES = 10**6
+_MOST_CHUNKS = 2 * 10**6
 
 _Node = Annotated[int, Field(ge=0, lt=_MOST_NODES)]
 _Lanes = Annotated[int, Field(ge=1, le=_MOST_LANES)]
@@ -204,34 +205,26 @@ class _File(BaseModel):
     ]
     lane_bytes_per_s: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)]
     start_s: _Latency = 0.0
-    links: Annotated[
-        list[Annotated[tuple[_Node, _Node, _Lanes, _Latency], Field(strict=False)]],
-        Field(min_length=1),
-    ]
+    links: Annotated[list[tuple[_Node, _Node, _Lanes, _Latency]], Field(min_length=1)]
     shared: list[_SharedModel] = []
     collective: Annotated[str, choice(COLLECTIVES)]
     root: _Node = 0
     local_reduce: bool = False
     chunks: Annotated[int, Field(ge=1, le=10**6)]
     rounds: Annotated[list[Annotated[int, Field(ge=1, le=10**9)]], Field(min_length=1)]
-    sends: list[
-        Annotated[
-            tuple[Annotated[int, Field(ge=0)], _Node, _Node, Annotated[int, Field(ge=0)], bool],
-            Field(strict=False),
-        ]
-    ]
+    sends: list[tuple[Annotated[int, Field(ge=0)], _Node, _Node, Annotated[int, Field(ge=0)], bool]]
     digest: str | None = None
 
 
 def _read_json(content: bytes, name: str, machine: Machine | None) -> Saved:
-    data, _ = json_object(content, name)
+    data, text = json_object(content, name)
     if data.get("format") != FORMAT:
         raise InputError(f"{name}: is no schedule: its field format is not {FORMAT}")
     if isinstance(data.get("version"), int) and data["version"] > VERSION:
         words = f"this planner reads up to {VERSION}"
         raise InputError(f"{name}: version {data['version']} of the format; {words}")
     try:
-        file = _File.model_validate(data)
+        file = _File.model_validate_json(text)
     except ValidationError as error:
         raise InputError(_first(mistakes(error, _labels(name), _File.model_fields))) from error
     if file.digest is not None and file.digest != digest_of(data):
@@ -333,6 +326,11 @@ def _check(name: str, schedule: Schedule, network: Network, root: int) -> None:
         if rest:
             words = f"a multiple of the {network.nodes} nodes"
             lines.append(f"chunks: {schedule.chunks} of an allreduce must be {words}")
+    parts = {"alltoall": network.nodes**2, "allreduce": 1, "broadcast": 1, "reduce": 1}
+    total = schedule.chunks * parts.get(schedule.collective, network.nodes)
+    if total > _MOST_CHUNKS:
+        words = f"make {total:,} parts in all; at most {_MOST_CHUNKS:,}"
+        lines.append(f"chunks: {schedule.chunks:,} chunks {words}")
     if not lines:
         lines = [fault.text for fault in faults(schedule, network, root=root)]
     if lines:
