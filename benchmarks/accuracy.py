@@ -41,6 +41,7 @@ def regions(answer: Validation) -> dict[str, str]:
         "rules": view.rule_table(runs),
         "filled": view.filled_table(runs),
         "collectives": view.collective_table(answer),
+        "collectives-nccl": view.nccl_table(answer),
         "microbench": view.microbench_table(answer),
     }
     assert answer.failures is not None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planner.units import show_bytes, show_seconds
 from planner.validation.answer import Runs, Validation
 from planner.validation.baselines import Peer
-from planner.validation.collectives import LARGE_BYTES
+from planner.validation.collectives import LARGE_BYTES, CollectiveScore
 from planner.validation.failures import FailuresTable, Flagged, OfModel, OfSize
 from planner.validation.scores import Choice, Errors, Score
 from planner.validation.targets import Reached
@@ -21,7 +21,7 @@ LISTED = 40
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
          "rule", "era", "framework", "site", "gathered inputs", "predicted", "boundary",
-         "busy share from", "figure is", "law")  # fmt: skip
+         "busy share from", "figure is", "law", "constant", "kind of links")  # fmt: skip
 
 
 def percent(share: float | None) -> str:
@@ -253,21 +253,33 @@ def filled_table(runs: Runs) -> Table:
 
 
 def collective_table(answer: Validation) -> Table:
-    """Errors of collectives by system."""
+    """Errors of collectives by system, with the constants of the training step."""
+    scores = [(row, row.time, row.large) for row in answer.collectives or ()]
+    return f"Collectives (large: from {show_bytes(LARGE_BYTES)})", *_collective_rows(scores)
+
+
+def nccl_table(answer: Validation) -> Table:
+    """The same with the constants of NCCL."""
+    scores = [(row, row.nccl, row.nccl_large) for row in answer.collectives or ()]
+    return "Collectives with the constants of NCCL", *_collective_rows(scores)
+
+
+def _collective_rows(
+    scores: Sequence[tuple[CollectiveScore, Errors, Errors | None]],
+) -> tuple[tuple[str, ...], list[list[str]]]:
     header = ("system", "collective", "chips", "rows", "mean %", "median %", "bias %",
               "large rows", "large median %", "large bias %")  # fmt: skip
     rows = []
-    for row in answer.collectives or ():
-        cells = [row.system, row.collective, f"{row.chips:,}", f"{row.time.rows:,}"]
-        cells += [percent(row.time.mean), percent(row.time.median), percent(row.time.bias)]
-        large = row.large
+    for row, time, large in scores:
+        cells = [row.system, row.collective, f"{row.chips:,}", f"{time.rows:,}"]
+        cells += [percent(time.mean), percent(time.median), percent(time.bias)]
         cells += (
             [f"{large.rows:,}", percent(large.median), percent(large.bias)]
             if large
             else (["0", _NONE, _NONE])
         )
         rows.append(cells)
-    return f"Collectives (large: from {show_bytes(LARGE_BYTES)})", header, rows
+    return header, rows
 
 
 def microbench_table(answer: Validation) -> Table:

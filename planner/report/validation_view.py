@@ -24,6 +24,7 @@ from planner.report.validation_tables import (
     interval_table,
     memory_table,
     microbench_table,
+    nccl_table,
     peer_table,
     power_table,
     row_table,
@@ -52,7 +53,7 @@ def validation_view(answer: Validation) -> RenderableType:
     if answer.runs is not None:
         tables += run_tables(answer.runs)
     if answer.collectives is not None:
-        tables.append(collective_table(answer))
+        tables += [collective_table(answer), nccl_table(answer)]
     if answer.microbench is not None:
         tables.append(microbench_table(answer))
     if answer.failures is not None:

@@ -177,6 +177,17 @@ def system_of(name: str) -> System | None:
     return next((system for system in SYSTEMS if re.search(system.pattern, name)), None)
 
 
+def kind_of(name: str, chips: int) -> str:
+    """What kind of links decides calls of so many chips on a printed system, in words."""
+    system, inner = system_of(name), cluster_of(name).levels[0]
+    assert system is not None, name
+    if inner.name == "pcie":
+        return "PCIe"
+    if inner.domain_chips is not None and chips <= inner.domain_chips:
+        return "one NVLink domain"
+    return {"infiniband": "InfiniBand, RoCE", "efa": "EFA", "tcpx": "TCPX"}[system.network]
+
+
 def cluster_of(name: str) -> Cluster:
     """The cluster that stands for a printed system, with the network rate that the name gives."""
     system = system_of(name)
