@@ -14,6 +14,8 @@ from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
     OtherCalibration,
+    OtherCollectives,
+    OtherDegradeLink,
     OtherEra,
     OtherFramework,
     OtherHardware,
@@ -45,6 +47,8 @@ def evaluate(
     era: OtherEra = None,
     assumptions: OtherAssumptions = None,
     calibration: OtherCalibration = None,
+    collectives: OtherCollectives = None,
+    degrade_link: OtherDegradeLink = None,
     max_memory: OtherMaxMemory = None,
     power_cap: PowerCap = None,
     cooling: Cooling = None,
@@ -80,6 +84,8 @@ def evaluate(
 
       planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
 
+      planner evaluate plan.yaml --collectives best
+
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
     from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
@@ -93,6 +99,8 @@ def evaluate(
         "era": era,
         "assumptions": assumptions,
         "calibration": calibration,
+        "collectives": collectives,
+        "degrade_link": degrade_link or None,
         "max_memory": max_memory,
         "power_cap": power_cap,
         "cooling": cooling,

@@ -11,6 +11,8 @@ buffer: what every member ends with after an all-gather, or starts with before a
     tree          all-reduce only: 2 log2(nodes) latencies, each of the level that it climbs
                   (NCCL src/graph/tuning.cc)
     in-switch     all-reduce inside one domain whose switches reduce (NVLink SHARP)
+    synthesized   where the fabric has them: schedules for the wiring of the innermost level, with
+                  one ring per level outside it (`planner.network.synthesized`)
 
 A node is what a network card serves: the largest domain of the scale-up levels, one chip where
 there are none.
@@ -22,17 +24,16 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
-from planner.network.rates import level_hops, level_rates, neighbour_rate, ring_rate
+from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
+from planner.network.synthesized import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
 from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
-
-_NEVER = 1e300  # the latency, in seconds, of an algorithm that the fabric does not offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,13 @@ class GroupCosts:
             their members.
         levels: Number of levels of the fabric.
         at: Column of each group, of any shape; None: the groups are the columns.
+        lines: How many synthesized algorithms follow the other rows, per collective.
     """
 
     features: FloatArray
     levels: int
     at: IntArray | None = None
+    lines: Lines = NO_LINES
 
     def __len__(self) -> int:
         return int(self.features.shape[1]) if self.at is None else len(self.at)
@@ -60,11 +63,15 @@ class GroupCosts:
 
     def take(self, index: IntArray) -> GroupCosts:
         """The groups of `index`, in its shape."""
-        return GroupCosts(self.features, self.levels, index if self.at is None else self.at[index])
+        return replace(self, at=index if self.at is None else self.at[index])
 
     def flat(self) -> GroupCosts:
         """The same groups in one dimension."""
-        return self if self.at is None else GroupCosts(self.features, self.levels, self.at.ravel())
+        return self if self.at is None else replace(self, at=self.at.ravel())
+
+    def with_features(self, features: FloatArray) -> GroupCosts:
+        """Other groups: the columns of features of the same rows."""
+        return replace(self, features=features, at=None)
 
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.features[index]
@@ -83,13 +90,19 @@ class GroupCosts:
     def gather_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds of an all-gather or a reduce-scatter of (n,) `size_bytes`; 0 for one member."""
         ring = self._row(2) + self._row(3) * size_bytes
-        return np.asarray(np.minimum(ring, self._row(4) + self._row(5) * size_bytes))
+        best = np.minimum(ring, self._row(4) + self._row(5) * size_bytes)
+        for row in self.rows_of("gather"):
+            best = np.minimum(best, self._row(row) + self._row(row + 1) * size_bytes)
+        return np.asarray(best)
 
     def reduce_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds of an all-reduce of (n,) `size_bytes`; 0 for one member."""
         best = 2.0 * self.gather_s(size_bytes)
         best = np.minimum(best, self._row(6) + self._row(7) * size_bytes)
-        return np.asarray(np.minimum(best, self._row(8) + self._row(9) * size_bytes))
+        best = np.minimum(best, self._row(8) + self._row(9) * size_bytes)
+        for row in self.rows_of("reduce"):
+            best = np.minimum(best, self._row(row) + self._row(row + 1) * size_bytes)
+        return np.asarray(best)
 
     def send_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds to send (n,) `size_bytes` to the next member."""
@@ -106,7 +119,20 @@ class GroupCosts:
                 remote node can share one copy).
         """
         inside = self._row(13) * size_bytes
-        return np.asarray(self._row(12) + inside + self._row(14) * size_bytes * remote_share)
+        best = self._row(12) + inside + self._row(14) * size_bytes * remote_share
+        for row in self.rows_of("exchange"):
+            inside = self._row(row + 1) * size_bytes
+            far = self._row(row + 2) * size_bytes * remote_share
+            best = np.minimum(best, self._row(row) + inside + far)
+        return np.asarray(best)
+
+    def rows_of(self, collective: str) -> range:
+        """First row of each synthesized algorithm of a collective.
+
+        Rows of gather and reduce are alpha, beta; of exchange alpha and beta inside a node and
+        between nodes.
+        """
+        return self.lines.rows(collective, 15 + 3 * self.levels)
 
     def crossing(self, level: int) -> FloatArray:
         """(n,) bytes per byte of V that each member receives over `level` in an all-gather."""
@@ -136,10 +162,11 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     rows += _in_switch(fabric, members, rate)
     rows += _send(fabric, members, segments)
     rows += [base.copy(), *_exchange(fabric, members, parts, own)]
-    for row in rows[2:]:
+    rows[2:], more = synthesized_rows(fabric, members, parts, own, rows[2:])
+    for row in (*rows[2:], *more):
         row[alone] = 0.0
-    rows += _crossings(fabric, members, parts)
-    return GroupCosts(np.stack(rows), len(fabric.levels))
+    rows += [*_crossings(fabric, members, parts), *more]
+    return GroupCosts(np.stack(rows), len(fabric.levels), lines=lines_of(fabric))
 
 
 def _in_a_node(fabric: Fabric, members: Membership) -> IntArray:
@@ -227,7 +254,7 @@ def _tree(
         alpha = alpha + 2.0 * climbed * level.hop_latency_s
     beta = 2.0 / (rate * fabric.tree_efficiency)
     allowed = "tree" in fabric.algorithms and not fabric.asymptotic_volume
-    never = [np.full(rate.shape, _NEVER), np.zeros(rate.shape)]
+    never = [np.full(rate.shape, NEVER), np.zeros(rate.shape)]
     return [alpha, beta] if allowed else never
 
 
@@ -241,7 +268,7 @@ def _in_switch(fabric: Fabric, members: Membership, rate: FloatArray) -> list[Fl
     ring = 2.0 * (members.size - 1) / members.size / rate
     alpha = np.full(rate.shape, inner.base_latency_s + fabric.in_switch_latency_s)
     beta = np.where(allowed, ring / (inner.in_switch_gain or 1.0), 0.0)
-    return [np.where(allowed, alpha, _NEVER), beta]
+    return [np.where(allowed, alpha, NEVER), beta]
 
 
 def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> list[FloatArray]:
@@ -263,6 +290,8 @@ def _step_rate(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
     rate = np.full(segments[0][0].shape, np.inf)
     for size, stride in segments:
         own = neighbour_rate(level, stride)
+        if level.slowed:
+            own = own * pace(level, [(size, stride)])
         rate = np.where(size > 1, np.minimum(rate, own), rate)
     return rate
 
