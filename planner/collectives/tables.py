@@ -1,26 +1,208 @@
-"""Tables of synthesized collectives of the domains of a cluster, for the cost model."""
+"""Tables of synthesized collectives for the cost model: read from this package, or made here.
+
+For every form of groups that tile a domain (`planner.network.algorithms.forms`), one schedule is
+made for all groups side by side: their parts are the commodities of one problem, and chips of one
+group may pass on the parts of another. So a table never promises one group the links that its
+neighbours need at the same time.
+
+Degraded links have fewer lanes than others: a lane is then a part of a healthy one.
+"""
 
 from __future__ import annotations
 
-from hardware_db import Cluster
-from planner.network.algorithms import DomainTable, wiring_of
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from hardware_db import Level
+from planner.network.algorithms import (
+    MOST_POINTS,
+    DomainTable,
+    GroupTable,
+    Members,
+    Point,
+    forms,
+    front_of,
+    side_by_side,
+    wiring_of,
+)
+from planner.network.domains import lanes_between
+from planner.plan import IntArray
+from solvers.collectives.problem import Network
+from solvers.collectives.synthesis import Question, fewest_rounds, question
+from solvers.solution import Status
+
+FILE = "tables.json"
+SHIPPED = "data"
+_CHUNKS = {"allgather": 6, "alltoall": 3}  # the most chunks that are tried
+_FEW = {"allgather": (1, 2, 3, 4), "alltoall": (1, 2)}  # of domains of more than 8 chips
+_LARGE = 8
+_LARGEST_PART = 20
+"""Degraded links have a share of their lanes that is rounded to parts of at most this many."""
+_TIME_LIMIT_S = 10.0  # of one schedule
+
+Told = Callable[[str, int, int], None]
+"""Called with (what, done, of)."""
 
 
-def domains_of(cluster: Cluster, chips: int) -> dict[int, str]:
-    """Chips of each domain of the innermost level that jobs of up to `chips` have, and its wiring.
+def table_of(level: Level, chips: int) -> DomainTable | None:
+    """The table of a domain of a level, read or made; None where none can be had.
 
-    Only domains that tables are made for.
+    Args:
+        level: The innermost level of a job.
+        chips: Chips of a domain that the job has.
     """
-    whole = cluster.levels[0].domain_chips or cluster.max_chips
-    found: dict[int, str] = {}
-    for count in (*cluster.chip_counts(min(chips, whole)), chips):
-        level = cluster.scale(count).levels[0]
-        size = min(level.domain_chips or count, count)
-        if level.name == cluster.levels[0].name and (wiring := wiring_of(level, size)):
-            found[size] = wiring
-    return found
+    wiring = wiring_of(level, chips)
+    if not wiring:
+        return None
+    return shipped().get(wiring) or _made(level, chips)
 
 
-def tables_of(cluster: Cluster, chips: int) -> tuple[DomainTable, ...]:
-    """The tables of a cluster for jobs of up to `chips`."""
-    return ()
+@lru_cache(maxsize=1)
+def shipped() -> dict[str, DomainTable]:
+    """The tables of this package, by wiring."""
+    file = resources.files("planner.collectives").joinpath(SHIPPED, FILE)
+    tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
+    return {table["wiring"]: _read(table) for table in tables}
+
+
+def _read(data: dict[str, Any]) -> DomainTable:
+    """A table as `as_data` has it."""
+    groups = tuple(
+        GroupTable(
+            members=tuple(group["members"]),
+            gather=_points(group["gather"], len(group["members"]), data["parts"]),
+            exchange=_points(group["exchange"], len(group["members"]), data["parts"]),
+        )
+        for group in data["groups"]
+    )
+    return DomainTable(
+        wiring=data["wiring"],
+        chips=data["chips"],
+        lanes=data["lanes"],
+        parts=data["parts"],
+        groups=groups,
+    )
+
+
+def _points(rows: list[list[int]], members: int, parts: int) -> tuple[Point, ...]:
+    return tuple(_point(c, s, r, members, parts, proved=bool(p)) for c, s, r, p in rows)
+
+
+def _point(
+    chunks: int, steps: int, rounds: int, members: int, parts: int, *, proved: bool
+) -> Point:
+    """A point; a round moves a chunk over one lane, of which a healthy link has `parts`."""
+    return Point(
+        chunks=chunks,
+        steps=steps,
+        rounds=rounds,
+        load=Fraction(rounds, chunks * members * parts),
+        proved=proved,
+    )
+
+
+def as_data(table: DomainTable) -> dict[str, Any]:
+    """A table as JSON-ready data; points as chunks, steps, rounds and whether they are proved."""
+    return {
+        "wiring": table.wiring,
+        "chips": table.chips,
+        "lanes": table.lanes,
+        "parts": table.parts,
+        "groups": [
+            {
+                "members": list(group.members),
+                **{
+                    name: [[p.chunks, p.steps, p.rounds, int(p.proved)] for p in points]
+                    for name, points in (("gather", group.gather), ("exchange", group.exchange))
+                },
+            }
+            for group in table.groups
+        ],
+    }
+
+
+def network_of(level: Level, chips: int) -> tuple[Network, int]:
+    """The chips of a domain and their links, and the lanes that one lane of a healthy link makes."""
+    lanes = lanes_between(level, chips)
+    slow = [(u, v, share) for u, v, share in level.degraded if max(u, v) < chips]
+    shares = [max(Fraction(s).limit_denominator(_LARGEST_PART), _least(s)) for _, _, s in slow]
+    parts = math.lcm(1, *(share.denominator for share in shares))
+    lanes = lanes * parts
+    for (u, v, _), share in zip(slow, shares, strict=True):
+        lanes[u, v] = lanes[v, u] = int(lanes[u, v] * share)
+    return _network(lanes), parts
+
+
+def _least(share: float) -> Fraction:
+    """The smallest part that a link which still works is rounded to."""
+    return Fraction(1, _LARGEST_PART) if share > 0 else Fraction(0)
+
+
+def _network(lanes: IntArray) -> Network:
+    links = [tuple(map(int, pair)) for pair in np.argwhere(lanes > 0)]
+    return Network(
+        nodes=len(lanes),
+        links=tuple((u, v) for u, v in links),
+        lanes=tuple(int(lanes[u, v]) for u, v in links),
+    )
+
+
+@lru_cache(maxsize=256)
+def _made(level: Level, chips: int) -> DomainTable | None:
+    """`make` without a word, once per domain."""
+    return make(level, chips)
+
+
+def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | None:
+    """The table of a domain, synthesized; None where failed links part its chips.
+
+    Args:
+        level: A level of direct links.
+        chips: Chips of a domain that the job has.
+        told: Is told of the progress.
+    """
+    network, parts = network_of(level, chips)
+    shapes = forms(chips)
+    groups = []
+    for done, members in enumerate(shapes):
+        if told is not None:
+            told(f"schedules for {wiring_of(level, chips)}", done, len(shapes))
+        beside = side_by_side(members, chips)
+        try:
+            asked = [question(network, name, groups=beside) for name in _CHUNKS]
+        except ValueError:  # some chips cannot reach others
+            return None
+        gather, exchange = (_front(one, len(members), chips, parts) for one in asked)
+        groups.append(GroupTable(members=members, gather=gather, exchange=exchange))
+    return DomainTable(
+        wiring=wiring_of(level, chips),
+        chips=chips,
+        lanes=int(lanes_between(level, chips).sum(axis=1).max()),
+        parts=parts,
+        groups=tuple(groups),
+    )
+
+
+def _front(asked: Question, members: int, chips: int, parts: int) -> tuple[Point, ...]:
+    """The fewest rounds per chunk with S_min steps and a few more."""
+    name, found = asked.collective, []
+    chunks = range(1, _CHUNKS[name] + 1) if chips <= _LARGE else _FEW[name]
+    least = asked.least_steps
+    for steps in range(least, least + MOST_POINTS):
+        answers = [fewest_rounds(asked, c, steps, time_limit_s=_TIME_LIMIT_S) for c in chunks]
+        points = [
+            _point(c, steps, answer.decision.total_rounds, members, parts, proved=answer.status is Status.OPTIMAL)
+            for c, answer in zip(chunks, answers, strict=True)
+            if answer.decision is not None
+        ]
+        found += points
+        if len(front_of(found)) < steps - least + 1:
+            break  # more steps did not help
+    return front_of(found)

@@ -82,12 +82,14 @@ class DomainTable:
         wiring: How its chips are wired, as `planner.collectives.tables` names it.
         chips: Chips of the domain.
         lanes: Lanes of a chip that all its links together make up, where none is degraded.
+        parts: Lanes of the schedules that make up one of these; more than 1 where links are slow.
         groups: One entry per form of group; forms without schedules are not there.
     """
 
     wiring: str
     chips: int
     lanes: int
+    parts: int
     groups: tuple[GroupTable, ...]
 
 
