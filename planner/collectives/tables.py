@@ -85,7 +85,6 @@ def _read(data: dict[str, Any]) -> DomainTable:
     return DomainTable(
         wiring=data["wiring"],
         chips=data["chips"],
-        lanes=data["lanes"],
         parts=data["parts"],
         groups=groups,
     )
@@ -98,12 +97,12 @@ def _points(rows: list[list[int]], members: int, parts: int) -> tuple[Point, ...
 def _point(
     chunks: int, steps: int, rounds: int, members: int, parts: int, *, proved: bool
 ) -> Point:
-    """A point; a round moves a chunk over one lane, of which a healthy link has `parts`."""
+    """A point; a round moves a chunk over a lane, of which a lane of a healthy link has `parts`."""
     return Point(
         chunks=chunks,
         steps=steps,
         rounds=rounds,
-        load=Fraction(rounds, chunks * members * parts),
+        load=Fraction(rounds * parts, chunks * members),
         proved=proved,
     )
 
@@ -113,7 +112,6 @@ def as_data(table: DomainTable) -> dict[str, Any]:
     return {
         "wiring": table.wiring,
         "chips": table.chips,
-        "lanes": table.lanes,
         "parts": table.parts,
         "groups": [
             {
@@ -184,7 +182,6 @@ def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | No
     return DomainTable(
         wiring=wiring_of(level, chips),
         chips=chips,
-        lanes=int(lanes_between(level, chips).sum(axis=1).max()),
         parts=parts,
         groups=tuple(groups),
     )

@@ -6,7 +6,7 @@ points for every way in which groups of equal form tile a domain of directly wir
 groups at work at the same time, over each other's chips where that helps. They are read from the
 files of this package, or made when they are needed (`planner.collectives.tables`).
 
-    load     rounds of one lane per byte of the full buffer V of a group
+    load     rounds of one lane of a healthy link per byte of the full buffer V of a group
     gather   all-gather, and reduce-scatter by the same schedule backwards
     reduce   all-reduce that gathers all buffers and adds them up on every chip: S steps
     exchange all-to-all; V is what a member sends, its part for itself included
@@ -81,14 +81,13 @@ class DomainTable:
     Attributes:
         wiring: How its chips are wired, as `planner.collectives.tables` names it.
         chips: Chips of the domain.
-        lanes: Lanes of a chip that all its links together make up, where none is degraded.
-        parts: Lanes of the schedules that make up one of these; more than 1 where links are slow.
+        parts: Lanes of the schedules that make up a lane of a healthy link; more than 1 where
+            links are slow.
         groups: One entry per form of group; forms without schedules are not there.
     """
 
     wiring: str
     chips: int
-    lanes: int
     parts: int
     groups: tuple[GroupTable, ...]
 

@@ -1,7 +1,6 @@
 """The direct links inside one domain of chips: lanes between every two, what rings keep of them.
 
-A lane is the thinnest link of the domain; a chip's lanes together carry the bandwidth of its
-level. The chips of a hybrid cube mesh (DGX-1) are in the order in which ranks fill it best: the
+A lane is one link between two chips. The chips of a hybrid cube mesh (DGX-1) are in the order in which ranks fill it best: the
 pairs 0-1, 2-3, ... have two links (the matrix of the MSCCL tools).
 """
 
@@ -17,6 +16,8 @@ from planner.errors import InputError
 from planner.messages import shown
 from planner.plan import IntArray
 
+LANES_OF_DGX1 = 6
+"""Links of a chip of a hybrid cube mesh."""
 _FLAT = ("hybrid-cube-mesh", "fully-connected", "ring", "linear", "hypercube")
 TILED = (*_FLAT, "torus", "mesh")
 """Topologies of a level whose chips are joined directly, with a known place for every link."""

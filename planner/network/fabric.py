@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hardware_db import Allocation, Level
 from planner.assumptions import Assumptions
 from planner.network.algorithms import NCCL, DomainTable
-from planner.network.domains import left_for_rings
+from planner.network.domains import LANES_OF_DGX1, left_for_rings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +179,10 @@ def _synthesized(
     table = tables(level, inner.domain)
     if table is None:
         return inner
-    whole = inner.peer_bytes_per_s * (inner.domain - 1) or inner.bytes_per_s
-    return replace(inner, table=table, lane_bytes_per_s=whole / table.lanes)
+    lane = inner.peer_bytes_per_s or inner.bytes_per_s / LANES_OF_DGX1
+    if inner.torus is not None:
+        lane = inner.torus.link_bytes_per_s
+    return replace(inner, table=table, lane_bytes_per_s=lane)
 
 
 _DIRECT = ("linear", "ring", "mesh", "torus", "hypercube")  # elsewhere every pair is one hop apart
