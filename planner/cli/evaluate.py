@@ -111,9 +111,7 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _check_plot(plot, plan_file)
-    if trace is not None:
-        check_trace(trace, {"plan": plan_file}, {"plot": plot})
+    _check_files(plan_file, plot, trace)
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     result = evaluate_plan(resolved, plan, assumed)
@@ -132,13 +130,15 @@ def evaluate(
     print_view(evaluate_view(result))
 
 
-def _check_plot(plot: Path | None, plan_file: Path) -> None:
-    """Finds out before the plan is read that its picture could not be written, or would cost it."""
+def _check_files(plan_file: Path, plot: Path | None, trace: Path | None) -> None:
+    """Finds out before the plan is read that a file could not be written, or would cost it."""
     from planner.report.picture_file import check_picture  # noqa: PLC0415
 
     check_picture(plot)
     if plot is not None and same_path(plot, plan_file):
         raise InputError(f"plot: {plot} is the plan file that is read; name another")
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
 
 
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hardware_db import Level
+from hardware_db import Cluster, Level
 from planner.network.algorithms import (
     MOST_POINTS,
     DomainTable,
@@ -43,9 +43,12 @@ SHIPPED = "data"
 _CHUNKS = {"allgather": 6, "alltoall": 3}  # the most chunks that are tried
 _FEW = {"allgather": (1, 2, 3, 4), "alltoall": (1, 2)}  # of domains of more than 8 chips
 _LARGE = 8
-_LARGEST_PART = 20
+_LARGEST_PART = 10
 """Degraded links have a share of their lanes that is rounded to parts of at most this many."""
-_TIME_LIMIT_S = 10.0  # of one schedule
+_MOST_CHUNKS = 12
+_TIME_LIMIT_S = 3.0  # of one schedule
+
+_MADE: dict[str, DomainTable | None] = {}  # by wiring, which says all that schedules depend on
 
 Told = Callable[[str, int, int], None]
 """Called with (what, done, of)."""
@@ -61,7 +64,29 @@ def table_of(level: Level, chips: int) -> DomainTable | None:
     wiring = wiring_of(level, chips)
     if not wiring:
         return None
-    return shipped().get(wiring) or _made(level, chips)
+    if wiring not in (known := shipped()):
+        if wiring not in _MADE:
+            _MADE[wiring] = make(level, chips)
+        return _MADE[wiring]
+    return known[wiring]
+
+
+def prepare(cluster: Cluster, chips: int, told: Told | None = None) -> None:
+    """Make the tables that jobs of up to `chips` chips will ask for, and say how far it is.
+
+    Args:
+        cluster: The cluster.
+        chips: The largest job.
+        told: Is told of the progress.
+    """
+    inner = cluster.levels[0]
+    whole = min(inner.domain_chips or chips, chips)
+    for count in {*cluster.chip_counts(whole), chips}:
+        level = cluster.scale(count).levels[0]
+        size = min(level.domain_chips or count, count)
+        wiring = wiring_of(level, size) if level.name == inner.name else ""
+        if wiring and wiring not in shipped() and wiring not in _MADE:
+            _MADE[wiring] = make(level, size, told)
 
 
 @lru_cache(maxsize=1)
@@ -152,12 +177,6 @@ def _network(lanes: IntArray) -> Network:
     )
 
 
-@lru_cache(maxsize=256)
-def _made(level: Level, chips: int) -> DomainTable | None:
-    """`make` without a word, once per domain."""
-    return make(level, chips)
-
-
 def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | None:
     """The table of a domain, synthesized; None where failed links part its chips.
 
@@ -188,18 +207,42 @@ def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | No
 
 
 def _front(asked: Question, members: int, chips: int, parts: int) -> tuple[Point, ...]:
-    """The fewest rounds per chunk with S_min steps and a few more."""
-    name, found = asked.collective, []
-    chunks = range(1, _CHUNKS[name] + 1) if chips <= _LARGE else _FEW[name]
+    """The fewest rounds per chunk with S_min steps and a few more.
+
+    With S steps a number of chunks is only looked into for fewer rounds per chunk than those before
+    it have, and more steps only as long as they help.
+    """
+    name, found = asked.collective, list[Point]()
+    counts = range(1, _CHUNKS[name] + 1) if chips <= _LARGE else _FEW[name]
+    chunks = [count * parts for count in counts if count == 1 or count * parts <= _MOST_CHUNKS]
     least = asked.least_steps
     for steps in range(least, least + MOST_POINTS):
-        answers = [fewest_rounds(asked, c, steps, time_limit_s=_TIME_LIMIT_S) for c in chunks]
-        points = [
-            _point(c, steps, answer.decision.total_rounds, members, parts, proved=answer.status is Status.OPTIMAL)
-            for c, answer in zip(chunks, answers, strict=True)
-            if answer.decision is not None
-        ]
-        found += points
+        for count in chunks:
+            best = min((point.load for point in found), default=None)
+            most = None if best is None else _below(best * count * members / parts)
+            if most is None or most >= steps:
+                found += _fewest(asked, count, steps, most, (members, parts))
         if len(front_of(found)) < steps - least + 1:
-            break  # more steps did not help
+            break
     return front_of(found)
+
+
+def _below(rounds: Fraction) -> int:
+    """The largest whole number below."""
+    return math.ceil(rounds) - 1
+
+
+def _fewest(
+    asked: Question, chunks: int, steps: int, most: int | None, of: tuple[int, int]
+) -> list[Point]:
+    """The schedule with the fewest rounds, of at most so many, as a list of one; none: empty."""
+    if most is not None:
+        fits = fewest_rounds(asked, chunks, steps, rounds=most, time_limit_s=_TIME_LIMIT_S)
+        if fits.decision is None:
+            return []
+    answer = fewest_rounds(asked, chunks, steps, time_limit_s=_TIME_LIMIT_S)
+    if answer.decision is None:
+        return []
+    members, parts = of
+    rounds, proved = answer.decision.total_rounds, answer.status is Status.OPTIMAL
+    return [_point(chunks, steps, rounds, members, parts, proved=proved)]

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.network.algorithms import SYNTHESIZED
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
 from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
@@ -125,6 +126,32 @@ class GroupCosts:
             far = self._row(row + 2) * size_bytes * remote_share
             best = np.minimum(best, self._row(row) + inside + far)
         return np.asarray(best)
+
+    def by_algorithm(
+        self, collective: str, size_bytes: FloatArray
+    ) -> tuple[tuple[str, FloatArray], ...]:
+        """Seconds of each algorithm of a gather, reduce or exchange; the least is what it costs.
+
+        Synthesized ones are called by their place in the table of their group: `synthesized 0`.
+        """
+        own = {
+            "gather": (("ring", 2), ("hierarchical", 4)),
+            "reduce": (("tree", 6), ("in-switch", 8)),
+            "exchange": (("direct", 12),),
+        }[collective]
+        made = [(f"{SYNTHESIZED} {i}", row) for i, row in enumerate(self.rows_of(collective))]
+        found = [
+            (name, self._row(row) + self._row(row + 1) * size_bytes) for name, row in (*own, *made)
+        ]
+        if collective == "exchange":
+            found = [
+                (name, seconds + self._row(row + 2) * size_bytes)
+                for (name, seconds), (_, row) in zip(found, (*own, *made), strict=True)
+            ]
+        if collective == "reduce":
+            gathers = self.by_algorithm("gather", size_bytes)
+            found = [*((f"twice {name}", 2.0 * seconds) for name, seconds in gathers), *found]
+        return tuple(found)
 
     def rows_of(self, collective: str) -> range:
         """First row of each synthesized algorithm of a collective.
