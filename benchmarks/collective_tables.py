@@ -16,27 +16,33 @@ from pathlib import Path
 
 from hardware_db import Level, load_cluster
 from planner.collectives.tables import as_data, make
+from planner.degraded import with_degraded
 from planner.network.algorithms import DomainTable, wiring_of
 from planner.wiring import rewired
 
 DOMAINS = (
-    ("dgx1-v100", "", (2, 4, 8)),
-    ("gaudi2", "", (2, 3, 4, 5, 6, 7, 8)),
-    ("trn2", "", (16,)),
-    ("dgx-h100-ndr", "ring", (4, 8)),
-    ("dgx2-v100", "ring", (16,)),
-    ("dgx-h100-ndr", "hypercube", (4, 8)),
-    ("dgx2-v100", "hypercube", (16,)),
-    ("dgx-h100-ndr", "torus:2x4", (8,)),
+    ("dgx1-v100", "", "", (2, 4, 8)),
+    ("gaudi2", "", "", (2, 3, 4, 5, 6, 7, 8)),
+    ("trn2", "", "", (16,)),
+    ("dgx-h100-ndr", "ring", "", (4, 8)),
+    ("dgx2-v100", "ring", "", (16,)),
+    ("dgx-h100-ndr", "hypercube", "", (4, 8)),
+    ("dgx2-v100", "hypercube", "", (16,)),
+    ("dgx-h100-ndr", "torus:2x4", "", (8,)),
+    ("dgx1-v100", "", "nvlink:0-2=0.25", (4, 8)),
+    ("dgx1-v100", "", "nvlink:0-2=0", (4, 8)),
 )
-"""Cluster, wiring of its innermost level (empty: its own), chips of a domain."""
+"""Cluster, wiring of its innermost level (empty: its own), a degraded link, chips of a domain.
+
+The slow and the failed link are the examples of the docs."""
 
 
 def levels() -> list[tuple[Level, int]]:
     """The levels of `DOMAINS`, cut to their chips."""
     found = []
-    for name, wiring, counts in DOMAINS:
+    for name, wiring, slow, counts in DOMAINS:
         cluster = rewired(load_cluster(name), (wiring,) if wiring else ())
+        cluster = with_degraded(cluster, (slow,) if slow else ())
         for chips in counts:
             level = cluster.scale(chips).levels[0]
             if not any(wiring_of(level, chips) == wiring_of(*other) for other in found):

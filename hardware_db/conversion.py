@@ -137,6 +137,7 @@ def _level(model: LevelModel) -> Level:
     domain = _known(model.domain)
     rules = None if model.torus is None else _rules(model.torus)
     groups = model.bandwidth_by_group or {}
+    slow = (model.degraded or {}).items()
     return Level(
         name=model.name,
         kind=model.kind,
@@ -149,6 +150,9 @@ def _level(model: LevelModel) -> Level:
         peer_bandwidth_bytes_per_s=_peer(model, pairs * link or link, bandwidth),
         bandwidth_by_group=tuple(
             sorted((int(size), _float(rate)) for size, rate in groups.items())
+        ),
+        degraded=tuple(
+            sorted((*sorted(map(int, pair.split("-"))), _float(share)) for pair, share in slow)
         ),
         latency_s=_float(model.latency),
         energy_j_per_byte=_float(model.energy),

@@ -84,10 +84,16 @@ def with_degraded(cluster: Cluster, words: Iterable[str]) -> Cluster:
     """The cluster with links degraded as words in their plain form say, beside its own.
 
     Raises:
-        InputError: A level is unknown, or it has no such link; one line each.
+        InputError: A level is unknown, or has no such link, in its record neither; one line each.
     """
     levels = {level.name: level for level in cluster.levels}
     problems = []
+    for level in cluster.levels:
+        for u, v, _ in level.degraded:
+            try:
+                check_degraded(level, u, v, cluster.name)
+            except InputError as error:
+                problems.append(f"hardware: degraded: {error}")
     for word in words:
         name, u, v, share = _parsed(word)
         try:
