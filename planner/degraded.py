@@ -15,7 +15,7 @@ from typing import Any
 from hardware_db import Cluster
 from planner.errors import InputError
 from planner.fields import refusal
-from planner.messages import not_one_of, shown, shortened
+from planner.messages import not_one_of, shortened, shown
 from planner.network.domains import check_degraded
 
 _FORM = re.compile(r"([^:=\s]+)\s*:\s*([0-9]{1,6})\s*-\s*([0-9]{1,6})\s*=\s*([^=\s]+)\s*")

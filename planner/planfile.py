@@ -45,8 +45,8 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
-    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap", "cooling",
-    "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
+    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
+    "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
 )  # fmt: skip
 _LARGEST = 10**15  # longer numbers are cut short
 

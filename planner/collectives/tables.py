@@ -25,7 +25,6 @@ from planner.network.algorithms import (
     MOST_POINTS,
     DomainTable,
     GroupTable,
-    Members,
     Point,
     forms,
     front_of,
@@ -122,7 +121,7 @@ def _points(rows: list[list[int]], members: int, parts: int) -> tuple[Point, ...
 def _point(
     chunks: int, steps: int, rounds: int, members: int, parts: int, *, proved: bool
 ) -> Point:
-    """A point; a round moves a chunk over a lane, of which a lane of a healthy link has `parts`."""
+    """A point; its rounds are those of lanes of which one of a healthy link has `parts`."""
     return Point(
         chunks=chunks,
         steps=steps,
@@ -152,7 +151,7 @@ def as_data(table: DomainTable) -> dict[str, Any]:
 
 
 def network_of(level: Level, chips: int) -> tuple[Network, int]:
-    """The chips of a domain and their links, and the lanes that one lane of a healthy link makes."""
+    """The chips of a domain and their links, and the lanes that a lane of a healthy link makes."""
     lanes = lanes_between(level, chips)
     slow = [(u, v, share) for u, v, share in level.degraded if max(u, v) < chips]
     shares = [max(Fraction(s).limit_denominator(_LARGEST_PART), _least(s)) for _, _, s in slow]

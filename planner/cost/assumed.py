@@ -91,9 +91,7 @@ def assumed_collectives(model: CostModel, plan: Plan) -> tuple[AssumedCollective
             inside = membership(fabric.levels, places[group])
             crossed = (inside.inside > inside.below)[:, 0]
             names = tuple(np.array(fabric.names)[crossed].tolist())
-            algorithm, schedule, seconds = _fastest(
-                fabric, costs, places[group], collective, size
-            )
+            algorithm, schedule, seconds = _fastest(fabric, costs, places[group], collective, size)
             found.append(
                 AssumedCollective(
                     axis=_AXES[group],

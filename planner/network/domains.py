@@ -1,7 +1,7 @@
 """The direct links inside one domain of chips: lanes between every two, what rings keep of them.
 
-A lane is one link between two chips. The chips of a hybrid cube mesh (DGX-1) are in the order in which ranks fill it best: the
-pairs 0-1, 2-3, ... have two links (the matrix of the MSCCL tools).
+A lane is one link between two chips. The chips of a hybrid cube mesh (DGX-1) are in the order in
+which ranks fill it best: the pairs 0-1, 2-3, ... have two links (the matrix of the MSCCL tools).
 """
 
 from __future__ import annotations

@@ -167,9 +167,7 @@ def build_fabric(
     )
 
 
-def _synthesized(
-    inner: FabricLevel, used: Mapping[str, Level], tables: Tables
-) -> FabricLevel:
+def _synthesized(inner: FabricLevel, used: Mapping[str, Level], tables: Tables) -> FabricLevel:
     """The innermost level with what it has of synthesized collectives."""
     level = used.get(inner.name)
     if level is None or inner.scale_out:

@@ -166,7 +166,7 @@ def _gathers(
     steps: IntArray,
     loads: FloatArray,
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """alpha and beta of each line of a gather."""
+    """Alpha and beta of each line of a gather."""
     alpha, beta = np.zeros(members.size.shape), np.zeros(members.size.shape)
     levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
     for at, (level, below, inside, of_chip) in enumerate(levels):
@@ -188,7 +188,7 @@ def _gathers(
 def _reduces(
     fabric: Fabric, members: Membership, steps: IntArray, loads: FloatArray
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """alpha and beta of each line of an all-reduce by gathering everything, inside one domain."""
+    """Alpha and beta of each line of an all-reduce by gathering everything, inside one domain."""
     ring = members.inside[0] - 1.0
     whole = members.inside[0] == members.size
     return [
@@ -207,7 +207,7 @@ def _exchanges(
     loads: FloatArray,
     rows: Sequence[FloatArray],
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """alpha and beta inside a node of each line of an all-to-all that crosses one scale-up level.
+    """Alpha and beta inside a node of each line of an all-to-all that crosses one scale-up level.
 
     A member sends i / g of its bytes to the i members of its domain. The latency of the others'
     all-to-all holds one step.

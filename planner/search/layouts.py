@@ -199,7 +199,9 @@ def _used(name: str, costs: GroupCosts) -> list[int]:
     rows = list(_USED.get(name, _USED_ELSEWHERE))
     kinds = {"cp": ("gather", "exchange"), "ep": ("exchange",), "pp": ()}
     for kind in kinds.get(name, ("gather", "reduce")):
-        rows += [row + at for row in costs.rows_of(kind) for at in range(3 if kind == "exchange" else 2)]
+        rows += [
+            row + at for row in costs.rows_of(kind) for at in range(3 if kind == "exchange" else 2)
+        ]
     return rows
 
 

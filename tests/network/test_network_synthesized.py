@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from hardware_db import Cluster, load_cluster, load_reference
 from network.enumeration import segments_of
 from planner.assumptions import Assumptions, calibrated
