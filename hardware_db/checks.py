@@ -182,10 +182,26 @@ def _wiring_problems(path: str, level: LevelModel) -> list[str]:
         if not digits or not 1 < int(group) <= (size or math.inf):
             found.append(f"{path}.bandwidth_by_group.{group}: a group size between 2 and the "
                          "domain is required")  # fmt: skip
+    found += _degraded_problems(path, level, size)
     if (level.topology in _SHAPED) != (level.torus is not None):
         found.append(f"{path}.torus: required for a torus, mesh or hypercube, and only there")
     elif level.torus is not None:
         found += _torus_problems(path, level, level.torus)
+    return found
+
+
+def _degraded_problems(path: str, level: LevelModel, size: float | None) -> list[str]:
+    found = []
+    for pair, share in (level.degraded or {}).items():
+        chips = pair.split("-")
+        digits = len(chips) == 2 and all(
+            chip.isdecimal() and len(chip) <= _MOST_DIGITS for chip in chips
+        )
+        if not digits or int(chips[0]) == int(chips[1]) or max(map(int, chips)) >= (size or 0):
+            found.append(f"{path}.degraded.{pair}: two different chips of the domain are required, "
+                         f"such as 0-2, of 0 to {(size or 0) - 1:g}")  # fmt: skip
+        elif not (_number(share) or 0.0) < 1:
+            found.append(f"{path}.degraded.{pair}: a share from 0 (failed) to below 1 is required")
     return found
 
 

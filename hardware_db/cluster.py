@@ -83,6 +83,8 @@ class Level:
             one with straight wraparound links; above 1 where it is twisted.
         torus: The rules for slices; None where the level is no torus, or has `torus_axes`.
         torus_axes: Axes of a torus whose lengths follow from the size of the job; else 0.
+        degraded: (chip, chip, share): links of every domain that carry only a share of their rate,
+            both ways; 0: none. Chips count from 0 within the domain.
         dragonfly: (a, h, p) where they are known: switches per group, global links and chips per
             switch; empty elsewhere.
     """
@@ -113,6 +115,7 @@ class Level:
     torus: TorusRules | None = None
     torus_axes: int = 0
     dragonfly: tuple[int, ...] = ()
+    degraded: tuple[tuple[int, int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,6 +137,7 @@ def _level(model: LevelModel) -> Level:
     domain = _known(model.domain)
     rules = None if model.torus is None else _rules(model.torus)
     groups = model.bandwidth_by_group or {}
+    slow = (model.degraded or {}).items()
     return Level(
         name=model.name,
         kind=model.kind,
@@ -150,6 +151,7 @@ def _level(model: LevelModel) -> Level:
         bandwidth_by_group=tuple(
             sorted((int(size), _float(rate)) for size, rate in groups.items())
         ),
+        degraded=tuple(sorted(_degraded(pair, share) for pair, share in slow)),
         latency_s=_float(model.latency),
         energy_j_per_byte=_float(model.energy),
         in_network_reduction=reduction.method if reduction else "none",
@@ -165,6 +167,12 @@ def _level(model: LevelModel) -> Level:
         torus_exchange_gain=exchange_gain(rules.pod, rules) if rules else 1.0,
         torus=rules,
     )
+
+
+def _degraded(pair: str, share: QuantityModel) -> tuple[int, int, float]:
+    """`0-2` and what is left of the link, the lower chip first."""
+    u, v = sorted(map(int, pair.split("-")))
+    return u, v, _float(share)
 
 
 def _peer(model: LevelModel, wired: float, bandwidth: float) -> float:

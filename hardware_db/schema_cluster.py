@@ -14,6 +14,7 @@ from hardware_db.schema_base import (
     EnergyPerByteOrZero,
     QuantityModel,
     Ratio,
+    RatioOrZero,
     SecondsOrZero,
     Shape,
     SourceModel,
@@ -106,6 +107,11 @@ class LevelModel(Strict):
     bandwidth_by_group: dict[str, Bandwidth] | None = Field(
         default=None,
         description="Ring bandwidth per chip and direction, where the group size decides it.",
+    )
+    degraded: dict[str, RatioOrZero] | None = Field(
+        default=None,
+        description="Share of the rate that is left of links between two chips of every domain, "
+        "such as 0-2; 0: failed.",
     )
     latency: SecondsOrZero = Field(
         description="Per message on a switched level, per hop on a directly wired one; it counts "

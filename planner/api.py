@@ -13,6 +13,7 @@ import numpy as np
 
 from hardware_db import Allocation
 from planner.answers import Diagnosis
+from planner.collectives.tables import prepare
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
@@ -34,6 +35,7 @@ from planner.joint_answer import (
 )
 from planner.likely import ranked, spread_of
 from planner.messages import Origin
+from planner.network.algorithms import NCCL
 from planner.plan import Plan, PlanTable
 from planner.planfile import asked_of, check_chips, job_of, read_plan_file
 from planner.provenance import job_fields, sources_of, versions
@@ -100,6 +102,8 @@ def solve_request(
     if request.chips is None:
         raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
     resolved = resolve(request, origin)
+    if resolved.cost.assumptions.collectives != NCCL:
+        prepare(resolved.cost.cluster, request.chips, on_progress)
     allocation = _allocation(resolved.cost, request.chips, origin)
     search = Search(
         model=resolved.cost,

@@ -15,13 +15,14 @@ from pydantic import Field
 
 from hardware_db import Calibration, Chip, load_calibration
 from planner.errors import InputError
-from planner.fields import Percent, choices, share_schema
+from planner.fields import Percent, choice, choices, share_schema
 from planner.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
 from planner.frameworks import ERAS, Era
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
+COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
 
@@ -127,6 +128,14 @@ class Assumptions:
     asymptotic_volume: Annotated[bool, "A ring of n moves all, not (n - 1) / n."] = False
     tree_efficiency: Annotated[Efficiency, "Share of the rate that a tree reaches."] = 0.92
     in_switch_latency_s: Annotated[Seconds, "Seconds of a reduction in switches."] = 25e-6
+    collectives: Annotated[
+        str,
+        choice(COLLECTIVES),
+        "Those of the library, schedules made for the wiring, or the faster of both.",
+    ] = "nccl"
+    # A ring of the protocol LL in src/graph/tuning.cc of NCCL; hardware_db's nccl-tuner has both.
+    synthesized_step_s: Annotated[Seconds, "Seconds per step of a synthesized schedule."] = 6e-7
+    synthesized_start_s: Annotated[Seconds, "Least seconds of starting one."] = 6.6e-6
 
     slowest_link: Annotated[
         bool, "A ring goes at the rate of one chip on the slowest level that it crosses."

@@ -34,7 +34,9 @@ from planner.resolved import Resolved
 from planner.version import SCHEMA_VERSION
 
 # Fields of a job that say what another one means; they go where that one is changed.
-_OF_HARDWARE = ("max_memory", "power_cap", "cooling", "pes", "scale", "topology")
+_OF_HARDWARE = (
+    "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link",
+)  # fmt: skip
 _FOLLOWS = {"framework": ("era",), "hardware": _OF_HARDWARE}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
@@ -43,8 +45,8 @@ WRITTEN = (
 """Fields of the job that every file has that solve writes."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
-    "calibration", "mfu", "torus_axes", "max_memory", "memory_margin", "power_cap", "cooling",
-    "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
+    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
+    "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
 )  # fmt: skip
 _LARGEST = 10**15  # longer numbers are cut short
 
@@ -325,6 +327,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
+    if request.degrade_link:
+        given["degrade_link"] = list(request.degrade_link)
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None} | request.machine
     return portable(fields, folder)

@@ -37,6 +37,8 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "cooling": resolved.cooling,
         "host_w_per_chip": cluster.chip.host_w,
         "pue": resolved.cost.facility.pue,
+        "collectives": resolved.cost.assumptions.collectives,
+        **({"degrade_link": list(slow)} if (slow := resolved.request.degrade_link) else {}),
         **({} if margin is None else {"memory_margin": margin}),
     }
 

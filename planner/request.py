@@ -21,7 +21,8 @@ from pydantic import (
 )
 
 from planner.answers import MACHINE_FIELDS
-from planner.assumptions import PRECISIONS, PRESETS
+from planner.assumptions import COLLECTIVES, PRECISIONS, PRESETS
+from planner.degraded import degraded_schema, read_degraded
 from planner.errors import InputError
 from planner.fields import (
     Amount,
@@ -232,6 +233,18 @@ class Request(BaseModel):
         default=(),
         description="Wirings of the scale-up level, or after scale-out= of the network cards; "
         "several are a decision. Default as the record has them.",
+    )
+    collectives: Annotated[str, choice(COLLECTIVES)] | None = Field(
+        default=None,
+        description="Collectives that plans assume: those of the library (nccl), schedules "
+        "synthesized for the wiring, or the faster of both at each size (best). Default nccl.",
+    )
+    degrade_link: Annotated[
+        tuple[str, ...], BeforeValidator(read_degraded), WithJsonSchema(degraded_schema())
+    ] = Field(
+        default=(),
+        description="Links between chips that carry only a share of their rate, e.g. "
+        "nvlink:0-2=0.25, in every domain of the level; 0: failed.",
     )
     total_pes: TotalPes | None = Field(
         default=None, description="Processing elements of all chips together, e.g. 8192x132."

@@ -8,6 +8,7 @@ from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions import PRESETS, Assumptions
 from planner.checks import placement_problems, problems_of
+from planner.collectives.tables import table_of
 from planner.cost.context import CostModel
 from planner.defaults import (
     Defaults,
@@ -18,10 +19,13 @@ from planner.defaults import (
     precision_of,
     seq_len_of,
 )
+from planner.degraded import with_degraded
 from planner.job import Job
 from planner.localfile import LocalCalibration, read_local
 from planner.machines import clock_limit_of, cooled_as, facility_of
 from planner.messages import Attempts, Origin
+from planner.network.algorithms import NCCL
+from planner.network.fabric import no_tables
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.torus_axes import torus_axes_problem
@@ -92,6 +96,11 @@ def _without_effect(request: Request) -> list[str]:
             f"calibration: has no effect under {preset}, which has no fitted constants; use the "
             "assumptions calibrated or leave it out"
         )
+    if request.collectives not in (None, NCCL) and known and preset != "calibrated":
+        lines.append(
+            f"collectives: {request.collectives} has no effect under {preset}, which counts no "
+            "steps of collectives; use the assumptions calibrated or leave it out"
+        )
     return lines
 
 
@@ -138,6 +147,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         CostModel.build(job, cooled, assumptions, request.torus_axes),
         facility=facility_of(request.pue, defaults),
         clock_limit=limit,
+        tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
     tried.add(problems_of(cost, request.fix, request.max_memory))
     tried.add(placement_problems(cost, request.placement))
@@ -153,7 +163,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
 
 
 def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
-    """The cluster with the PEs per chip and the wiring that are asked for.
+    """The cluster with the PEs per chip, the wiring and the slow links that are asked for.
 
     Raises:
         InputError: It cannot be built so.
@@ -161,7 +171,10 @@ def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
     built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
     if built is None:
         raise tried.error()
-    return built
+    degraded = tried.attempt(with_degraded, built, request.degrade_link)
+    if degraded is None:
+        raise tried.error()
+    return degraded
 
 
 def _job_of(
@@ -184,6 +197,8 @@ def _job_of(
     assumptions = tried.attempt(
         assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0, local
     )
+    if assumptions is not None and request.collectives is not None:
+        assumptions = replace(assumptions, collectives=request.collectives)
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
     batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)
     global_batch, share = batch or (1, seq_len)

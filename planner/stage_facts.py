@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.cost.assumed import AssumedCollective, assumed_collectives
 from planner.cost.breakdown import Evaluated, breakdown
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.evaluate import evaluated
@@ -117,12 +118,14 @@ class PlanFacts:
         stages, levels: As above.
         memory_limit_bytes: What a plan may fill of a chip, without the reserve.
         chip_memory_bytes: What a chip has.
+        collectives: What the plan assumes of each of its collectives.
     """
 
     stages: tuple[StageFacts, ...]
     levels: tuple[LevelFacts, ...]
     memory_limit_bytes: float
     chip_memory_bytes: float
+    collectives: tuple[AssumedCollective, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
@@ -131,6 +134,7 @@ class PlanFacts:
             "per_level": [level.to_dict() for level in self.levels],
             "memory_limit_bytes": self.memory_limit_bytes,
             "chip_memory_bytes": self.chip_memory_bytes,
+            "collectives": [one.to_dict() for one in self.collectives],
         }
 
 
@@ -152,6 +156,7 @@ def plan_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> PlanF
         levels=tuple(_levels(model, x)),
         memory_limit_bytes=memory_limit_bytes,
         chip_memory_bytes=model.chip.memory_bytes,
+        collectives=assumed_collectives(model, plan),
     )
 
 

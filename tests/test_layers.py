@@ -43,7 +43,7 @@ LAYERS: dict[str, int] = {
     "planner.answers": 1, "planner.likely": 8, "planner.joint": 8, "planner.joint_machines": 8,
     "planner.front_notes": 8,
     "planner.card_wiring": 7, "planner.ports": 7, "planner.joint_answer": 8,
-    "planner.scaling": 7, "planner.wiring": 7, "planner.variants": 7,
+    "planner.degraded": 7, "planner.scaling": 7, "planner.wiring": 7, "planner.variants": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explanation": 8, "planner.diagnose": 8,
     "planner.feasibility": 8, "planner.rack": 8, "planner.ridgeline": 8,
     "planner.collectives": 5, "planner.pipeline": 5, "planner.stage_facts": 5, "planner.report": 8,

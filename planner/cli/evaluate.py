@@ -14,6 +14,8 @@ from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
     OtherCalibration,
+    OtherCollectives,
+    OtherDegradeLink,
     OtherEra,
     OtherFramework,
     OtherHardware,
@@ -45,6 +47,8 @@ def evaluate(
     era: OtherEra = None,
     assumptions: OtherAssumptions = None,
     calibration: OtherCalibration = None,
+    collectives: OtherCollectives = None,
+    degrade_link: OtherDegradeLink = None,
     max_memory: OtherMaxMemory = None,
     power_cap: PowerCap = None,
     cooling: Cooling = None,
@@ -80,6 +84,8 @@ def evaluate(
 
       planner evaluate plan.yaml --power-cap 500W --cooling liquid --pue 1.2
 
+      planner evaluate plan.yaml --collectives best
+
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
     from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
@@ -93,6 +99,8 @@ def evaluate(
         "era": era,
         "assumptions": assumptions,
         "calibration": calibration,
+        "collectives": collectives,
+        "degrade_link": degrade_link or None,
         "max_memory": max_memory,
         "power_cap": power_cap,
         "cooling": cooling,
@@ -103,9 +111,7 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _check_plot(plot, plan_file)
-    if trace is not None:
-        check_trace(trace, {"plan": plan_file}, {"plot": plot})
+    _check_files(plan_file, plot, trace)
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     result = evaluate_plan(resolved, plan, assumed)
@@ -124,13 +130,15 @@ def evaluate(
     print_view(evaluate_view(result))
 
 
-def _check_plot(plot: Path | None, plan_file: Path) -> None:
-    """Finds out before the plan is read that its picture could not be written, or would cost it."""
+def _check_files(plan_file: Path, plot: Path | None, trace: Path | None) -> None:
+    """Finds out before the plan is read that a file could not be written, or would cost it."""
     from planner.report.picture_file import check_picture  # noqa: PLC0415
 
     check_picture(plot)
     if plot is not None and same_path(plot, plan_file):
         raise InputError(f"plot: {plot} is the plan file that is read; name another")
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
 
 
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:

@@ -63,6 +63,23 @@ TorusAxes = Annotated[
         metavar="AXIS=NUMBER,...",
     ),
 ]
+Collectives = Annotated[
+    str | None,
+    option(
+        "Collectives that plans assume: nccl (those of the library), synthesized (schedules made "
+        "for the wiring) or best (the faster of both at each size) (default: nccl).",
+        JOB,
+    ),
+]
+DegradeLink = Annotated[
+    list[str] | None,
+    option(
+        "A link between two chips of a level that carries only a share of its rate, e.g. "
+        "nvlink:0-2=0.25, or 0 where it failed; in every domain (repeatable; default: none).",
+        JOB,
+        metavar="LEVEL:CHIP-CHIP=SHARE",
+    ),
+]
 MaxMemory = Annotated[
     str | None,
     option("Bytes per chip a plan may fill, e.g. 72GB (default: the framework's share).", LIMITS),

@@ -30,6 +30,21 @@ OtherAssumptions = Annotated[str | None, typer.Option(help="Preset, or YAML file
 OtherCalibration = Annotated[
     str | None, typer.Option(help="Local calibration, as planner calibrate writes it.")
 ]
+OtherCollectives = Annotated[
+    str | None,
+    typer.Option(
+        help="Collectives that plans assume: nccl, synthesized (schedules made for the wiring) or "
+        "best (the faster of both)."
+    ),
+]
+OtherDegradeLink = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A link between two chips of a level that carries only a share of its rate, e.g. "
+        "nvlink:0-2=0.25 (0: failed), in every domain (repeatable).",
+        metavar="LEVEL:CHIP-CHIP=SHARE",
+    ),
+]
 OtherMaxMemory = Annotated[
     str | None,
     typer.Option(

@@ -15,7 +15,9 @@ from planner.cli.options import (
     AsJson,
     AssumptionsName,
     Calibration,
+    Collectives,
     Cooling,
+    DegradeLink,
     Era,
     Framework,
     MaxMemory,
@@ -71,6 +73,8 @@ def solve(
     era: Era = None,
     assumptions: AssumptionsName = None,
     calibration: Calibration = None,
+    collectives: Collectives = None,
+    degrade_link: DegradeLink = None,
     mfu: Mfu = None,
     torus_axes: TorusAxes = None,
     objective: Annotated[
@@ -220,6 +224,9 @@ def solve(
       planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
         --assumptions roofline --mfu 0.4 --axes fsdp,tp --torus-axes fsdp=2,tp=1
 
+      planner solve --model llama3-8b --hardware v100-sxm2-32 --chips 8 --precision fp16
+        --degrade-link nvlink:0-2=0.25 --collectives best
+
       planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
         --assumptions rack-energy
     """
@@ -236,6 +243,8 @@ def solve(
         "era": era,
         "assumptions": assumptions,
         "calibration": calibration,
+        "collectives": collectives,
+        "degrade_link": degrade_link or None,
         "mfu": number(mfu),
         "torus_axes": torus_axes,
         "objective": objective,

@@ -20,7 +20,7 @@ from planner.job import Job
 from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
-from planner.network.fabric import Fabric, build_fabric
+from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, Mesh, segments
 from planner.plan import AXES, FloatArray, IntArray, PlanTable
 
@@ -37,6 +37,7 @@ class CostModel:
             else it follows from the placement.
         facility: What lies around the machines.
         clock_limit: Highest relative clock, which a power cap may lower.
+        tables: Gives the synthesized collectives of a domain of the innermost level.
     """
 
     job: Job
@@ -47,6 +48,7 @@ class CostModel:
     torus_axes: FrozenMap[float] = field(default_factory=FrozenMap)
     facility: Facility = field(default_factory=default_facility)
     clock_limit: float = 1.0
+    tables: Tables = no_tables
     _fabrics: dict[int, Fabric] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # by chips; many plans ask for the same
@@ -109,7 +111,7 @@ class CostModel:
         """The levels of the network as a job of `chips` chips finds them."""
         found = self._fabrics.get(chips)
         if found is None:
-            found = build_fabric(self.allocation(chips), self.assumptions)
+            found = build_fabric(self.allocation(chips), self.assumptions, self.tables)
             self._fabrics[chips] = found
         return found
 

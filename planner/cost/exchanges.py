@@ -46,6 +46,28 @@ class LayerInputs:
     ep_net: GroupCosts
 
 
+def tensor_bytes(shapes: Shapes, tokens: FloatArray) -> FloatArray:
+    """Bytes of the whole buffer of one tensor-parallel collective: activations of all tokens."""
+    return ACTIVATION_BYTES * tokens * shapes.hidden
+
+
+def context_bytes(
+    shapes: Shapes, tokens: FloatArray, tp: IntArray, cp: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bytes of keys and values gathered by a ring over cp, and of what a member swaps."""
+    kv_heads = -(-shapes.kv_heads // tp) if not shapes.latent else shapes.heads / tp
+    kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
+    qo_width = shapes.heads / tp * (shapes.head_dim + shapes.value_dim)
+    swapped = ACTIVATION_BYTES * tokens * (kv_width + qo_width)
+    return ACTIVATION_BYTES * tokens * kv_width * cp, swapped
+
+
+def expert_bytes(shapes: Shapes, tokens: FloatArray, tp: IntArray) -> FloatArray:
+    """Bytes that one all-to-all of the experts takes from each member, nothing deduplicated."""
+    k = max(shapes.experts_per_token, 1)
+    return ACTIVATION_BYTES * tokens / tp * k * shapes.hidden
+
+
 def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
     """Tensor-parallel collectives of the forward pass over one layer.
 
@@ -53,7 +75,7 @@ def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArra
     all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
     mixture-of-experts layer, whose tokens travel with the expert exchange.
     """
-    size = ACTIVATION_BYTES * x.tokens * shapes.hidden
+    size = tensor_bytes(shapes, x.tokens)
     exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
     split = exchanges * x.tp_net.gather_s(size)
     whole = exchanges / 2 * x.tp_net.reduce_s(size)
@@ -69,11 +91,8 @@ def context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
     """
     if not np.any(x.cp > 1):
         return np.zeros(np.broadcast(x.tokens, x.tp).shape)
-    kv_heads = -(-shapes.kv_heads // x.tp) if not shapes.latent else shapes.heads / x.tp
-    kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
-    qo_width = shapes.heads / x.tp * (shapes.head_dim + shapes.value_dim)
-    ring = x.cp_net.gather_s(ACTIVATION_BYTES * x.tokens * kv_width * x.cp)
-    swaps = x.cp_net.exchange_s(ACTIVATION_BYTES * x.tokens * (kv_width + qo_width))
+    gathered, swapped = context_bytes(shapes, x.tokens, x.tp, x.cp)
+    ring, swaps = x.cp_net.gather_s(gathered), x.cp_net.exchange_s(swapped)
     return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
 
 
@@ -84,7 +103,7 @@ def expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatAr
     `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
     """
     k = max(shapes.experts_per_token, 1)
-    size = ACTIVATION_BYTES * x.tokens / x.tp * k * shapes.hidden
+    size = expert_bytes(shapes, x.tokens, x.tp)
     nodes = x.ep_net.domains
     distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
     remote = a.full_copy_share + (1 - a.full_copy_share) * distinct

@@ -204,9 +204,15 @@ def send_s(
 
     Each is 2 T h bytes, divided by tp under sequence parallelism (or where the era splits them).
     """
+    return 2 * net.send_s(send_bytes(model, tp, tokens, sequence_parallel))
+
+
+def send_bytes(
+    model: CostModel, tp: IntArray, tokens: FloatArray, sequence_parallel: BoolArray
+) -> FloatArray:
+    """Bytes of one message between neighbouring chunks."""
     divided = sequence_parallel | model.assumptions.splits_p2p
-    size = ACTIVATION_BYTES * tokens * model.shapes.hidden / np.where(divided, tp, 1)
-    return 2 * net.send_s(size)
+    return ACTIVATION_BYTES * tokens * model.shapes.hidden / np.where(divided, tp, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

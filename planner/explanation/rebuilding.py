@@ -49,7 +49,8 @@ class Rebuilding:
             self.preset, chip, job.era, job.precision, self.mfu, local, constants
         )
         kept: Any = {name: getattr(self.model.assumptions, name) for name in self.given}
-        return replace(base, **kept, name=self.model.assumptions.name)
+        now = self.model.assumptions
+        return replace(base, **kept, name=now.name, collectives=now.collectives)
 
     def on_chip(self, chip: Chip) -> CostModel:
         """The model on machines with another chip."""

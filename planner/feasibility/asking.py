@@ -28,7 +28,7 @@ from planner.units import parse_count, parse_seconds, texts_of
 Progress = Callable[[str, int, int], None]
 FIELDS = (
     "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
-    "max_memory", "memory_margin",
+    "collectives", "degrade_link", "max_memory", "memory_margin",
 )  # fmt: skip
 """Fields of `planner.request.Request` that a question may have beside its own."""
 MOST_CHIPS = 65536

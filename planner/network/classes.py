@@ -25,14 +25,14 @@ def group_classes(
     """
     parts = [(size, np.where(size > 1, stride, 1)) for size, stride in segments]
     first, classes = distinct([fabric, *(column for part in parts for column in part)])
-    features = None
+    found: GroupCosts | None = None
     for index in np.unique(fabric[first]):
         rows = np.flatnonzero(fabric[first] == index)
         at = first[rows]
         costs = group_costs(fabrics[int(index)], [(size[at], stride[at]) for size, stride in parts])
-        if features is None:
-            features = np.zeros((costs.features.shape[0], len(first)))
-        features[:, rows] = costs.features
-    if features is None:
+        if found is None:
+            found = costs.with_features(np.zeros((costs.features.shape[0], len(first))))
+        found.features[:, rows] = costs.features
+    if found is None:
         raise ValueError("no groups")
-    return classes, GroupCosts(features, len(fabrics[0].levels))
+    return classes, found

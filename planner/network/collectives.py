@@ -13,6 +13,8 @@ buffer: what every member ends with after an all-gather, or starts with before a
     in-switch     all-reduce inside one domain whose switches reduce (NVLink SHARP)
     in-switch-tree  all-reduce over several such domains, whose sums climb a double binary tree at
                   the same time (NCCL's NVLSTree, same file)
+    synthesized   where the fabric has them: schedules for the wiring of the innermost level, with
+                  one ring per level outside it (`planner.network.synthesized`)
 
 A node is what a network card serves: the largest domain of the scale-up levels, one chip where
 there are none.
@@ -24,17 +26,18 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.network.algorithms import SYNTHESIZED
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
-from planner.network.rates import level_hops, level_rates, neighbour_rate, ring_rate
+from planner.network.in_switch import in_switch_rows
+from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
+from planner.network.synthesized import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
 from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
 from planner.plan import FloatArray, IntArray
-
-_NEVER = 1e300  # the latency, in seconds, of an algorithm that the fabric does not offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,13 @@ class GroupCosts:
             their members.
         levels: Number of levels of the fabric.
         at: Column of each group, of any shape; None: the groups are the columns.
+        lines: How many synthesized algorithms follow the other rows, per collective.
     """
 
     features: FloatArray
     levels: int
     at: IntArray | None = None
+    lines: Lines = NO_LINES
 
     def __len__(self) -> int:
         return int(self.features.shape[1]) if self.at is None else len(self.at)
@@ -62,11 +67,15 @@ class GroupCosts:
 
     def take(self, index: IntArray) -> GroupCosts:
         """The groups of `index`, in its shape."""
-        return GroupCosts(self.features, self.levels, index if self.at is None else self.at[index])
+        return replace(self, at=index if self.at is None else self.at[index])
 
     def flat(self) -> GroupCosts:
         """The same groups in one dimension."""
-        return self if self.at is None else GroupCosts(self.features, self.levels, self.at.ravel())
+        return self if self.at is None else replace(self, at=self.at.ravel())
+
+    def with_features(self, features: FloatArray) -> GroupCosts:
+        """Other groups: the columns of features of the same rows."""
+        return replace(self, features=features, at=None)
 
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.features[index]
@@ -85,13 +94,19 @@ class GroupCosts:
     def gather_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds of an all-gather or a reduce-scatter of (n,) `size_bytes`; 0 for one member."""
         ring = self._row(2) + self._row(3) * size_bytes
-        return np.asarray(np.minimum(ring, self._row(4) + self._row(5) * size_bytes))
+        best = np.minimum(ring, self._row(4) + self._row(5) * size_bytes)
+        for row in self.rows_of("gather"):
+            best = np.minimum(best, self._row(row) + self._row(row + 1) * size_bytes)
+        return np.asarray(best)
 
     def reduce_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds of an all-reduce of (n,) `size_bytes`; 0 for one member."""
         best = 2.0 * self.gather_s(size_bytes)
         best = np.minimum(best, self._row(6) + self._row(7) * size_bytes)
-        return np.asarray(np.minimum(best, self._row(8) + self._row(9) * size_bytes))
+        best = np.minimum(best, self._row(8) + self._row(9) * size_bytes)
+        for row in self.rows_of("reduce"):
+            best = np.minimum(best, self._row(row) + self._row(row + 1) * size_bytes)
+        return np.asarray(best)
 
     def send_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds to send (n,) `size_bytes` to the next member."""
@@ -108,7 +123,46 @@ class GroupCosts:
                 remote node can share one copy).
         """
         inside = self._row(13) * size_bytes
-        return np.asarray(self._row(12) + inside + self._row(14) * size_bytes * remote_share)
+        best = self._row(12) + inside + self._row(14) * size_bytes * remote_share
+        for row in self.rows_of("exchange"):
+            inside = self._row(row + 1) * size_bytes
+            far = self._row(row + 2) * size_bytes * remote_share
+            best = np.minimum(best, self._row(row) + inside + far)
+        return np.asarray(best)
+
+    def by_algorithm(
+        self, collective: str, size_bytes: FloatArray
+    ) -> tuple[tuple[str, FloatArray], ...]:
+        """Seconds of each algorithm of a gather, reduce or exchange; the least is what it costs.
+
+        Synthesized ones are called by their place in the table of their group: `synthesized 0`.
+        """
+        own = {
+            "gather": (("ring", 2), ("hierarchical", 4)),
+            "reduce": (("tree", 6), ("in-switch", 8)),
+            "exchange": (("direct", 12),),
+        }[collective]
+        made = [(f"{SYNTHESIZED} {i}", row) for i, row in enumerate(self.rows_of(collective))]
+        found = [
+            (name, self._row(row) + self._row(row + 1) * size_bytes) for name, row in (*own, *made)
+        ]
+        if collective == "exchange":
+            found = [
+                (name, seconds + self._row(row + 2) * size_bytes)
+                for (name, seconds), (_, row) in zip(found, (*own, *made), strict=True)
+            ]
+        if collective == "reduce":
+            gathers = self.by_algorithm("gather", size_bytes)
+            found = [*((f"twice {name}", 2.0 * seconds) for name, seconds in gathers), *found]
+        return tuple(found)
+
+    def rows_of(self, collective: str) -> range:
+        """First row of each synthesized algorithm of a collective.
+
+        Rows of gather and reduce are alpha, beta; of exchange alpha and beta inside a node and
+        between nodes.
+        """
+        return self.lines.rows(collective, 15 + 3 * self.levels)
 
     def crossing(self, level: int) -> FloatArray:
         """(n,) bytes per byte of V that each member receives over `level` in an all-gather."""
@@ -135,13 +189,14 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     base = _base(fabric, members)
     rows += _gather(fabric, members, base, rate, own)
     rows += _tree(fabric, members, base, rate)
-    rows += _in_switch(fabric, members, rate, own)
+    rows += in_switch_rows(fabric, members, rate, own, base)
     rows += _send(fabric, members, segments)
     rows += [base.copy(), *_exchange(fabric, members, parts, own)]
-    for row in rows[2:]:
+    rows[2:], more = synthesized_rows(fabric, members, parts, own, rows[2:])
+    for row in (*rows[2:], *more):
         row[alone] = 0.0
-    rows += _crossings(fabric, members, parts)
-    return GroupCosts(np.stack(rows), len(fabric.levels))
+    rows += [*_crossings(fabric, members, parts), *more]
+    return GroupCosts(np.stack(rows), len(fabric.levels), lines=lines_of(fabric))
 
 
 def _in_a_node(fabric: Fabric, members: Membership) -> IntArray:
@@ -229,55 +284,8 @@ def _tree(
         alpha = alpha + 2.0 * climbed * level.hop_latency_s
     beta = 2.0 / (rate * fabric.tree_efficiency)
     allowed = "tree" in fabric.algorithms and not fabric.asymptotic_volume
-    never = [np.full(rate.shape, _NEVER), np.zeros(rate.shape)]
+    never = [np.full(rate.shape, NEVER), np.zeros(rate.shape)]
     return [alpha, beta] if allowed else never
-
-
-def _in_switch(
-    fabric: Fabric, members: Membership, rate: FloatArray, own: Sequence[FloatArray]
-) -> list[FloatArray]:
-    """Rows alpha, beta of an all-reduce done by the switches of the innermost level.
-
-    One domain by its switches alone, several with a tree between them where that is allowed.
-    """
-    inner = fabric.levels[0]
-    inside = members.inside[0]
-    alone = inside == members.size
-    offered = [name in fabric.algorithms for name in ("in-switch", "in-switch-tree")]
-    allowed = (inside >= inner.in_switch_group) & np.where(alone, *offered)
-    if inner.in_switch_gain == 0 or fabric.asymptotic_volume:
-        allowed = np.zeros_like(allowed)
-    alpha = np.full(rate.shape, inner.base_latency_s + fabric.in_switch_latency_s)
-    ring = 2.0 * (members.size - 1) / members.size / rate
-    beta = ring / (inner.in_switch_gain or 1.0)
-    if offered[1]:
-        climb, uplink = _domain_tree(fabric, members, own)
-        within = 2.0 * (inside - 1) / inside / own[0] / (inner.in_switch_gain or 1.0)
-        alpha = np.where(alone, alpha, fabric.in_switch_latency_s + climb)
-        beta = np.where(alone, beta, np.maximum(within, uplink))
-    return [np.where(allowed, alpha, _NEVER), np.where(allowed, beta, 0.0)]
-
-
-def _domain_tree(
-    fabric: Fabric, members: Membership, own: Sequence[FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """(n,) seconds, and seconds per byte, of a double binary tree over the innermost domains.
-
-    Two domains swap what they have; of more each passes every byte on twice, up and down.
-    """
-    inside = members.inside[0]
-    count = members.size / inside
-    alpha = _base(fabric, members)
-    rate = np.full(members.size.shape, np.inf)
-    reached = np.zeros(members.size.shape)
-    outer = list(zip(fabric.levels, members.below, members.inside, own, strict=True))[1:]
-    for level, below, upto, of_chip in outer:
-        height = np.ceil(np.log2(np.maximum(upto / inside, 1.0)))
-        alpha = alpha + 2.0 * (height - reached) * level.hop_latency_s
-        rate = np.where(upto > below, np.minimum(rate, of_chip * below), rate)
-        reached = height
-    passes = np.where(count > 2, 2.0, 1.0)
-    return alpha, passes / (rate * fabric.tree_efficiency)
 
 
 def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> list[FloatArray]:
@@ -299,6 +307,8 @@ def _step_rate(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
     rate = np.full(segments[0][0].shape, np.inf)
     for size, stride in segments:
         own = neighbour_rate(level, stride)
+        if level.slowed:
+            own = own * pace(level, [(size, stride)])
         rate = np.where(size > 1, np.minimum(rate, own), rate)
     return rate
 

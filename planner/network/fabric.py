@@ -6,10 +6,13 @@ achieves and what a collective costs before its first byte. `Fabric` is their pr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hardware_db import Allocation, Level
 from planner.assumptions import Assumptions
+from planner.network.algorithms import NCCL, DomainTable
+from planner.network.domains import LANES_OF_DGX1, left_for_rings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,11 @@ class FabricLevel:
         hops_of: Topology whose average hops every byte takes; empty: one hop.
         hop_axes: Length of each axis of a whole domain, and whether it closes; empty: those that
             the topology has for its number of chips.
+        direct: Whether a switch lets every chip send to all others in one step.
+        table: Synthesized collectives of a domain of directly wired chips, or None.
+        lane_bytes_per_s: Achieved rate of the lane that the table counts in.
+        slowed: (chip, chip, share): links of every domain that have a share of their rate left
+            for rings; see `planner.network.rates.pace`.
     """
 
     name: str
@@ -74,6 +82,10 @@ class FabricLevel:
     static_w_per_chip: float = 0.0
     hops_of: str = ""
     hop_axes: tuple[tuple[int, bool], ...] = ()
+    direct: bool = False
+    table: DomainTable | None = None
+    lane_bytes_per_s: float = 0.0
+    slowed: tuple[tuple[int, int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +95,8 @@ class Fabric:
     Under `slowest_link` the links of one level do not add up where several of them lead out of a
     domain: one ring passes all members and goes at the rate of its slowest link.
     Under `byte_hops` a byte of an all-to-all counts on every link of a torus that it takes.
+    `collectives` is one of `planner.network.algorithms.MODES`; `step_s` and `start_s` are what a
+    synthesized schedule takes per step and to start at all.
     """
 
     levels: tuple[FabricLevel, ...]
@@ -93,6 +107,9 @@ class Fabric:
     exchange_efficiency: float
     slowest_link: bool = False
     byte_hops: bool = False
+    collectives: str = NCCL
+    step_s: float = 0.0
+    start_s: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,11 +117,28 @@ class Fabric:
         return tuple(level.name for level in self.levels)
 
 
-def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
+Tables = Callable[[Level, int], DomainTable | None]
+"""Gives the table of a domain of so many chips of a level, where there is one."""
+
+
+def no_tables(level: Level, chips: int) -> DomainTable | None:
+    """No domain has a table."""
+    del level, chips
+    return None
+
+
+def build_fabric(
+    allocation: Allocation, assumptions: Assumptions, tables: Tables = no_tables
+) -> Fabric:
     """The fabric of an allocation under the efficiencies and latencies of `assumptions`.
 
     It has all levels of the cluster; a level that the job is too small to reach has the domain of
     the level inside it, so that nothing ever crosses it.
+
+    Args:
+        allocation: The levels of a job.
+        assumptions: Efficiencies and latencies.
+        tables: Gives the synthesized collectives of a domain of the innermost level.
     """
     used = {level.name: level for level in allocation.levels}
     levels: list[FabricLevel] = []
@@ -116,6 +150,8 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
         torus = _torus(level, domain // reach, reach, whole, _share(level, assumptions))
         levels.append(_achieved(level, domain, torus, assumptions))
         reach = domain
+    if assumptions.collectives != NCCL and levels:
+        levels[0] = _synthesized(levels[0], used, tables)
     return Fabric(
         levels=tuple(levels),
         algorithms=assumptions.collective_algorithms,
@@ -125,7 +161,26 @@ def build_fabric(allocation: Allocation, assumptions: Assumptions) -> Fabric:
         exchange_efficiency=assumptions.exchange_efficiency,
         slowest_link=assumptions.slowest_link,
         byte_hops=assumptions.component_energy,
+        collectives=assumptions.collectives,
+        step_s=assumptions.synthesized_step_s if assumptions.latencies else 0.0,
+        start_s=assumptions.synthesized_start_s if assumptions.latencies else 0.0,
     )
+
+
+def _synthesized(inner: FabricLevel, used: Mapping[str, Level], tables: Tables) -> FabricLevel:
+    """The innermost level with what it has of synthesized collectives."""
+    level = used.get(inner.name)
+    if level is None or inner.scale_out:
+        return inner
+    if level.topology == "switch":
+        return replace(inner, direct=True)
+    table = tables(level, inner.domain)
+    if table is None:
+        return inner
+    lane = inner.peer_bytes_per_s or inner.bytes_per_s / LANES_OF_DGX1
+    if inner.torus is not None:
+        lane = inner.torus.link_bytes_per_s
+    return replace(inner, table=table, lane_bytes_per_s=lane)
 
 
 _DIRECT = ("linear", "ring", "mesh", "torus", "hypercube")  # elsewhere every pair is one hop apart
@@ -189,4 +244,5 @@ def _achieved(
         static_w_per_chip=level.switch_power_w_per_chip,
         hops_of=level.topology if counted else "",
         hop_axes=tuple(zip(level.torus_dims, level.torus_wrap, strict=True)) if counted else (),
+        slowed=left_for_rings(level, domain) if level.degraded else (),
     )

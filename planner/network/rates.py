@@ -43,12 +43,31 @@ def ring_rate(
     return rate
 
 
+def pace(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) share of its rate that a group on a level with slow links keeps.
+
+    Rings are laid without regard to what is slow, and each carries as much as the others: a group
+    goes at the pace of the slowest link between two of its members.
+    """
+    share = np.ones(segments[0][0].shape)
+    for u, v, left in level.slowed:
+        first, second = np.full(share.shape, u), np.full(share.shape, v)
+        for size, stride in reversed(segments):
+            step = np.maximum(stride, 1)
+            first = first - np.where(size > 1, first // step % size * step, 0)
+            second = second - np.where(size > 1, second // step % size * step, 0)
+        share = np.where(first == second, np.minimum(share, left), share)
+    return share
+
+
 def level_rates(
     levels: Sequence[FabricLevel], members: Membership, segments: Sequence[Segment]
 ) -> list[FloatArray]:
     """`level_rate` of each level, (n,) each."""
     return [
-        level_rate(level, inside, segments) / level_hops(level, inside // below)
+        level_rate(level, inside, segments)
+        * (pace(level, segments) if level.slowed else 1.0)
+        / level_hops(level, inside // below)
         for level, below, inside in zip(levels, members.below, members.inside, strict=True)
     ]
 

@@ -13,6 +13,7 @@ from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
 from planner.report.breakdown_view import breakdown_view, stage_view
+from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
@@ -210,7 +211,8 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), *stage_view(result.facts), Text()]
+        parts += [plan_view("Best plan", result.best), *stage_view(result.facts)]
+        parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.spread)), Text()]
         parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
@@ -252,6 +254,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         _fits(result),
         plan_view("Plan", result.result),
         *stage_view(result.facts),
+        *collectives_view(result.facts),
         Text(),
         Text(spread_words(result.spread)),
         *_run_view(result.run),

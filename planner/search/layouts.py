@@ -183,7 +183,7 @@ def efficient(
     for name, of_class in classes.items():
         features = costs[name].features
         same.append(distinct([row.view(np.int64) for row in features[exact]])[1][of_class])
-        used = [features[row] for row in _USED.get(name, _USED_ELSEWHERE)]
+        used = [features[row] for row in _used(name, costs[name])]
         ranks = np.stack([np.unique(row, return_inverse=True)[1] for row in used])
         seconds += [row[of_class] for row in np.unique(ranks, axis=0) if row.any()]
     points = np.stack(seconds or [np.zeros_like(mesh)], axis=1).astype(np.float32)
@@ -192,6 +192,17 @@ def efficient(
     bounds = np.flatnonzero(np.diff(which[order])) + 1
     kept = [rows[unbeaten(points[rows])] for rows in np.split(order, bounds) if len(rows)]
     return np.sort(np.concatenate(kept)) if kept else order
+
+
+def _used(name: str, costs: GroupCosts) -> list[int]:
+    """Rows of the costs that plans use of a group, those of synthesized collectives included."""
+    rows = list(_USED.get(name, _USED_ELSEWHERE))
+    kinds = {"cp": ("gather", "exchange"), "ep": ("exchange",), "pp": ()}
+    for kind in kinds.get(name, ("gather", "reduce")):
+        rows += [
+            row + at for row in costs.rows_of(kind) for at in range(3 if kind == "exchange" else 2)
+        ]
+    return rows
 
 
 def least_alone(fabric: Fabric, sizes: IntArray, chips: int) -> FloatArray:
@@ -205,6 +216,8 @@ def least_alone(fabric: Fabric, sizes: IntArray, chips: int) -> FloatArray:
     segments, members = _alone(fabric, chips)
     rows = np.flatnonzero(np.isin(members, wanted))
     costs = group_costs(fabric, [(size[rows], stride[rows]) for size, stride in segments])
+    for row in costs.rows_of("gather")[:1]:  # schedules may use links of chips further apart
+        costs.features[row:] = 0.0
     least = np.full((costs.features.shape[0], len(wanted)), np.inf)
     np.minimum.at(least.T, np.searchsorted(wanted, members[rows]), costs.features.T)
     return least[:, which.ravel()]

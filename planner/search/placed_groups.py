@@ -164,7 +164,7 @@ class PlacedGroups:
         on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
         classes, costs = group_classes(*on, parts)
         unique, which = distinct_costs(costs.features)
-        return which[classes], GroupCosts(unique, costs.levels)
+        return which[classes], costs.with_features(unique)
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:

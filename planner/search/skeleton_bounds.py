@@ -252,6 +252,7 @@ def least_gather_s_per_byte(fabric: Fabric, members: int) -> float:
     """
     held = [1, *(min(members, level.domain) for level in fabric.levels)]
     rates = [_most_per_chip(level, members) for level in fabric.levels]
+    rates[0] = max(rates[0], _most_of_table(fabric, members))
     staged, flat = 0.0, 0.0
     for row in range(len(rates)):
         if held[row] < members:
@@ -259,6 +260,23 @@ def least_gather_s_per_byte(fabric: Fabric, members: int) -> float:
             staged += (1 / held[row] - 1 / held[row + 1]) / fastest
             flat = max(flat, (1 - 1 / members) / (fastest * held[row]))
     return min(staged, flat)
+
+
+def _most_of_table(fabric: Fabric, members: int) -> float:
+    """Bytes per second into a chip in the synthesized gathers of groups of `members` or fewer.
+
+    A schedule may use the links of chips that are in no group with it.
+    """
+    level = fabric.levels[0]
+    if level.table is None:
+        return 0.0
+    found = [
+        (1 - 1 / len(group.members)) * level.lane_bytes_per_s / float(point.load)
+        for group in level.table.groups
+        if len(group.members) <= members
+        for point in group.gather
+    ]
+    return max(found, default=0.0)
 
 
 def _most_per_chip(level: FabricLevel, members: int) -> float:

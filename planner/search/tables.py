@@ -139,7 +139,7 @@ def ideal_networks(
         if layouts != NO_LAYOUTS:
             best[1:] = np.minimum(best, _least_alone(model, meshes, name, deadline))[1:]
         unique, at = distinct_costs(best)
-        ideal[name] = GroupCosts(unique, costs.levels).take(at)
+        ideal[name] = costs.with_features(unique).take(at)
     return ideal
 
 
@@ -173,7 +173,7 @@ def _with_ideal(
 ) -> tuple[IntArray, GroupCosts]:
     """Adds, for every mesh, a class with the least of each cost over the mesh's placements."""
     unique, which = distinct_costs(_least(costs, classes, start))
-    merged = GroupCosts(np.hstack([costs.features, unique]), costs.levels)
+    merged = costs.with_features(np.hstack([costs.features, unique]))
     return len(costs) + which, merged
 
 

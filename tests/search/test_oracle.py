@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
+from planner.collectives.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.plan import SCHEDULES, ZERO_BUBBLE
@@ -91,9 +92,25 @@ def covers(front: np.ndarray, points: np.ndarray, slack: float) -> bool:
     return bool(near.all(axis=2).any(axis=0).all())
 
 
+def with_schedules(model: CostModel) -> CostModel:
+    """The model whose plans may assume synthesized collectives."""
+    assumptions = replace(model.assumptions, collectives="best")
+    return replace(model, assumptions=assumptions, tables=table_of)
+
+
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_both_engines_agree(block: int) -> None:
-    for model, chips, options, limits in instances(block):
+    check_agreement(instances(block))
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_both_engines_agree_about_synthesized_collectives(block: int) -> None:
+    check_agreement([(with_schedules(model), *job) for model, *job in instances(100 + block)])
+
+
+def check_agreement(jobs: list[tuple[CostModel, int, SpaceOptions, Limits]]) -> None:
+    """Both engines have the same optimum and front on every job."""
+    for model, chips, options, limits in jobs:
         problem = mesh_problem(model, chips, options, limits)
         errors, counts = everything(model, problem)
         assert counts["evaluated"] == problem.assignments

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hardware_db
 from planner.assumptions import calibrated
+from planner.collectives.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.network.collectives import group_costs
@@ -24,15 +25,18 @@ from planner.search.space import cross_choices, cross_skeletons
 
 MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 PIPELINE = ("micro_batch", "schedule", "interleave", "split")
+TABLED = ("dgx1-v100", "gaudi2", "mi300x-8way", "dgx-h100-ndr", "gb200-nvl72")
 CLUSTERS = [
     name for name in hardware_db.list_clusters() if "rack" not in name and "xeon" not in name
 ]
 
 
-def fabric_of(name: str, chips: int) -> Fabric:
+def fabric_of(name: str, chips: int, collectives: str = "nccl") -> Fabric:
     cluster = hardware_db.load_cluster(name)
     precision = next(d for d in ("bf16", "fp16", "fp32") if d in cluster.chip.peak_flop_per_s)
-    return build_fabric(cluster.scale(chips), calibrated(cluster.chip, "megatron-core", precision))
+    assumed = calibrated(cluster.chip, "megatron-core", precision)
+    assumed = replace(assumed, collectives=collectives)
+    return build_fabric(cluster.scale(chips), assumed, table_of)
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
@@ -41,7 +45,8 @@ def fabric_of(name: str, chips: int) -> Fabric:
 def test_no_group_gathers_faster_than_the_bound(name: str, data: st.DataObject) -> None:
     counts = [n for n in hardware_db.load_cluster(name).chip_counts(4096) if n > 1]
     chips = data.draw(st.sampled_from(counts))
-    fabric = fabric_of(name, chips)
+    mode = data.draw(st.sampled_from(["nccl", "best"])) if name in TABLED else "nccl"
+    fabric = fabric_of(name, chips, mode)
     size = data.draw(st.sampled_from(divisors(chips)[1:]))
     inner = data.draw(st.sampled_from(divisors(size)))
     stride = data.draw(st.sampled_from(divisors(chips // size)))
@@ -70,6 +75,22 @@ def corners_of(model: CostModel, chips: int) -> tuple[dict[tuple[int, ...], np.n
     columns = {name: meshes.columns[name][skeletons.mesh_id] for name in MESH}
     names = keys({**columns, **skeletons.columns})
     return dict(zip(names, corners, strict=True)), cross_choices(model, skeletons, options).plans
+
+
+@pytest.mark.parametrize(
+    ("hardware", "chips", "model_name", "slow"),
+    [
+        ("gaudi2", 16, "llama2-7b", ()),
+        ("dgx1-v100", 16, "gpt3-1.3b", ("nvlink:0-2=0",)),
+        ("dgx-h100-ndr", 16, "gpt-oss-20b", ()),
+    ],
+)
+@pytest.mark.parametrize("mode", ["synthesized", "best"])
+def test_no_plan_with_synthesized_collectives_is_below_its_corner(
+    hardware: str, chips: int, model_name: str, slow: tuple[str, ...], mode: str
+) -> None:
+    job = {"collectives": mode, "degrade_link": slow}
+    check_corners(job_on(hardware, chips, model_name, 16, **job), chips)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +132,7 @@ def test_corners_hold_where_weights_stay_gathered(
     check_corners(model, chips)
 
 
-def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: str) -> CostModel:
+def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: object) -> CostModel:
     """The cost model of steps of some sequences of 2048 tokens."""
     job = {"model": model_name, "hardware": hardware, "chips": chips, "seq_len": 2048, **more}
     return resolve(request_from({**job, "batch_tokens": sequences * 2048})).cost
