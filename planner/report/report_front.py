@@ -134,7 +134,18 @@ def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
 
 
 def front_figure(answer: SolveResult) -> Figure:
-    """The picture of the front; its points are named by `key_of`, its figures are the table's."""
+    """The picture of the front; its points are named by `key_of`, its figures are the table's.
+
+    The note of the front stands below the table.
+    """
     picture = front_picture(answer)
-    charts = tuple(replace(chart, header=(), rows=(), notes=()) for chart in picture.charts)
+    charts = tuple(
+        replace(
+            chart,
+            header=(),
+            rows=(),
+            notes=tuple(line for line in chart.notes if line != answer.front_note),
+        )
+        for chart in picture.charts
+    )
     return Figure(ident="front-figure", picture=replace(picture, charts=charts))
