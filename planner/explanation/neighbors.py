@@ -96,7 +96,7 @@ def neighbors(
     *,
     most: int = 8,
 ) -> tuple[Neighbor, ...]:
-    """Plans one step from `best`: the best of what is allowed, then some that cannot be had, and why.
+    """Plans one step from `best`: the best that may be had, then some that may not, and why.
 
     Args:
         model: Job, cluster, assumptions.

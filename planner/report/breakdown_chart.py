@@ -109,8 +109,8 @@ def look(name: str, names: Sequence[str]) -> Look:
 
 
 def words_of(name: str) -> str:
-    """`tensor parallel`."""
-    return name.replace("_", " ")
+    """`tensor parallel`; static energy is that of chips and switches, with their idle power."""
+    return "static, switches" if name == "static" else name.replace("_", " ")
 
 
 def breakdown_picture(results: Sequence[tuple[str, PlanResult]]) -> Picture:

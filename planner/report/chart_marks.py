@@ -189,8 +189,11 @@ def dot_svg(mark: Dot, drawn: Frame, *, many: bool, hit: float = HIT) -> str:
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
     if mark.key and hit < HIT:
         seen = "".join([_circle("hit", x, y, HIT), *parts])
-        parts = [f'<g pointer-events="none">{seen}</g>',
-                 f'<circle fill="transparent" cx="{number(x)}" cy="{number(y)}" r="{hit:.3g}"/>']  # fmt: skip
+        middle = f'cx="{number(x)}" cy="{number(y)}" r="{hit:.3g}"'
+        parts = [
+            f'<g pointer-events="none">{seen}</g>',
+            f'<circle class="middle" fill="transparent" {middle}/>',
+        ]
     elif mark.key:
         parts = [_circle("hit", x, y, HIT), *parts]
     size = letters_on(mark, radius)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from planner.report.breakdown_chart import words_of
 from planner.report.front_chart import front_picture
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.report_blocks import Block, Cell, Figure, Prose, Records, Section, Table
@@ -25,6 +26,8 @@ HINT = (
     "Choose a point to see its whole plan: point at it, click it, or press Enter on it; the arrow "
     "keys walk along the front, Escape goes back."
 )
+_WIDTH = 720.0
+"""Of the coordinates of the front's picture, which has the panel of a plan beside it."""
 _OF_ONE = "The pictures further down are of one plan alone."
 
 
@@ -88,7 +91,7 @@ def _parts(
 ) -> Table:
     """Parts of a whole, largest first; zeros are left out."""
     rows = [
-        (name.replace("_", " "), show(value), show_percent(value / whole))
+        (words_of(name), show(value), show_percent(value / whole))
         for name, value in sorted(parts.items(), key=lambda item: -item[1])
         if value > 0
     ]
@@ -148,4 +151,5 @@ def front_figure(answer: SolveResult) -> Figure:
         )
         for chart in picture.charts
     )
-    return Figure(ident="front-figure", picture=replace(picture, charts=charts))
+    shown = replace(picture, charts=charts, width=_WIDTH)
+    return Figure(ident="front-figure", picture=shown)
