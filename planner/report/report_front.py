@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from planner.report.breakdown_chart import words_of
+from planner.report.breakdown_chart import STATIC
 from planner.report.front_chart import front_picture
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.report_blocks import Block, Cell, Figure, Prose, Records, Section, Table
@@ -81,7 +81,7 @@ def plan_tables(point: PlanResult) -> tuple[Table, ...]:
         of_words("What it decides", (), plan_rows(point)),
         of_words("What it costs", (), cost_rows(point)),
         _parts("Time", point.time_s, point.step_time_s, show_seconds),
-        _parts("Energy", point.energy_j, point.energy_per_step_j, show_joules),
+        _parts(f"Energy. {STATIC}", point.energy_j, point.energy_per_step_j, show_joules),
         _parts("Memory of the fullest chip", point.memory_bytes, memory, show_bytes),
     )
 
@@ -91,7 +91,7 @@ def _parts(
 ) -> Table:
     """Parts of a whole, largest first; zeros are left out."""
     rows = [
-        (words_of(name), show(value), show_percent(value / whole))
+        (name.replace("_", " "), show(value), show_percent(value / whole))
         for name, value in sorted(parts.items(), key=lambda item: -item[1])
         if value > 0
     ]
