@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import cycle
 
 import numpy as np
 
@@ -125,11 +126,12 @@ def intensity(result: RidgelineResult) -> Chart:
     balance = ((axis.low, knee), (axis.high, knee))
     marks: list[Mark] = [Line(points=balance, tone="red", bold=True, detail=words)]
     keys, notes = [Key(words=words, tone="red", kind="line")], []
-    for at, (name, rows) in enumerate(_rows_of(result)):
+    looks = cycle(_OF_SERIES)
+    for name, rows in _rows_of(result):
         if not values[rows].any():
             notes.append(f"{name}: no FLOP is counted, and a logarithmic axis has no 0.")
             continue
-        tone, shape = look = _OF_SERIES[at % len(_OF_SERIES)]
+        tone, shape = look = next(looks)
         marks += _marked(result, rows, values, look, name)
         keys.append(Key(words=name, tone=tone, shape=shape))
     return Chart(
