@@ -106,14 +106,17 @@ def named(chart: Chart, result: RidgelineResult) -> Chart:
     ends = (chart.x.low, chart.x.high), (chart.y.low, chart.y.high)
     spots = {row: _spot((dots[row].x, dots[row].y), *ends) for row in rows}
     along = bool(result.step_name) and len(set(result.series)) == 1
-    found = bare
+    best, most = bare, 0
     for touching in _TOUCHING if along else (_SAME, *_TOUCHING[1:]):
         groups = _groups(rows, spots, touching, along=along)
         words = {str(one[len(one) // 2]): _words(result, one, along=along) for one in groups}
         found = _with_words(chart, words)
-        if len(labels_of(found, frame_of(found, _WIDTH))) == len(groups):
+        fitting = len(labels_of(found, frame_of(found, _WIDTH)))
+        if fitting == len(groups):
             return found
-    return _with_note(found)
+        if fitting > most:
+            best, most = found, fitting
+    return _with_note(best)
 
 
 def _with_words(chart: Chart, words: dict[str, str]) -> Chart:
