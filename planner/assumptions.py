@@ -154,7 +154,11 @@ class Assumptions:
     tp_backward: Annotated[Factor, "Tensor-parallel exchanges backward over those forward."] = 1.0
     cp_overlap: Annotated[Share, "Share of context-parallel communication hidden."] = 0.8
     cp_least_exposed: Annotated[Share, "Share of it that is never hidden."] = 0.1
-    zero3_overlap: Annotated[Share, "Share of the gathering of weights that computing hides."]
+    zero3_overlap: Annotated[
+        Share,
+        "Share of the collectives of layers (zero3's, and the gradients that zero2 scatters after "
+        "each micro-batch) that computing hides.",
+    ]
     dp_overlap: Annotated[Share, "Share of the reduction of gradients that computing hides."]
     hides_gather: Annotated[
         bool, "Weights that zero1 and zero2 gather travel behind the next forward pass."

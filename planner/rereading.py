@@ -27,6 +27,8 @@ from planner.version import SCHEMA_VERSION
 
 _SAME = 1e-9
 _MOST = 3
+_BEFORE = 20
+"""Characters of a long text that are shown before the first one that differs."""
 _WHY = "it was edited, or a file that it names has changed since; solve again"
 
 
@@ -48,7 +50,20 @@ def _differ(name: str, one: Any, other: Any) -> Iterator[str]:
         for at, (part, own) in enumerate(zip(one, other, strict=True), start=1):
             yield from _differ(f"{name}.{at}", part, own)
     elif not _same(one, other):
-        yield f"{name}: the file says {shown(one)}, its plan gives {shown(other)}"
+        theirs, mine = _apart(one, other)
+        yield f"{name}: the file says {shown(theirs)}, its plan gives {shown(mine)}"
+
+
+def _apart(one: Any, other: Any) -> tuple[Any, Any]:
+    """Two values as they are shown: of long texts that begin alike what is near the difference."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return one, other
+    pairs = enumerate(zip(one, other, strict=False))
+    alike = next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+    start = alike - _BEFORE
+    if start <= _BEFORE:
+        return one, other
+    return f"...{one[start:]}", f"...{other[start:]}"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -152,6 +152,8 @@ def pattern_of(quantity: str) -> str:
 
 
 _LARGE = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+LEAST_CHANGE = 5e-5
+"""The smallest relative change that is told: smaller ones round to 0.00 %."""
 _SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
 
 
@@ -228,6 +230,17 @@ def show_count(value: float) -> str:
 def show_percent(share: float) -> str:
     """A fraction as `43.2 %`."""
     return f"{plain(100 * share)} %"
+
+
+def show_change(share: float) -> str:
+    """The size of a change as `43.2 %`, to a hundredth of a per cent: finer ones say nothing."""
+    size = abs(share)
+    return show_percent(size if size >= 0.01 else round(size, 4))
+
+
+def is_change(share: float) -> bool:
+    """Whether a relative change is told: whether it is at least `LEAST_CHANGE`."""
+    return abs(share) >= LEAST_CHANGE
 
 
 def plural(count: int, noun: str) -> str:

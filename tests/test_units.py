@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from planner import InputError
 from planner.units import (
+    is_change,
     parse_bytes,
     parse_count,
     parse_mm2,
@@ -18,6 +19,7 @@ from planner.units import (
     parse_whole,
     pattern_of,
     show_bytes,
+    show_change,
     show_count,
     show_joules,
     show_percent,
@@ -189,6 +191,16 @@ def test_shares() -> None:
     assert parse_share("7%") == 0.07
     with pytest.raises(InputError, match="write it like 40%"):
         parse_share("40W")
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.000748, "0.07 %"), (-0.00119, "0.12 %"), (0.4835, "48.4 %"), (0.0142, "1.42 %")],
+)
+def test_changes_are_told_to_a_hundredth_of_a_per_cent(share: float, words: str) -> None:
+    assert show_change(share) == words
+    assert is_change(share)
+    assert not is_change(share / 1e6)
 
 
 def test_whole_numbers_keep_all_their_digits() -> None:

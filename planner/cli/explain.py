@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,12 @@ from planner.cli.plan_options import (
     check_plot,
     row_of,
 )
+from planner.cli.tracing import check_trace, trace_content
+from planner.files import write_all
+
+if TYPE_CHECKING:
+    from planner.explanation.answer import ExplainResult
+    from planner.resolved import Resolved
 
 
 def explain(
@@ -51,6 +57,14 @@ def explain(
         Path | None,
         typer.Option(help="Write the steps and what the answer leans on: .svg, .png or .html."),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
+            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Why a plan costs what it costs: what binds it, what one step in each direction would change.
@@ -65,7 +79,7 @@ def explain(
 
       planner explain plan.yaml --hardware h200-sxm5-141 --json
 
-      planner explain plan.yaml --plot explain.svg
+      planner explain plan.yaml --plot explain.svg --trace trace.json
     """
     from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.explanation.rivals import rivals_in  # noqa: PLC0415
@@ -89,16 +103,14 @@ def explain(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     check_plot(plot, [plan_file])
+    if trace is not None:
+        check_trace(trace, {"plan": plan_file}, {"plot": plot})
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress:
         rivals = rivals_in(plan_file, request, plan.chips, asked, flags=True)
         result = explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
-    if plot is not None:
-        from planner.report.explain_chart import explain_picture  # noqa: PLC0415
-        from planner.report.picture_file import write_picture  # noqa: PLC0415
-
-        write_picture(explain_picture(result), plot)
+    _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())
         return
@@ -106,3 +118,18 @@ def explain(
     from planner.report.tables import print_view  # noqa: PLC0415
 
     print_view(explain_view(result))
+
+
+def _write(
+    result: ExplainResult, resolved: Resolved, plot: Path | None, trace: Path | None
+) -> None:
+    """The files that were asked for, all of them or none."""
+    texts: dict[Path, str | bytes] = {}
+    if plot is not None:
+        from planner.report.explain_chart import explain_picture  # noqa: PLC0415
+        from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+
+        texts[plot] = picture_bytes(explain_picture(result), plot)
+    if trace is not None:
+        texts[trace] = trace_content(trace, resolved, result.result.plan)
+    write_all(texts)

@@ -279,7 +279,8 @@ def _hidden_sentence(best: PlanResult) -> list[str]:
     if hidden <= 0.005 * best.step_time_s:
         return []
     share = show_percent(hidden / sent)
-    return [f"Of {show_seconds(sent)} of communication {share} hides behind other work."]
+    words = f"Of {show_seconds(sent)} of communication, that of all axes added up,"
+    return [f"{words} {share} hides behind other work."]
 
 
 def _next_sentence(best: PlanResult, named: str) -> str:

@@ -33,8 +33,9 @@ LEAST = 5e-4
 """Elasticities of which none is as large are left out: 1 % would change the result by 5e-6."""
 _SCAN = (1.1, 1.4, WIDEST)
 _HALVINGS = 8
-LARGEST, NEAREST = 3, 4
-"""Numbers tried: the most elastic, and those that close the distance to another plan first."""
+LARGEST, NEAREST, ASSUMED = 3, 4, 3
+"""Numbers tried: the most elastic, those that close the distance to another plan first, and of what
+is assumed those that do so first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +202,9 @@ def overtakings(
 ) -> list[Overtaking]:
     """At which value of the numbers that count another plan becomes better.
 
-    Looked at are the numbers in which the plan is most elastic, and those that the slopes of both
-    plans say to close the distance first. Only rivals that are worse can overtake: those that are
-    better or the same already are left out.
+    Looked at are the numbers in which the plan is most elastic, those that the slopes of both plans
+    say to close the distance first, and the first of those that are assumed. Only rivals that
+    are worse can overtake: those that are better or the same already are left out.
 
     Args:
         model: As it is.
@@ -220,8 +221,9 @@ def overtakings(
     apart = np.abs(slopes[:, :1] - slopes[:, worse])
     nearest = np.min(behind / np.maximum(apart, 1e-12), axis=1)
     largest = np.argsort(-np.abs(slopes[:, 0]), kind="stable")[:LARGEST]
-    soonest = np.argsort(nearest, kind="stable")[:NEAREST]
-    rows = dict.fromkeys([*largest.tolist(), *soonest.tolist()])
+    soonest = np.argsort(nearest, kind="stable").tolist()
+    guessed = [row for row in soonest if found[row].lever.number.is_assumed][:ASSUMED]
+    rows = dict.fromkeys([*largest.tolist(), *soonest[:NEAREST], *guessed])
     kept = [rivals[row - 1] for row in worse]
     on = Changed.of(model, [plan, *(rival.plan for rival in kept)])
     return [_overtaking(on, found[row].lever, kept, of) for row in rows]

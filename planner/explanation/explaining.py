@@ -20,10 +20,9 @@ from planner.resolved import Resolved
 from planner.results import PlanResult
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
-from planner.units import show_percent, show_seconds
+from planner.units import is_change, show_change, show_seconds
 
 Progress = Callable[[str, int, int], None]
-SAME = 5e-5
 """Relative change below which two costs are called the same."""
 
 
@@ -145,8 +144,8 @@ def _step(
 
 def _against(change: float, other: PlanResult, *, per_token: bool) -> str:
     """`faster by 12 % (1.2 s)`; of a token where the batch differs."""
-    if abs(change) < SAME:
-        return f"same time ({show_seconds(other.step_time_s)})"
-    word = "slower" if change > 0 else "faster"
     what = " per token" if per_token else ""
-    return f"{word} by {show_percent(abs(change))}{what} ({show_seconds(other.step_time_s)})"
+    if not is_change(change):
+        return f"same time{what} ({show_seconds(other.step_time_s)})"
+    word = "slower" if change > 0 else "faster"
+    return f"{word} by {show_change(change)}{what} ({show_seconds(other.step_time_s)})"

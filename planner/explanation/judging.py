@@ -17,7 +17,15 @@ from planner.results import PlanResult
 from planner.rules import broken
 from planner.search.limits import Limits
 from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
-from planner.units import plain, show_bytes, show_joules, show_percent, show_seconds
+from planner.units import (
+    is_change,
+    plain,
+    show_bytes,
+    show_change,
+    show_joules,
+    show_percent,
+    show_seconds,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,11 +196,11 @@ def verdict_of(best: PlanResult, other: PlanResult, objective: str) -> str:
     more, less, shown = _SAID[objective]
     change = change_of(best, other, objective)
     same = f"same {'time' if objective == 'time' else less.split(' ', 1)[1]}"
-    word = same if abs(change) < 5e-5 else f"{_by(change, more, less)}"
+    word = _by(change, more, less) if is_change(change) else same
     verdict = f"{word} ({shown(other)})"
     if objective in ("energy", "memory"):
         later = change_of(best, other, "time")
-        verdict += ", same time" if abs(later) < 5e-5 else f", {_by(later, *_SAID['time'][:2])}"
+        verdict += f", {_by(later, *_SAID['time'][:2])}" if is_change(later) else ", same time"
     return verdict
 
 
@@ -202,4 +210,4 @@ def change_of(best: PlanResult, other: PlanResult, objective: str) -> float:
 
 
 def _by(change: float, more: str, less: str) -> str:
-    return f"{more if change > 0 else less} by {show_percent(abs(change))}"
+    return f"{more if change > 0 else less} by {show_change(change)}"

@@ -23,6 +23,9 @@ from planner.results import Neighbor, PlanResult, plan_results
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 
+_REFUSED, _LIMITED = 3, 2
+"""How many plans that cannot be had are named at least, and how many of them for a limit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
@@ -93,7 +96,7 @@ def neighbors(
     *,
     most: int = 8,
 ) -> tuple[Neighbor, ...]:
-    """Plans one step from `best`: the best of what is allowed first, then what is not, and why.
+    """Plans one step from `best`: the best that may be had, then some that may not, and why.
 
     Args:
         model: Job, cluster, assumptions.
@@ -110,17 +113,36 @@ def neighbors(
 def ranked_neighbors(
     model: CostModel, best: PlanResult, found: Sequence[Judged], objective: str, *, most: int = 8
 ) -> tuple[Neighbor, ...]:
-    """`neighbors` of plans that were judged before."""
-    broken = [named(model, best, one, objective) for one in found if one.result is None]
-    priced = [
-        ((one.refusal is not None, value_of(one.result, objective)), one)
-        for one in found
-        if one.result is not None
-    ]
-    priced.sort(key=lambda pair: pair[0])
-    room = max(most - min(len(broken), 2), 1)
-    kept = [named(model, best, one, objective) for _, one in priced[:room]]
-    return (*kept, *broken[: most - len(kept)])
+    """`neighbors` of plans that were judged before.
+
+    Of what cannot be had a few stay whatever else there is, so that they name what binds: plans
+    that a limit forbids before those that break a rule, and those that nobody asked for last.
+    """
+    allowed = _by_value([one for one in found if one.refusal is None], objective)
+    limited = _by_value([one for one in found if _is_limited(one)], objective)
+    others = _by_value([one for one in found if _is_not_asked(one)], objective)
+    broken = [one for one in found if one.result is None]
+    rules = broken[: _REFUSED - min(len(limited), _LIMITED)]
+    reserved = min(len(limited), _LIMITED) + len(rules)
+    kept = allowed[: max(most - reserved, 1)]
+    kept += [*limited, *others][: max(most - len(kept) - len(rules), 0)]
+    kept += broken[: most - len(kept)]
+    return tuple(named(model, best, one, objective) for one in kept)
+
+
+def _by_value(found: Sequence[Judged], objective: str) -> list[Judged]:
+    """Plans that were evaluated, the best first."""
+    priced = [(value_of(one.result, objective), one) for one in found if one.result is not None]
+    return [one for _, one in sorted(priced, key=lambda pair: pair[0])]
+
+
+def _is_not_asked(one: Judged) -> bool:
+    return one.result is not None and one.refusal is not None and one.refusal.needed is None
+
+
+def _is_limited(one: Judged) -> bool:
+    """Whether a limit forbids a plan, such as the memory of a chip."""
+    return one.refusal is not None and one.refusal.needed is not None
 
 
 def named(model: CostModel, best: PlanResult, one: Judged, objective: str) -> Neighbor:

@@ -16,6 +16,7 @@ _ROW, _FRAME = 0.052, 0.12
 """Height of a row of bars and of what is around them, over the width of a chart."""
 _LEAST_ROOM = 330.0
 """Pixels of the axis of a small chart: behind each bar its figures must fit."""
+STATIC = "Static energy: the idle power of chips, and the power of switches."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Whole:
         hidden: Of parts that are communication, what other work hides; beside the total.
         show: A value in words.
         sum_words: The total in words, as a sum where it has a reserve in it.
+        note: What the name of a part does not say.
     """
 
     title: str
@@ -39,6 +41,7 @@ class Whole:
     hidden: Mapping[str, float]
     show: Callable[[float], str]
     sum_words: str
+    note: str = ""
 
     def in_all(self) -> str:
         """`7.93 s in all`, `66.7 GB + 2.68 GB reserve = 69.4 GB in all`."""
@@ -80,6 +83,7 @@ def wholes(result: PlanResult) -> tuple[Whole, Whole, Whole]:
             hidden={},
             show=show_joules,
             sum_words=show_joules(result.energy_per_step_j),
+            note=STATIC if result.energy_j.get("static", 0.0) > 0 else "",
         ),
         Whole(
             title="Memory of the fullest chip",
@@ -152,14 +156,15 @@ def ranked_chart(whole: Whole) -> Chart:
         end = (value + hidden + 0.018 * longest) / unit
         marks.append(Words(x=end, y=row, words=figures, anchor="start"))
         far = max(far, _far(end, figures))
-    notes = ("Lightly drawn: communication that other work hides; it is not part of the step.",)
+    light = "Lightly drawn: communication that other work hides; it is not part of the step."
+    notes = (light if whole.hidden else "", whole.note)
     return Chart(
         title=whole.title,
         subtitle=whole.in_all(),
         x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis([words_of(name) for name, _, _ in parts]),
         marks=tuple(marks),
-        notes=notes if whole.hidden else (),
+        notes=tuple(filter(None, notes)),
         spelled=True,
         description=f"{whole.title}, {whole.in_all()}: "
         + "; ".join(f"{words_of(n)} {whole.show(v)}, {whole.share(v)}" for n, v, _ in parts),
@@ -205,6 +210,7 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
         y=_rows_axis(plans),
         marks=tuple(marks),
         legend=tuple(Key(words=w, tone=tone, kind="bar", hatch=hatch) for w, tone, hatch in keys),
+        notes=tuple(dict.fromkeys(whole.note for whole in of_all if whole.note)),
         spelled=True,
         description=f"{first.title}: "
         + "; ".join(f"{p} {w.sum_words}" for p, w in zip(plans, of_all, strict=True)),

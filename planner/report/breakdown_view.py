@@ -35,8 +35,9 @@ def breakdown_view(result: PlanResult) -> RenderableType:
         else:
             bar, drawn = 0, plain
         hides = bar and any(whole.hidden for whole in parts)
-        note = [Text("Bars: # part of the step, - communication that other work hides.")]
-        return Group(side_by_side(drawn, _GAP), *(note if hides else ()))
+        bars = "Bars: # part of the step, - communication that other work hides."
+        notes = [bars if hides else "", *(whole.note for whole in parts)]
+        return Group(side_by_side(drawn, _GAP), *map(Text, filter(None, notes)))
 
     return ByWidth(draw)
 

@@ -9,6 +9,7 @@ from planner.report.chart_axes import is_soft, number, text
 from planner.report.chart_frame import Frame
 from planner.report.chart_places import (
     FAINT_RADIUS,
+    HIT,
     RING,
     box_of,
     labels_of,
@@ -32,8 +33,6 @@ Those of faint dots are among them, as (`spot-` and the shape, tone).
 """
 _MOST_HATCHED = 40
 """Bars of one run that have a hatch each of their own; see `bars_svg`."""
-_HIT = 12.0
-"""Radius of what answers to a pointer around a dot with a key (WCAG 2.2, 2.5.8: 24 pixels)."""
 _HATCHES = {
     "slant": "M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4",
     "backslant": "M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4",
@@ -174,13 +173,29 @@ def _inside(mark: Bar, box: Box) -> str:
     return text(*at, mark.words, anchor="middle", look=look, turned=turned)
 
 
-def dot_svg(mark: Dot, drawn: Frame, *, many: bool) -> str:
-    """A point; one with a key can be reached with the keyboard, and a script may listen to it."""
+def dot_svg(mark: Dot, drawn: Frame, *, many: bool, hit: float = HIT) -> str:
+    """A point; one with a key can be reached with the keyboard, and a script may listen to it.
+
+    Args:
+        mark: The point.
+        drawn: Where the chart is.
+        many: Whether its dots are small.
+        hit: How far around a dot with a key a pointer is answered, in pixels; what of the dot lies
+            further out is left to the dots below.
+    """
     x, y = drawn.at((mark.x, mark.y))
     radius = radius_of(mark, many=many)
-    parts = [_circle("hit", x, y, _HIT)] if mark.key else []
-    parts.append(dot_symbol((x, y), radius, mark.shape, hollow=mark.hollow))
+    parts = [dot_symbol((x, y), radius, mark.shape, hollow=mark.hollow)]
     parts += [_circle("ring", x, y, radius + RING)] if mark.strong else []
+    if mark.key and hit < HIT:
+        seen = "".join([_circle("hit", x, y, HIT), *parts])
+        middle = f'cx="{number(x)}" cy="{number(y)}" r="{hit:.3g}"'
+        parts = [
+            f'<g pointer-events="none">{seen}</g>',
+            f'<circle class="middle" fill="transparent" {middle}/>',
+        ]
+    elif mark.key:
+        parts = [_circle("hit", x, y, HIT), *parts]
     size = letters_on(mark, radius)
     if size:
         parts.append(text(x, y + 0.36 * size, mark.inside, size=size, anchor="middle",

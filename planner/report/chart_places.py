@@ -18,6 +18,10 @@ RING = 3.4
 _RADIUS, _STRONG, _SMALL_RADIUS, FAINT_RADIUS = 5.0, 6.0, 3.2, 2.6
 _ON_DOTS = (SMALL, 10.0, 9.0, 8.0, 7.0)
 """Sizes of words on dots, the best first."""
+HIT = 12.0
+"""Radius of what answers to a pointer around a dot with a key (WCAG 2.2, 2.5.8: 24 pixels)."""
+_LEAST_HIT = 4.0
+"""The same where a dot lies on another one."""
 _LINE_WIDTH = 1.8
 _MANY = 150
 """Dots from which they are small."""
@@ -125,6 +129,25 @@ def shown_dots(one: Chart, drawn: Frame) -> list[Dot]:
         for mark in one.marks
         if isinstance(mark, Dot) and inside.distance(drawn.at((mark.x, mark.y))) == 0
     ]
+
+
+def hits_of(one: Chart, drawn: Frame) -> dict[int, float]:
+    """Radius in pixels of what answers to a pointer around each dot with a key, by its `id`.
+
+    A dot that is drawn later leaves half of the way to those below it that have something to say,
+    and of those that lie right under it what sticks out of its middle.
+    """
+    below: list[Pixel] = []
+    radii: dict[int, float] = {}
+    for dot in shown_dots(one, drawn):
+        if not dot.key and not dot.detail:
+            continue
+        at = drawn.at((dot.x, dot.y))
+        if dot.key:
+            near = min((dist(at, other) for other in below), default=2 * HIT)
+            radii[id(dot)] = min(max(near / 2, _LEAST_HIT), HIT)
+        below.append(at)
+    return radii
 
 
 def labels_of(one: Chart, drawn: Frame) -> list[tuple[Label, Dot]]:

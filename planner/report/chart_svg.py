@@ -24,7 +24,7 @@ from planner.report.chart_marks import (
     spots_svg,
     words_svg,
 )
-from planner.report.chart_places import is_many, layers, shown_dots
+from planner.report.chart_places import HIT, hits_of, is_many, layers, shown_dots
 from planner.report.lettering import clean
 from planner.report.palette import chart_css, theme_css
 
@@ -147,6 +147,7 @@ def _svg(chart: Chart, drawn: Frame, ident: str, place: str) -> str:
 def _marks(chart: Chart, marks: Sequence[Mark], drawn: Frame, ids: HatchIds) -> list[str]:
     """Some marks of a chart in their order, without areas and labels."""
     many, dots = is_many(chart), set(map(id, shown_dots(chart, drawn)))
+    hits = hits_of(chart, drawn)
     parts: list[str] = []
     for (kind, *faint), run in groupby(marks, key=_look):
         if kind is Bar:
@@ -162,7 +163,7 @@ def _marks(chart: Chart, marks: Sequence[Mark], drawn: Frame, ids: HatchIds) -> 
             elif isinstance(mark, Words):
                 parts.append(words_svg(mark, drawn))
             elif isinstance(mark, Dot) and id(mark) in dots:
-                parts.append(dot_svg(mark, drawn, many=many))
+                parts.append(dot_svg(mark, drawn, many=many, hit=hits.get(id(mark), HIT)))
     return parts
 
 

@@ -15,8 +15,10 @@ from planner.report.likely import interval_words
 from planner.report.tables import section
 from planner.report.words import listed, mesh_words
 from planner.units import (
+    is_change,
     plain,
     show_bytes,
+    show_change,
     show_count,
     show_joules,
     show_percent,
@@ -24,6 +26,12 @@ from planner.units import (
     show_watt_hours,
     show_watts,
 )
+
+
+def chance_words(chance: float) -> str:
+    """`1.53 %`; far too small ones are not spelled out."""
+    return show_percent(chance) if is_change(chance) or chance == 0 else "under 0.01 %"
+
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -36,7 +44,7 @@ _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
     "basis_energy_j": ("energy for these tokens", show_joules),
     "power_per_chip_w": ("power per chip", show_watts),
     "memory_per_chip_bytes": ("memory per chip", show_bytes),
-    "out_of_memory_probability": ("chance of running out", show_percent),
+    "out_of_memory_probability": ("chance of running out", chance_words),
     "run_days": ("run: days", plain),
     "run_energy_mwh": ("run: energy", lambda v: show_watt_hours(v * 1e6)),
     "run_cost": ("run: price", lambda v: plain(v, 4)),
@@ -44,7 +52,8 @@ _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 _ABSOLUTE = ("out_of_memory_probability", "mfu")
 _FEW = 3
-_DUST = 1e-12
+_DUST, _LITTLE = 1e-12, 1e-5
+"""Shares of a step: what rounding leaves, and what is too little to be told in figures."""
 
 
 def letter_of(number: int) -> str:
@@ -92,7 +101,7 @@ def headlines(result: CompareResult) -> list[str]:
 def _headline(fall: Waterfall, names: dict[str, str], *, tie: bool | None) -> str:
     change = fall.end_s / fall.start_s - 1
     who = f"{names[fall.name]} ({fall.name})"
-    if abs(change) < 5e-5:
+    if not is_change(change):
         return f"{who} is as fast as A."
     word = "slower" if change > 0 else "faster"
     total = show_seconds(abs(fall.end_s - fall.start_s))
@@ -103,9 +112,7 @@ def _headline(fall: Waterfall, names: dict[str, str], *, tie: bool | None) -> st
         if abs(seconds) >= 0.05 * max(abs(fall.end_s - fall.start_s), 1e-12)
     ]
     noise = ", within the noise" if tie else ""
-    return (
-        f"{who} is {word} than A by {show_percent(abs(change))} ({total}){noise}: {listed(told)}."
-    )
+    return f"{who} is {word} than A by {show_change(change)} ({total}){noise}: {listed(told)}."
 
 
 def signed_seconds(seconds: float) -> str:
@@ -151,9 +158,11 @@ def _cost_row(cost: Cost) -> tuple[str, ...]:
 def _against(cost: Cost, number: int, show: Callable[[float], str]) -> str:
     """` +12 %` against the first plan; of shares the difference in points."""
     relative, absolute = cost.relative[number], cost.absolute[number]
-    if absolute is None or absolute == 0:
+    if absolute is None or not is_change(absolute if relative is None else relative):
         return ""
     if cost.name in _ABSOLUTE or relative is None:
+        if not is_change(absolute):
+            return ""
         return f", {'+' if absolute > 0 else '-'}{plain(abs(absolute) * 100)} points"
     sign = "+" if absolute > 0 else "-"
     return f", {signed(relative)} ({sign}{show(abs(absolute))})"
@@ -169,20 +178,19 @@ def _waterfalls(result: CompareResult, letters: Sequence[str]) -> list[Renderabl
     ]
     rows = [
         ("A", *(show_seconds(fall.start_s) for fall in falls)),
-        *(
-            (name.replace("_", " "), *(signed_seconds(_change(fall, name)) for fall in falls))
-            for name in names
-        ),
+        *((name.replace("_", " "), *(_change(fall, name) for fall in falls)) for name in names),
         ("in all", *(show_seconds(fall.end_s) for fall in falls)),
     ]
     header = ("part of the step", *(f"A to {letter}" for letter in letters[1:]))
     return [section("What makes the difference", Fitted(header, rows, right=header[1:])), Text()]
 
 
-def _change(fall: Waterfall, name: str) -> float:
-    """Seconds that a part takes more; what rounding leaves is nothing."""
+def _change(fall: Waterfall, name: str) -> str:
+    """What a part takes more; what rounding leaves is nothing."""
     seconds = fall.parts.get(name, 0.0)
-    return seconds if abs(seconds) > _DUST * fall.start_s else 0.0
+    if abs(seconds) <= _DUST * fall.start_s:
+        return "0 s"
+    return signed_seconds(seconds) if abs(seconds) >= _LITTLE * fall.start_s else "about 0 s"
 
 
 def _pairs(result: CompareResult, letters: Sequence[str]) -> RenderableType:

@@ -10,7 +10,7 @@ from planner.explanation.answer import ExplainResult, Step
 from planner.explanation.causes import KEPT_OUT
 from planner.explanation.elasticities import LEAST, Elasticity
 from planner.report.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
-from planner.report.explain_view import signed, value_words
+from planner.report.explain_view import meaning_words, signed, value_words
 from planner.report.likely import tie_words
 from planner.report.looks import look_of
 from planner.report.words import job_words, mesh_words
@@ -106,7 +106,7 @@ def _step_marks(row: int, step: Step, longest: float) -> list[Mark]:
         Bar(
             left=min(change, 0.0), right=max(change, 0.0), bottom=row + 0.36, top=row - 0.36,
             tone=tone, hatch=hatch, faint=step.refusal is not None,
-            detail=f"{step.change}: {step.verdict}",
+            detail=f"{step.change}: {step.verdict}{' (tie)' if step.tie else ''}",
         ),
         Words(x=change + side * gap, y=row, words=words, anchor="end" if side < 0 else "start"),
     ]  # fmt: skip
@@ -162,9 +162,14 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
             Key(words="step time", tone=_TIME[0], hatch=_TIME[1], kind="bar"),
             Key(words="energy", tone=_ENERGY[0], hatch=_ENERGY[1], kind="bar"),
         ),
-        notes=("* assumed: neither measured nor published.",)
-        if any(one.number.is_assumed for one in shown)
-        else (),
+        notes=(
+            *(
+                ("* assumed: neither measured nor published.",)
+                if any(one.number.is_assumed for one in shown)
+                else ()
+            ),
+            *meaning_words(one.number.path for one in shown),
+        ),
         spelled=True,
         description="Elasticities of step time and energy: "
         + "; ".join(f"{row[0]} {row[3]} and {row[4]}" for row in rows),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,17 +10,20 @@ from rich.text import Text
 from planner.answers import Spread
 from planner.explanation.answer import Explained, ExplainResult, Step
 from planner.explanation.elasticities import Elasticity, Overtaking
-from planner.explanation.explaining import SAME
 from planner.explanation.numbers import Number
 from planner.report.fitted import Fitted
 from planner.report.likely import spread_words, tie_words, with_interval
 from planner.report.tables import indented, section
 from planner.report.terminal import head, plan_view
 from planner.report.words import job_words, listed
-from planner.units import plain, plural, show_percent, show_seconds
+from planner.units import is_change, plain, plural, show_change, show_seconds
 
 _MOST = 12
 _FEW = 4
+_MEANS = {
+    "zero3_overlap": "how much of the collectives of layers hides, of zero3 and of the gradients "
+    "that zero2 scatters after each micro-batch",
+}
 _COUNTS = 0.005
 """Elasticities from which a number is named at the end of a search."""
 _STEP = ("change", "step time", "time", "energy", "memory", "")
@@ -83,12 +86,12 @@ def _step_row(step: Step) -> tuple[str, ...]:
 
 
 def signed(change: float | None) -> str:
-    """`+3.1 %`, `-0.2 %`, `same`; nothing where it is not known."""
+    """`+3.1 %`, `-0.02 %`, `same`; nothing where it is not known."""
     if change is None:
         return ""
-    if abs(change) < SAME:
+    if not is_change(change):
         return "same"
-    return f"{'+' if change > 0 else '-'}{show_percent(abs(change))}"
+    return f"{'+' if change > 0 else '-'}{show_change(change)}"
 
 
 def refused_view(why: Explained) -> list[RenderableType]:
@@ -131,7 +134,18 @@ def leaning_view(why: Explained, most: int = _MOST) -> list[RenderableType]:
         "* marks what is assumed, neither measured nor published."
     )
     view = Fitted(_LEAN, rows, right=_LEAN[3:])
-    return [section("What the answer leans on", view, Text(words)), Text()]
+    means = map(Text, meaning_words(one.number.path for one in shown))
+    return [section("What the answer leans on", view, Text(words), *means), Text()]
+
+
+def meaning_words(paths: Iterable[str]) -> list[str]:
+    """What names of numbers mean that say too little, or too much."""
+    shown = list(paths)
+    return [
+        f"{name}: {means}."
+        for name, means in _MEANS.items()
+        if any(path.rpartition(".")[2] == name for path in shown)
+    ]
 
 
 def _lean_row(one: Elasticity) -> tuple[str, ...]:
@@ -204,10 +218,11 @@ def _tried(why: Explained) -> list[str]:
     """What was tried, and what was not."""
     lines = [
         f"Tried: these {len(why.overtakings)} of {plural(why.numbers, 'number')}, those with the "
-        f"largest elasticities of {_OBJECTIVES[why.objective]} and those that close the distance "
-        "to another plan first, one at a time, down to half and up to twice the value (shares up "
-        "to their limit). Others: the plans that are worse now, one step away and, of a front or "
-        "the answer of a search, those in the same file on as many chips. beyond: none overtakes."
+        f"largest elasticities of {_OBJECTIVES[why.objective]}, those that close the distance to "
+        "another plan first, and of what is assumed those that do so first, one at a time, down "
+        "to half and up to twice the value (shares up to their limit). Others: the plans that are "
+        "worse now, one step away and, of a front or the answer of a search, those in the same "
+        "file on as many chips. beyond: none overtakes."
     ]
     if any(one.low_tie or one.high_tie for one in why.overtakings):
         lines.append("(ties): that plan cannot be told from this one at the value as it is.")
@@ -237,6 +252,7 @@ def short_leaning_view(found: Sequence[Elasticity]) -> RenderableType:
             [
                 f"Per cent of time for 1 % more: {words(known)}; of what is assumed, "
                 f"{words(assumed)}.",
+                *meaning_words(one.number.path for one in (*known, *assumed)),
                 "More, and at which values another plan wins: planner explain plan.yaml.",
             ]
         ),

@@ -235,12 +235,13 @@ def is_refused(neighbor: Neighbor) -> bool:
 
 def _neighbor_dot(neighbor: Neighbor, cost: PlanResult, x: _Scale, y: _Scale) -> Dot:
     refused = is_refused(neighbor)
+    tie = "; a tie: not to be told from the best plan" if neighbor.tie else ""
     return Dot(
         x=x.of(cost.step_time_s),
         y=y.of(cost.energy_per_step_j),
         tone=_REFUSED if refused else _NEAR_TONE,
         shape="cross" if refused else "wedge",
-        detail=plan_detail(cost, f"One step away ({neighbor.change}), {neighbor.verdict}: "),
+        detail=plan_detail(cost, f"One step away ({neighbor.change}), {neighbor.verdict}: ") + tie,
     )
 
 

@@ -12,7 +12,7 @@ from planner.report.fitted import Fitted
 from planner.report.tables import section
 from planner.report.words import choice_words, listed, mesh_words
 from planner.results import RankedPlan, SolveResult
-from planner.units import plural, show_percent, show_seconds
+from planner.units import is_change, plural, show_change, show_percent, show_seconds
 
 NO_INTERVAL = "No interval: under these assumptions a time is a bound, not a prediction."
 
@@ -75,7 +75,7 @@ def _row(number: int, plan: RankedPlan) -> tuple[str, ...]:
     time = with_interval(
         found.step_time_s, found.step_time_low_s, found.step_time_high_s, show_seconds
     )
-    against = f"+{show_percent(plan.difference)}" if plan.difference >= 5e-5 else "the same"
+    against = f"+{show_change(plan.difference)}" if is_change(plan.difference) else "the same"
     if number == 1:
         against = "best"
     elif plan.tie:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from planner.report.breakdown_chart import STATIC
 from planner.report.front_chart import front_picture
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.report_blocks import Block, Cell, Figure, Prose, Records, Section, Table
@@ -25,6 +26,8 @@ HINT = (
     "Choose a point to see its whole plan: point at it, click it, or press Enter on it; the arrow "
     "keys walk along the front, Escape goes back."
 )
+_WIDTH = 720.0
+"""Of the coordinates of the front's picture, which has the panel of a plan beside it."""
 _OF_ONE = "The pictures further down are of one plan alone."
 
 
@@ -78,7 +81,7 @@ def plan_tables(point: PlanResult) -> tuple[Table, ...]:
         of_words("What it decides", (), plan_rows(point)),
         of_words("What it costs", (), cost_rows(point)),
         _parts("Time", point.time_s, point.step_time_s, show_seconds),
-        _parts("Energy", point.energy_j, point.energy_per_step_j, show_joules),
+        _parts(f"Energy. {STATIC}", point.energy_j, point.energy_per_step_j, show_joules),
         _parts("Memory of the fullest chip", point.memory_bytes, memory, show_bytes),
     )
 
@@ -134,7 +137,19 @@ def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
 
 
 def front_figure(answer: SolveResult) -> Figure:
-    """The picture of the front; its points are named by `key_of`, its figures are the table's."""
+    """The picture of the front; its points are named by `key_of`, its figures are the table's.
+
+    The note of the front stands below the table.
+    """
     picture = front_picture(answer)
-    charts = tuple(replace(chart, header=(), rows=(), notes=()) for chart in picture.charts)
-    return Figure(ident="front-figure", picture=replace(picture, charts=charts))
+    charts = tuple(
+        replace(
+            chart,
+            header=(),
+            rows=(),
+            notes=tuple(line for line in chart.notes if line != answer.front_note),
+        )
+        for chart in picture.charts
+    )
+    shown = replace(picture, charts=charts, width=_WIDTH)
+    return Figure(ident="front-figure", picture=shown)

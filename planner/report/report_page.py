@@ -45,7 +45,7 @@ def _drawn(block: Block) -> tuple[str, Any, list[tuple[Any, Any]]]:
         return kind, block, []
     charts = block.picture.charts
     columns = max(1, min(block.picture.columns, len(charts), len(_WIDTHS)))
-    width = _WIDTHS[columns - 1]
+    width = block.picture.width or _WIDTHS[columns - 1]
     drawn = [
         (chart, trusted(chart_svg(chart, width=width, ident=f"{block.ident}-{at}")))
         for at, chart in enumerate(charts)

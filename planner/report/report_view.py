@@ -39,6 +39,7 @@ from planner.report.words import (
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import (
     show_bytes,
+    show_change,
     show_count,
     show_joules,
     show_percent,
@@ -236,7 +237,7 @@ def _no_plan(diagnosis: Diagnosis) -> Section:
 def _top(answer: SolveResult) -> Table:
     rows = []
     for number, one in enumerate(answer.top, start=1):
-        against = "best" if number == 1 else f"+{show_percent(one.difference)}"
+        against = "best" if number == 1 else f"+{show_change(one.difference)}"
         tie = ", tie" if one.tie and number > 1 else ""
         time = show_seconds(one.result.step_time_s)
         words = (mesh_words(one.result.plan), choice_words(one.result.plan), time, against + tie)

@@ -90,7 +90,7 @@ def near_notes(rings: Iterable[bool]) -> tuple[str, ...]:
 def named(chart: Chart, result: RidgelineResult) -> Chart:
     """A chart with logarithmic axes and a name beside each of its points.
 
-    Of points that cover one another one is named for all: `16 to 4,096` along a path, `a, b`
+    Of points that cover one another one is named for all: `16 to 4,096` along a path, `a and b`
     elsewhere; more of them, the less room there is. A note says where names are left out.
 
     Args:
@@ -106,14 +106,17 @@ def named(chart: Chart, result: RidgelineResult) -> Chart:
     ends = (chart.x.low, chart.x.high), (chart.y.low, chart.y.high)
     spots = {row: _spot((dots[row].x, dots[row].y), *ends) for row in rows}
     along = bool(result.step_name) and len(set(result.series)) == 1
-    found = bare
-    for touching in _TOUCHING if along else (_SAME,):
+    best, most = bare, 0
+    for touching in _TOUCHING if along else (_SAME, *_TOUCHING[1:]):
         groups = _groups(rows, spots, touching, along=along)
         words = {str(one[len(one) // 2]): _words(result, one, along=along) for one in groups}
         found = _with_words(chart, words)
-        if len(labels_of(found, frame_of(found, _WIDTH))) == len(groups):
+        fitting = len(labels_of(found, frame_of(found, _WIDTH)))
+        if fitting == len(groups):
             return found
-    return _with_note(found)
+        if fitting > most:
+            best, most = found, fitting
+    return _with_note(best)
 
 
 def _with_words(chart: Chart, words: dict[str, str]) -> Chart:
@@ -162,7 +165,7 @@ def _apart(spots: dict[int, Point], one: int, other: int) -> float:
 
 
 def _words(result: RidgelineResult, group: Sequence[int], *, along: bool) -> str:
-    """`16`, `16 to 4,096`, `tp 1 to 4`, `a, b`, `a and 3 more`."""
+    """`16`, `16 to 4,096`, `tp 1 to 4`, `a and b`, `a and 3 more`."""
     names = point_names(result)
     first, last = group[0], group[-1]
     if len(group) == 1:
@@ -170,5 +173,5 @@ def _words(result: RidgelineResult, group: Sequence[int], *, along: bool) -> str
     if along:
         start = names[first].removesuffix(GIVEN)
         return f"{start} to {step_words(result.steps[last])}"
-    more = f" and {len(group) - 1} more" if len(group) > 2 else f", {names[last]}"
-    return f"{names[first]}{more}"
+    more = f"{len(group) - 1} more" if len(group) > 2 else names[last]
+    return f"{names[first]} and {more}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import cycle
 
 import numpy as np
 
@@ -22,8 +23,23 @@ from planner.ridgeline.answer import RidgelineResult, step_words
 from planner.ridgeline.plane import REGIONS
 from planner.units import plain, show_seconds
 
-_TONES = ("blue", "orange", "green", "purple", "teal", "brown")
-_OF_LEVELS = ("blue", "purple", "teal", "brown", "grey")
+_OF_SERIES = (
+    ("teal", "circle"),
+    ("brown", "triangle"),
+    ("grey", "square"),
+    ("teal", "hexagon"),
+    ("brown", "star"),
+    ("grey", "diamond"),
+)
+_OF_LEVELS = (
+    ("blue", "diamond"),
+    ("teal", "triangle"),
+    ("brown", "hexagon"),
+    ("grey", "star"),
+    ("teal", "wedge"),
+)
+"""Looks of paths and of levels: no tone of a region but that of the network, and not purple, which
+is what was measured or what the cost model says."""
 _MARGIN = 1.6
 
 
@@ -109,17 +125,22 @@ def intensity(result: RidgelineResult) -> Chart:
     words = f"balance, {plain(knee)} FLOP per byte"
     balance = ((axis.low, knee), (axis.high, knee))
     marks: list[Mark] = [Line(points=balance, tone="red", bold=True, detail=words)]
-    keys = [Key(words=words, tone="red", kind="line")]
-    for at, (name, rows) in enumerate(_rows_of(result)):
-        tone = _TONES[at % len(_TONES)]
-        marks += _marked(result, rows, values, (tone, "circle"), name)
-        keys.append(Key(words=name, tone=tone))
+    keys, notes = [Key(words=words, tone="red", kind="line")], []
+    looks = cycle(_OF_SERIES)
+    for name, rows in _rows_of(result):
+        if not values[rows].any():
+            notes.append(f"{name}: no FLOP is counted, and a logarithmic axis has no 0.")
+            continue
+        tone, shape = look = next(looks)
+        marks += _marked(result, rows, values, look, name)
+        keys.append(Key(words=name, tone=tone, shape=shape))
     return Chart(
         title="FLOP per memory byte",
         x=axis,
         y=_values_axis("FLOP per memory byte", np.append(values, knee)),
         marks=tuple(marks),
         legend=(*keys, *fit_keys(result, range(len(counts)))),
+        notes=tuple(notes),
         description=f"FLOP per byte of memory along {step_title(result)}; the machine's balance is "
         f"{plain(knee)}: below it memory would bind, were there no network.",
         header=(step_title(result), "of", "FLOP per byte"),
@@ -131,10 +152,15 @@ def intensity(result: RidgelineResult) -> Chart:
     )
 
 
-def _resources(result: RidgelineResult, rows: list[int]) -> dict[str, tuple[FloatArray, str]]:
-    """Seconds of each resource that is used, with its tone; levels of equal times are one."""
+def _resources(
+    result: RidgelineResult, rows: list[int]
+) -> dict[str, tuple[FloatArray, tuple[str, str]]]:
+    """Seconds of each resource that is used, with its look; levels of equal times are one."""
     placed = result.placed
-    found = {"compute": (placed.compute_s, "green"), "memory": (placed.memory_s, "orange")}
+    found = {
+        name: (seconds, (TONES[name], SHAPES[name]))
+        for name, seconds in (("compute", placed.compute_s), ("memory", placed.memory_s))
+    }
     for index, ridge in enumerate(result.ridges):
         seconds = placed.network_s[:, index]
         same = any(np.array_equal(seconds, other) for other, _ in found.values())
@@ -149,8 +175,8 @@ def times(result: RidgelineResult) -> Chart:
     name, rows = _last(result)
     found = _resources(result, rows)
     marks: list[Mark] = []
-    for what, (seconds, tone) in found.items():
-        marks += _marked(result, rows, seconds, (tone, SHAPES.get(what, "diamond")), f"{what}, s")
+    for what, (seconds, look) in found.items():
+        marks += _marked(result, rows, seconds, look, f"{what}, s")
     every = np.concatenate([seconds[rows] for seconds, _ in found.values()])
     words = f" of {name}" if len(set(result.series)) > 1 else ""
     return Chart(
@@ -160,8 +186,8 @@ def times(result: RidgelineResult) -> Chart:
         marks=tuple(marks),
         legend=(
             *(
-                Key(words=what, tone=tone, shape=SHAPES.get(what, "diamond"))
-                for what, (_, tone) in found.items()
+                Key(words=what, tone=tone, shape=shape)
+                for what, (_, (tone, shape)) in found.items()
             ),
             *fit_keys(result, rows),
         ),

@@ -23,7 +23,7 @@ def ridgeline_view(result: RidgelineResult) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{result.title} on {chip}" if len(result.counts) else chip, style="bold"),
         Text(),
-        section("Ridgelines at peak rates", _ridges(result)),
+        section(*_peaks(result)),
     ]
     if len(result.counts):
         parts += [Text(), section("Points", _points(result))]
@@ -39,6 +39,18 @@ def ridgeline_view(result: RidgelineResult) -> RenderableType:
         assumed = table(("what", "value", "why"), result.defaults, whole=("what",))
         parts += [Text(), section("Assumed", assumed)]
     return Group(*parts)
+
+
+def _peaks(result: RidgelineResult) -> tuple[str, RenderableType]:
+    """The rates of the machine; where no byte crosses a network they are those of a roofline."""
+    if not result.is_degenerate:
+        return "Ridgelines at peak rates", _ridges(result)
+    ridge = result.ridges[0]
+    header = ("FLOP/s", "memory B/s", "knee, FLOP per byte")
+    rates = (show_count(ridge.flop_per_s), show_count(ridge.memory_bytes_per_s))
+    return "Roofline at peak rates", SplitTable(
+        header, [(*rates, plain(ridge.knee_y))], by=(), right=header
+    )
 
 
 def _ridges(result: RidgelineResult) -> RenderableType:
@@ -177,7 +189,7 @@ def energy_words(result: RidgelineResult) -> list[str]:
         for ridge, joules in zip(result.ridges, energy.network_j_per_byte, strict=True)
         if joules
     ]
-    if sent:
+    if sent and not result.is_degenerate:
         lines.append(f"Points count the network too, pJ per byte: {', '.join(sent)}.")
     if energy.assumed:
         names = {"flop_j": "J per FLOP", "memory_j_per_byte": "J per byte", "static_w": "W at rest"}

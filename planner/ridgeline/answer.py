@@ -121,8 +121,8 @@ class RidgelineResult:
                 "chips": self.chips,
                 "clock": self.clock,
                 "degenerate": self.is_degenerate,
-                "level": ridge.level,
-                "knee": {"x": ridge.knee_x, "y": ridge.knee_y},
+                "level": None if self.is_degenerate else ridge.level,
+                "knee": {"x": None if self.is_degenerate else ridge.knee_x, "y": ridge.knee_y},
                 "ridgelines": [_ridge_fields(one) for one in self.ridges],
                 "points": [self._point(row) for row in range(len(self.counts))],
                 "energy": {

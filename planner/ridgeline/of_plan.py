@@ -98,7 +98,7 @@ def plan_ridgeline(
     costs, chips = path_costs(model, path)
     counts = plan_counts(model, costs, chips, machine.ridges)
     notes = _notes(model, clock)
-    mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
+    mesh = " x ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
     title = f"one step of {model.job.model.title} on {plural(plan.chips, 'chip')}"
     result = result_of("plan", f"{title} ({mesh or 'no split'})", machine, counts, [], notes)
     limits = limits or Limits()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,13 +64,24 @@ def read_points(path: Path, levels: int) -> Points:
     measured = tuple(row[3] for row in table)
     return Points(
         counts=Counts(
-            names=tuple(line.cells["name"] or f"line {line.number}" for line in lines),
+            names=tuple(_names(lines)),
             flop=numbers[:, 0],
             memory_bytes=numbers[:, 1],
             network_bytes=np.repeat(numbers[:, 2:], levels, axis=1),
         ),
         measured_s=measured if any(value is not None for value in measured) else (),
     )
+
+
+def _names(lines: Sequence[Line]) -> Iterator[str]:
+    """The name of each row; those that several rows share are told apart by their lines."""
+    often = Counter(line.cells["name"] for line in lines)
+    for line in lines:
+        name, number = line.cells["name"], f"line {line.number}"
+        if not name:
+            yield number
+        else:
+            yield f"{name} ({number})" if often[name] > 1 else name
 
 
 def _row(line: Line, name: str, faults: list[str]) -> tuple[float, float, float, float | None]:

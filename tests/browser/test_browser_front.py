@@ -240,3 +240,20 @@ def test_a_front_whose_best_plan_is_not_drawn_can_be_reached(
     bare.write_text(text.replace('data-key="front-1"', ""), encoding="utf-8")
     page = opened("bare")
     assert page.locator('[data-key][tabindex="0"]').count() == 1
+
+
+REACHED = """() => [...document.querySelectorAll('[data-key]')].map((dot) => {
+  const box = dot.querySelector('.mark').getBoundingClientRect();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const away = [0, 3, 5, 7, 9, 11], turns = [...Array(16).keys()].map((at) => at * Math.PI / 8);
+  return away.some((far) => turns.some((turn) => {
+    const found = document.elementFromPoint(x + far * Math.cos(turn), y + far * Math.sin(turn));
+    return found && found.closest('[data-key]') === dot;
+  }));
+})"""
+
+
+def test_dots_that_lie_on_one_another_can_all_be_pointed_at(opened: Open) -> None:
+    page = opened()
+    page.locator("#front-figure").scroll_into_view_if_needed()
+    assert page.evaluate(REACHED) == [True] * LAST

@@ -108,6 +108,9 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "an interval of words": (set_to("interval", "low", "little"), "interval.low"),
     "reasons that are none": (set_to("why", 3), "why: "),
     "another reason": (set_to("why", 0, "Nothing binds."), "why.1: the file says 'Nothing binds.'"),
+    "the end of a long reason": (
+        lambda data: data["why"].__setitem__(0, data["why"][0].replace(" of the step.", " of it.")),
+        "of it.', its plan gives '..."),
     "a reason less": (without("why", 0), "why: the file says"),
     "a verdict": (
         set_to("neighbors", 0, "verdict", "faster by 50 %"),

@@ -1,4 +1,4 @@
-"""`--trace` on `solve` and `evaluate`."""
+"""`--trace` on `solve`, `evaluate` and `explain`."""
 
 import gzip
 import json
@@ -31,6 +31,21 @@ def test_solve_and_evaluate_write_the_same_trace(plan_file: Path, tmp_path: Path
     assert other["plan"]["mesh"]["pp"] == 2
     ends = [e["ts"] + e["dur"] for e in evaluated["traceEvents"] if e["ph"] == "X"]
     assert max(ends) == pytest.approx(1e6 * other["simulated_step_time_s"])
+
+
+def test_explain_writes_that_trace_too(plan_file: Path, tmp_path: Path) -> None:
+    solved = json.loads(plan_file.with_name("solved.json").read_text(encoding="utf-8"))
+    trace, plot = tmp_path / "explained.json", tmp_path / "explained.svg"
+    outcome = planner("explain", plan_file, "--trace", trace, "--plot", plot)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(trace.read_text(encoding="utf-8"))["traceEvents"] == solved["traceEvents"]
+    assert "<svg" in plot.read_text(encoding="utf-8")
+    (line,) = refused("explain", plan_file, "--trace", tmp_path / "step.jsn")
+    assert "a trace is written as .json or .json.gz" in line
+    (line,) = refused("explain", plan_file, "--trace", plan_file)
+    assert "trace" in line
+    (line,) = refused("explain", plan_file, "--plot", plot, "--trace", plot)
+    assert "--plot too" in line
 
 
 @pytest.mark.parametrize("ending", ["svg", "html"])

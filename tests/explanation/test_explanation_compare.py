@@ -1,5 +1,6 @@
 """Plans beside each other: the waterfall, the noise, who dominates."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from math import isclose
@@ -13,6 +14,8 @@ import planner
 from explanation.cases import JOB, PLAN
 from planner.explanation.compare_answer import CompareResult
 from planner.planfile import plan_fields
+from planner.report.compare_view import compare_view
+from planner.report.tables import text_of
 
 PLANS = {
     "a": PLAN,
@@ -64,6 +67,23 @@ def test_a_waterfall_adds_up(result: CompareResult) -> None:
     bubbles = [fall.parts.get("bubble") for fall in result.waterfalls]
     assert bubbles[0] is not None
     assert bubbles[0] < 0, "b has no pipeline"
+
+
+def test_figures_that_say_nothing_are_not_spelled_out(result: CompareResult) -> None:
+    fall = replace(result.waterfalls[0], start_s=10.0, end_s=10.0007,
+                   parts={"compute": 0.0007, "host": 449e-9, "bubble": 1e-12})  # fmt: skip
+    chance = next(cost for cost in result.costs if cost.name == "out_of_memory_probability")
+    time = next(cost for cost in result.costs if cost.name == "step_time_s")
+    tiny = replace(chance, values=(9.11e-16,) * 4)
+    near = replace(time, values=(10.0, 10.0007481, 10.0001, 10.0), low=(), high=())
+    text = text_of(compare_view(replace(
+        result, costs=(tiny, near), waterfalls=(fall, *result.waterfalls[1:]))))  # fmt: skip
+    assert "under 0.01 %" in text
+    assert "+0.01 %" in text
+    assert "0.00748" not in text
+    assert "0.000000" not in text
+    assert "about 0 s" in text
+    assert not re.search(r"\d (ns|ps)", text)
 
 
 def test_what_differs_is_named_and_nothing_else(result: CompareResult) -> None:

@@ -15,7 +15,14 @@ from planner.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.explanation.contenders import rivals_of
-from planner.explanation.elasticities import elasticities, largest_of_time, leanings
+from planner.explanation.elasticities import (
+    ASSUMED,
+    LARGEST,
+    NEAREST,
+    elasticities,
+    largest_of_time,
+    leanings,
+)
 from planner.explanation.numbers import SETTINGS, Lever, faster_level, for_time, levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
@@ -219,6 +226,15 @@ def test_where_another_plan_overtakes_it_does() -> None:
             assert int(np.argmin(before)) == 0, one
     assert len(explained.overtakings) >= 3
     assert seen >= 1
+
+
+def test_what_is_assumed_is_tried_too() -> None:
+    """Of the numbers that nobody measured those that close the distance first, if not all."""
+    explained = answer().explained
+    moved = [one for one in explained.elasticities if one.number.is_assumed and one.time]
+    tried = [one for one in explained.overtakings if one.number.is_assumed]
+    assert len(tried) >= min(ASSUMED, len(moved)) > 0
+    assert len(explained.overtakings) <= LARGEST + NEAREST + ASSUMED
 
 
 def is_tied(model: CostModel, plan: Plan, other: Plan) -> bool:

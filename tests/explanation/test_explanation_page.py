@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
+from planner.report.explain_view import meaning_words
+
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "explain.md"
 
@@ -14,6 +16,13 @@ PAGE = ROOT / "docs" / "explain.md"
 def squeezed(text: str) -> str:
     """Text with single blanks."""
     return " ".join(text.split())
+
+
+def test_a_name_that_says_too_little_is_explained() -> None:
+    (line,) = meaning_words(["peak.bf16", "era.megatron-core.zero3_overlap"])
+    assert line.startswith("zero3_overlap: ")
+    assert "zero2" in line
+    assert meaning_words(["peak.bf16", "zero3_overlap.other"]) == []
 
 
 def test_the_page_shows_what_the_commands_print(

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import planner
 from planner.plan import Plan
-from planner.report.breakdown_chart import breakdown_charts, breakdown_picture, wholes
+from planner.report.breakdown_chart import STATIC, breakdown_charts, breakdown_picture, wholes
 from planner.report.breakdown_view import breakdown_view, stage_view
 from planner.report.chart import HATCHES, SHAPES, TONES, Bar, Chart, Dot, Line, Picture, Words
 from planner.report.chart_figure import picture_png
@@ -277,6 +277,22 @@ def test_neighbours_are_dots_of_another_shape(solved: SolveResult) -> None:
     costed = [n for n in solved.neighbors if n.result and n.result.plan not in known]
     left = len(costed) - len(drawn)
     assert (f"{left} plan" in " ".join(chart.notes)) is (left > 0)
+
+
+def test_a_neighbour_that_ties_says_so(solved: SolveResult) -> None:
+    neighbor = next(n for n in solved.neighbors if n.result is not None)
+    for tie in (True, False, None):
+        chart = front_chart(replace(solved, neighbors=(replace(neighbor, tie=tie),)))
+        (dot,) = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
+        assert ("a tie" in dot.detail) is bool(tie)
+
+
+def test_static_energy_says_that_switches_are_in_it(piped: EvaluateResult) -> None:
+    _, energy, _ = breakdown_charts([("plan", piped.result)])
+    assert energy.notes == (STATIC,)
+    assert STATIC in printed(breakdown_view(piped.result), 200)
+    without = replace(piped.result, energy_j={**piped.result.energy_j, "static": 0.0})
+    assert STATIC not in printed(breakdown_view(without), 200)
 
 
 def test_refused_neighbours_are_crosses(solved: SolveResult) -> None:

@@ -23,6 +23,7 @@ PAGE = "model/pipeline.md"
         ("explain.md", f"same within {100 * contenders.SAME_COST:g} % do not count"),
         ("explain.md", f"only the {COUNTS[elasticities.LARGEST]} in which the objective is most"),
         ("explain.md", f"and the {COUNTS[elasticities.NEAREST]} whose change closes the distance"),
+        ("explain.md", f"of what is assumed the {COUNTS[elasticities.ASSUMED]} that do so first"),
         ("report.md", f"larger than {LARGEST_FILE_BYTES // 2**20} MiB"),
         (PAGE, f"Of more than {MOST_ROWS} stages {MOST_ROWS} are shown"),
         (PAGE, f"is in it up to {MOST_TRACED:,};"),

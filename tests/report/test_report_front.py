@@ -18,6 +18,7 @@ import planner
 from planner import InputError
 from planner.flat import csv_records, csv_text
 from planner.report.front_file import front_csv, front_svg, writer_for
+from planner.report.report_front import front_figure
 from planner.report.words import choice_words, mesh_words
 from planner.results import SolveResult
 
@@ -248,6 +249,24 @@ def test_html(answer: SolveResult, tmp_path: Path) -> None:
     assert page.rows > len(answer.front)
     assert 'lang="en"' in text
     assert answer.job["model"] in text
+
+
+def test_the_picture_on_a_page_keeps_what_is_said_below_it(several: SolveResult) -> None:
+    """But the note of the front, which stands below the table there."""
+    found = [one for one in several.neighbors if one.result is not None]
+    assert found
+    far = tuple(
+        dataclasses.replace(one, result=dataclasses.replace(
+            one.result, step_time_s=99 * one.result.step_time_s,
+            plan=dataclasses.replace(one.result.plan, micro_batch=999),
+        ))
+        for one in found if one.result is not None
+    )  # fmt: skip
+    (chart,) = front_figure(dataclasses.replace(several, neighbors=far)).picture.charts
+    words = f"{len(far)} plans one step" if len(far) > 1 else "1 plan one step"
+    assert any(note.startswith(words) and "outside of the picture" in note for note in chart.notes)
+    assert several.front_note
+    assert several.front_note not in chart.notes
 
 
 def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:

@@ -42,6 +42,27 @@ def test_points_with_no_bytes_over_the_network(tmp_path: Path) -> None:
     assert found["points"][1]["energy_per_flop_j"] is None
 
 
+def test_a_plane_without_a_network_is_printed_as_a_roofline(tmp_path: Path) -> None:
+    path = csv(tmp_path, HEADER + "a,1e9,1e6,0,\nb,0,1e6,0,\n")
+    flags = ("ridgeline", "--hardware", "dgx-h100-ndr", "--csv", path)
+    text, document = planner(*flags).out, planner(*flags, "--json").document
+    assert "Roofline at peak rates" in text
+    assert not any(word in text for word in ("nvlink", "leaf", "diagonal", "Points count"))
+    assert document["level"] is None
+    assert document["knee"] == {"x": None, "y": pytest.approx(295.2, rel=1e-3)}
+    sends = csv(tmp_path, HEADER + "a,1e9,1e6,1e3,\n")
+    other = planner("ridgeline", "--hardware", "dgx-h100-ndr", "--csv", sends, "--json").document
+    assert other["level"] == "leaf"
+    assert other["knee"]["x"] > 0
+
+
+def test_rows_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    rows = "gemm,1e9,1e6,0,\nother,1e9,2e6,0,\ngemm,1e9,3e6,0,\n,1e9,3e6,0,\n"
+    found = planner(*XEON, "--csv", csv(tmp_path, HEADER + rows), "--json").document
+    names = [point["name"] for point in found["points"]]
+    assert names == ["gemm (line 2)", "other", "gemm (line 4)", "line 5"]
+
+
 def test_points_as_far_apart_as_they_may_be(tmp_path: Path) -> None:
     """They are drawn, and their numbers stay short."""
     rows = "huge,1e24,1e-12,1e24,1\ntiny,1e-12,1e24,1e-12,1e-12\n"

@@ -12,7 +12,7 @@ from planner.report.chart_frame import frame_of
 from planner.report.chart_places import labels_of
 from planner.report.ridgeline_chart import ridgeline_picture
 from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
-from planner.report.ridgeline_labels import Room
+from planner.report.ridgeline_labels import TONES, Room
 from planner.request import request_from
 from planner.resolved import resolve
 from planner.ridgeline.answer import RidgelineResult
@@ -200,6 +200,37 @@ def test_legends_and_notes_name_what_is_there(paper: RidgelineResult) -> None:
     assert not plane.notes
     assert [key.words for key in plane.legend] == ["compute-bound", "equal FLOP/s"]
     assert plane.description.endswith(" 1 point: 1 compute-bound.")
+
+
+def test_series_have_looks_of_their_own_and_one_without_flop_a_note() -> None:
+    layer = ridgeline(question_of({"model": "llama2-7b", "hardware": "dgx-h100-ndr",
+                                   "batches": ["1", "4"]}))  # fmt: skip
+    charts = charts_of(layer)
+    intensity = charts["FLOP per memory byte"]
+    balance, *keys = intensity.legend
+    assert balance.kind == "line"
+    assert [key.words for key in keys] == ["attention", "mlp", "layer"]
+    assert len({(key.tone, key.shape) for key in keys}) == 3
+    assert not {key.tone for key in keys} & {*TONES.values(), "purple", "red"}
+    assert {mark.tone for mark in intensity.marks if isinstance(mark, Dot)} == {
+        key.tone for key in keys
+    }
+    assert [note.partition(":")[0] for note in intensity.notes] == ["element-wise"]
+    for title in ("Roofline", "Roofline of energy"):
+        assert not any("without a name" in note for note in charts[title].notes)
+
+
+def test_levels_have_looks_of_their_own() -> None:
+    model = resolve(request_from({"model": "llama2-13b", "hardware": "h100-sxm5-80"})).cost
+    plan = Plan(dp=2, fsdp=8, tp=4, micro_batch=1, sharding="zero3")
+    result = plan_ridgeline(model, plan, sweep="tp")
+    keys = {key.words: key for key in charts_of(result)["Times of each resource"].legend}
+    assert keys["compute"].tone == TONES["compute"]
+    levels = [key for words, key in keys.items() if words.startswith("network: ")]
+    assert len(levels) >= 2
+    assert len({(key.tone, key.shape) for key in levels}) == len(levels)
+    assert not {key.tone for key in levels} & {"purple", TONES["compute"], TONES["memory"]}
+    assert "(dp 2 x fsdp 8 x tp 4)" in result.title
 
 
 def test_words_keep_clear_of_points() -> None:

@@ -176,3 +176,25 @@ def test_neighbors_keep_a_layout_that_was_asked_for(all_orders: bool) -> None:
     refused = [neighbor for neighbor in found if "lay out ranks" in neighbor.verdict]
     assert bool(refused) is not all_orders
     assert any(neighbor.result is not None for neighbor in found)
+
+
+@pytest.mark.parametrize("most", [1, 4, 8, 99])
+def test_neighbors_name_the_limit_that_forbids_the_best_of_them(most: int) -> None:
+    """However many plans may be had, those that memory keeps out are there too."""
+    plan = planner.Plan(dp=32, tp=4, pp=2, micro_batch=1, schedule="interleaved", interleave=10,
+                        sharding="zero2", sequence_parallel=True,
+                        order=("tp", "cp", "fsdp", "dp", "pp"))  # fmt: skip
+    job = {"model": "llama3-70b", "hardware": "h100-sxm5-80", "framework": "megatron"}
+    best, model = planner.evaluate(plan, **job).result, resolve(request_from(job), chips=256).cost
+    found = neighbors(model, best, Limits(), SpaceOptions(), most=most)
+    every = neighbors(model, best, Limits(), SpaceOptions(), most=99)
+    assert len(found) == min(most, len(every))
+    assert len({neighbor.change for neighbor in found}) == len(found)
+    allowed = [one for one in found if one.verdict.startswith(("slower", "faster", "same"))]
+    assert allowed == [one for one in every if one in allowed][: len(allowed)]
+    assert found[: len(allowed)] == tuple(allowed)
+    limited = [one for one in found if one.verdict.startswith("memory: ")]
+    assert len(limited) >= min(2, most - 2)
+    times = [one.result.step_time_s for one in limited if one.result is not None]
+    assert times == sorted(times)
+    assert not limited or "of 74.6 GB" in limited[0].verdict
