@@ -269,8 +269,7 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    files = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
-    _run(job_file, asked, files, as_json=as_json)
+    _run(job_file, asked, _outputs(output, pareto, plot, trace), as_json=as_json)
 
 
 def _machine(
@@ -284,6 +283,13 @@ def _machine(
     limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
     asked = {"pes": pes, "topology": topology or None, "scale": _names(scale)}
     return {**asked, "degrade_link": slow or None, **dict(limits)}
+
+
+def _outputs(
+    plan: Path | None, fronts: list[Path] | None, plot: Path | None, trace: Path | None
+) -> Outputs:
+    """The files that are asked for."""
+    return Outputs(plan=plan, pareto=tuple(fronts or ()), plot=plot, trace=trace)
 
 
 def _names(text: str | None) -> list[str] | None:
