@@ -2,7 +2,7 @@
 
     python benchmarks/collective_tables.py --write planner/collectives/data/tables.json
 
-Makes the schedules of every domain of `DOMAINS` (under a minute on one core). Without --write the
+Makes the schedules of every domain of `DOMAINS` (some minutes on one core). Without --write the
 points are printed. The tables of other domains, of users' clusters or with degraded links, are made
 when they are asked for.
 """
@@ -20,6 +20,7 @@ from planner.degraded import with_degraded
 from planner.network.algorithms import DomainTable, wiring_of
 from planner.wiring import rewired
 
+TIME_LIMIT_S = 60.0
 DOMAINS = (
     ("dgx1-v100", "", "", (2, 4, 8)),
     ("gaudi2", "", "", (2, 3, 4, 5, 6, 7, 8)),
@@ -70,7 +71,7 @@ def main() -> None:
     tables = []
     for level, chips in levels():
         started = time.perf_counter()
-        table = make(level, chips)
+        table = make(level, chips, time_limit_s=TIME_LIMIT_S)
         if table is None:
             raise SystemExit(f"no table of {wiring_of(level, chips)}")
         tables.append(table)

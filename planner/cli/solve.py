@@ -244,7 +244,6 @@ def solve(
         "assumptions": assumptions,
         "calibration": calibration,
         "collectives": collectives,
-        "degrade_link": degrade_link or None,
         "mfu": number(mfu),
         "torus_axes": torus_axes,
         "objective": objective,
@@ -256,7 +255,7 @@ def solve(
         "placement": placement,
         "clocks": clocks,
         "time_limit": time_limit,
-        **_machine(pes, topology, scale, total_pes, max_area, max_links, max_ports),
+        **_machine(pes, topology, scale, degrade_link, total_pes, max_area, max_links, max_ports),
         "max_memory": max_memory,
         "memory_margin": number(memory_margin),
         "max_power": max_power,
@@ -270,16 +269,27 @@ def solve(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
-    _run(job_file, asked, outputs, as_json=as_json)
+    _run(job_file, asked, _outputs(output, pareto, plot, trace), as_json=as_json)
 
 
 def _machine(
-    pes: str | None, topology: list[str] | None, scale: str | None, *budgets: str | None
+    pes: str | None,
+    topology: list[str] | None,
+    scale: str | None,
+    slow: list[str] | None,
+    *budgets: str | None,
 ) -> dict[str, Any]:
     """What is asked of the machines; budgets in the order of their flags."""
     limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
-    return {"pes": pes, "topology": topology or None, "scale": _names(scale), **dict(limits)}
+    asked = {"pes": pes, "topology": topology or None, "scale": _names(scale)}
+    return {**asked, "degrade_link": slow or None, **dict(limits)}
+
+
+def _outputs(
+    plan: Path | None, fronts: list[Path] | None, plot: Path | None, trace: Path | None
+) -> Outputs:
+    """The files that are asked for."""
+    return Outputs(plan=plan, pareto=tuple(fronts or ()), plot=plot, trace=trace)
 
 
 def _names(text: str | None) -> list[str] | None:

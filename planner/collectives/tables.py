@@ -176,13 +176,16 @@ def _network(lanes: IntArray) -> Network:
     )
 
 
-def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | None:
+def make(
+    level: Level, chips: int, told: Told | None = None, time_limit_s: float = _TIME_LIMIT_S
+) -> DomainTable | None:
     """The table of a domain, synthesized; None where failed links part its chips.
 
     Args:
         level: A level of direct links.
         chips: Chips of a domain that the job has.
         told: Is told of the progress.
+        time_limit_s: For one schedule; where it ends a search, a point is not proved.
     """
     network, parts = network_of(level, chips)
     shapes = forms(chips)
@@ -195,7 +198,7 @@ def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | No
             asked = [question(network, name, groups=beside) for name in _CHUNKS]
         except ValueError:  # some chips cannot reach others
             return None
-        gather, exchange = (_front(one, len(members), chips, parts) for one in asked)
+        gather, exchange = (_front(one, chips, parts, time_limit_s) for one in asked)
         groups.append(GroupTable(members=members, gather=gather, exchange=exchange))
     return DomainTable(
         wiring=wiring_of(level, chips),
@@ -205,13 +208,14 @@ def make(level: Level, chips: int, told: Told | None = None) -> DomainTable | No
     )
 
 
-def _front(asked: Question, members: int, chips: int, parts: int) -> tuple[Point, ...]:
+def _front(asked: Question, chips: int, parts: int, time_limit_s: float) -> tuple[Point, ...]:
     """The fewest rounds per chunk with S_min steps and a few more.
 
     With S steps a number of chunks is only looked into for fewer rounds per chunk than those before
     it have, and more steps only as long as they help.
     """
     name, found = asked.collective, list[Point]()
+    members = asked.members[0]
     counts = range(1, _CHUNKS[name] + 1) if chips <= _LARGE else _FEW[name]
     chunks = [count * parts for count in counts if count == 1 or count * parts <= _MOST_CHUNKS]
     least = asked.least_steps
@@ -220,7 +224,7 @@ def _front(asked: Question, members: int, chips: int, parts: int) -> tuple[Point
             best = min((point.load for point in found), default=None)
             most = None if best is None else _below(best * count * members / parts)
             if most is None or most >= steps:
-                found += _fewest(asked, count, steps, most, (members, parts))
+                found += _fewest(asked, count, steps, most, parts, time_limit_s)
         if len(front_of(found)) < steps - least + 1:
             break
     return front_of(found)
@@ -232,16 +236,16 @@ def _below(rounds: Fraction) -> int:
 
 
 def _fewest(
-    asked: Question, chunks: int, steps: int, most: int | None, of: tuple[int, int]
+    asked: Question, chunks: int, steps: int, most: int | None, parts: int, time_limit_s: float
 ) -> list[Point]:
     """The schedule with the fewest rounds, of at most so many, as a list of one; none: empty."""
     if most is not None:
-        fits = fewest_rounds(asked, chunks, steps, rounds=most, time_limit_s=_TIME_LIMIT_S)
+        fits = fewest_rounds(asked, chunks, steps, rounds=most, time_limit_s=time_limit_s)
         if fits.decision is None:
             return []
-    answer = fewest_rounds(asked, chunks, steps, time_limit_s=_TIME_LIMIT_S)
+    answer = fewest_rounds(asked, chunks, steps, time_limit_s=time_limit_s)
     if answer.decision is None:
         return []
-    members, parts = of
+    members = asked.members[0]
     rounds, proved = answer.decision.total_rounds, answer.status is Status.OPTIMAL
     return [_point(chunks, steps, rounds, members, parts, proved=proved)]
