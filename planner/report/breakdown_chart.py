@@ -203,14 +203,13 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
         end = (left + 0.012 * longest) / unit
         marks.append(Words(x=end, y=row, words=whole.sum_words, anchor="start"))
         far = max(far, _far(end, whole.sum_words))
-    keys = [(words_of(name), *look(name, every)) for name in names]
     return Chart(
         title=first.title,
         x=Axis(label=unit_name, low=0.0, high=far),
         y=_rows_axis(plans),
         marks=tuple(marks),
-        legend=tuple(Key(words=w, tone=tone, kind="bar", hatch=hatch) for w, tone, hatch in keys),
-        notes=tuple(dict.fromkeys(whole.note for whole in of_all if whole.note)),
+        legend=tuple(_key(name, every) for name in names),
+        notes=_notes(of_all),
         spelled=True,
         description=f"{first.title}: "
         + "; ".join(f"{p} {w.sum_words}" for p, w in zip(plans, of_all, strict=True)),
@@ -221,6 +220,16 @@ def _stacked(plans: Sequence[str], of_all: Sequence[Whole]) -> Chart:
         ),
         height=_FRAME + 1.4 * _ROW * len(plans),
     )
+
+
+def _key(name: str, names: Sequence[str]) -> Key:
+    """What a part looks like among others."""
+    tone, hatch = look(name, names)
+    return Key(words=words_of(name), tone=tone, kind="bar", hatch=hatch)
+
+
+def _notes(of_all: Sequence[Whole]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(whole.note for whole in of_all if whole.note))
 
 
 def _far(end: float, words: str) -> float:

@@ -162,14 +162,7 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
             Key(words="step time", tone=_TIME[0], hatch=_TIME[1], kind="bar"),
             Key(words="energy", tone=_ENERGY[0], hatch=_ENERGY[1], kind="bar"),
         ),
-        notes=(
-            *(
-                ("* assumed: neither measured nor published.",)
-                if any(one.number.is_assumed for one in shown)
-                else ()
-            ),
-            *meaning_words(one.number.path for one in shown),
-        ),
+        notes=_lean_notes(shown),
         spelled=True,
         description="Elasticities of step time and energy: "
         + "; ".join(f"{row[0]} {row[3]} and {row[4]}" for row in rows),
@@ -177,6 +170,13 @@ def leaning_chart(found: Sequence[Elasticity], most: int = _MOST) -> Chart:
         rows=rows,
         height=_FRAME + _ROW * len(shown),
     )
+
+
+def _lean_notes(shown: Sequence[Elasticity]) -> tuple[str, ...]:
+    """What the star means, where there is one, and what names do not say."""
+    star = ["* assumed: neither measured nor published."]
+    stars = star if any(one.number.is_assumed for one in shown) else []
+    return (*stars, *meaning_words(one.number.path for one in shown))
 
 
 def _lean_marks(row: int, one: Elasticity, reach: float) -> list[Mark]:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from typing import Any
 
 import pytest
@@ -231,9 +232,15 @@ def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
     """Under --objective energy, `faster by 9 %` alone hides why the neighbor was not chosen."""
     answer = solve(*SMALL, "--objective", objective)
     words = {"energy": ("energy", "J"), "edp": ("energy", "J"), "memory": ("memory", "GB")}
-    for row in answer["neighbors"]:
-        if row["costs"] is not None:
-            assert any(word in row["verdict"] for word in words[objective]), row["verdict"]
+    costed = [row for row in answer["neighbors"] if row["costs"] is not None]
+    limited = [row for row in costed if re.match(r"memory: [\d.]+ of [\d.]+ GB", row["verdict"])]
+    judged = [row for row in costed if row not in limited]
+    assert len(judged) >= 3
+    for row in judged:
+        assert any(word in row["verdict"] for word in words[objective]), row["verdict"]
+    allowed = answer["best"]["memory_limit_bytes"]
+    for row in limited:
+        assert row["costs"]["memory_per_chip_bytes"] > allowed, "what a limit forbids exceeds it"
 
 
 @pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])

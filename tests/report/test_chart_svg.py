@@ -11,7 +11,7 @@ import pytest
 
 from planner.report.chart import TONES, Area, Axis, Bar, Chart, Dot, Picture
 from planner.report.chart_frame import frame_of, value_words
-from planner.report.chart_places import HIT, hits_of, labels_of
+from planner.report.chart_places import labels_of
 from planner.report.chart_svg import chart_svg, picture_svg
 from planner.report.clipping import clipped_area, clipped_line
 from planner.report.lettering import cut, width_of, wrapped
@@ -258,30 +258,6 @@ def test_screen_readers_get_an_image_or_a_group_of_buttons_with_names() -> None:
     assert dot.get("tabindex") == "0"
     assert dot.get("aria-label") == dot.findtext("title") == "batch 16: memory"
     assert dot.get("data-key") == "a&b"
-
-
-@pytest.mark.parametrize("away", [0.0, 3.0, 10.0, 16.0, 60.0])
-def test_a_dot_under_another_one_answers_to_a_pointer(away: float) -> None:
-    """What is drawn last answers in its middle, the one below where it sticks out of that."""
-    x = 10 + away * 90 / 700  # some pixels to the right
-    dots = (Dot(x=10, y=50, tone="blue", key="below"), Dot(x=x, y=50, tone="red", key="above",
-                                                           strong=True))  # fmt: skip
-    axis = Axis(label="", low=0, high=100)
-    chart = Chart(title="t", x=axis, y=axis, marks=dots, description="d")
-    (low, high), hits = dots, hits_of(chart, frame_of(chart, 860))
-    frame = frame_of(chart, 860)
-    apart = frame.at((x, 50))[0] - frame.at((10, 50))[0]
-    assert hits[id(low)] == HIT
-    assert 0 < hits[id(high)] <= HIT
-    assert hits[id(high)] < HIT + apart, "a part of the lower one is outside of the upper one"
-    assert apart < 8 or hits[id(high)] <= apart, "its middle too where they are apart"
-    (group,) = [g for g in drawn(chart).iter("g") if g.get("data-key") == "above"]
-    still = [g for g in group.iter("g") if g.get("pointer-events") == "none"]
-    assert bool(still) is (hits[id(high)] < HIT)
-    if still:
-        (middle,) = [one for one in group if one.get("class") == "middle"]
-        assert float(middle.get("r", "")) == pytest.approx(hits[id(high)], rel=0.01)
-        assert {one.get("class") for one in still[0]} == {"hit", "mark", "ring"}
 
 
 def test_every_detail_is_a_title_of_its_mark() -> None:
