@@ -150,21 +150,26 @@ def compare_files(
         )
     lines: list[str] = []
     asked: list[Asked] = []
-    seen: dict[tuple[Path, int | None, str], str] = {}
+    seen: dict[tuple[Path, int | None, str, str], str] = {}
     machines = _machines(fields.get("hardware"), len(sources))
+    modes = _modes(fields.get("collectives"), len(sources))
     twice = {source for source in sources if list(sources).count(source) > 1}
-    for source, machine in zip(sources, machines, strict=True):
+    for source, machine, mode in zip(sources, machines, modes, strict=True):
         path, row = file_and_row(source)
-        key = (path.resolve(), row, machine)
+        key = (path.resolve(), row, machine, mode)
         if key in seen:
             lines.append(
                 f"plans: {source} is the same as {seen[key]}; give different plans, or a machine "
-                "for each, e.g. --hardware h100-sxm5-80,h200-sxm5-141"
+                "for each, e.g. --hardware h100-sxm5-80,h200-sxm5-141, or --collectives nccl,best"
             )
             continue
         seen[key] = source
-        own = {**fields, "hardware": machine} if machine else fields
-        name = f"{source} on {machine}" if source in twice else source
+        other = {"hardware": machine, "collectives": mode}
+        own = {**fields, **{name: value for name, value in other.items() if value}}
+        name = source
+        if source in twice:
+            name += f" on {machine}" if len(set(machines)) > 1 else ""
+            name += f" with {mode}" if len(set(modes)) > 1 else ""
         try:
             asked.append(_asked(name, path, row, own, flags=flags))
         except InputError as error:
@@ -190,6 +195,24 @@ def _machines(hardware: object, plans: int) -> list[str]:
             "one for each"
         )
     return machines
+
+
+def _modes(collectives: object, plans: int) -> list[str]:
+    """The collectives of each plan, where others than those of the files are asked for, or "".
+
+    Raises:
+        InputError: Several, but not one for each plan.
+    """
+    if not isinstance(collectives, str) or "," not in collectives:
+        return [collectives if isinstance(collectives, str) else ""] * plans
+    modes = [name.strip() for name in collectives.split(",")]
+    if len(modes) != plans or not all(modes):
+        named = plural(sum(map(bool, modes)), "mode")
+        raise InputError(
+            f"collectives: {shown(collectives)} names {named} for {plans} plans; give one for all, "
+            "or one for each"
+        )
+    return modes
 
 
 def file_and_row(source: str) -> tuple[Path, int | None]:

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from planner.cli.options import AsJson
-from planner.cli.output import number, print_json
+from planner.cli.output import number, print_json, schedules_bar
 from planner.cli.plan_options import (
     Carbon,
     OtherAssumptions,
     OtherCalibration,
-    OtherCollectives,
     OtherDegradeLink,
     Price,
     TrainTokens,
@@ -24,6 +23,13 @@ Machines = Annotated[
     str | None,
     typer.Option(
         help="Another cluster or chip than the files', for all plans; or with commas one for each."
+    ),
+]
+Modes = Annotated[
+    str | None,
+    typer.Option(
+        help="Collectives that plans assume, for all: nccl, synthesized (schedules made for the "
+        "wiring) or best (the faster of both); or with commas one for each."
     ),
 ]
 
@@ -41,7 +47,7 @@ def compare(
     hardware: Machines = None,
     assumptions: OtherAssumptions = None,
     calibration: OtherCalibration = None,
-    collectives: OtherCollectives = None,
+    collectives: Modes = None,
     degrade_link: OtherDegradeLink = None,
     train_tokens: TrainTokens = None,
     price_per_chip_hour: Price = None,
@@ -66,6 +72,8 @@ def compare(
       planner compare plan.yaml front.json:2 --plot compare.svg
 
       planner compare plan.yaml plan.yaml --hardware h100-sxm5-80,h200-sxm5-141
+
+      planner compare plan.yaml plan.yaml --collectives nccl,best
     """
     from planner.explaining import compare_files, file_and_row  # noqa: PLC0415  (numpy; not for --help)
 
@@ -81,7 +89,8 @@ def compare(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     check_plot(plot, [file_and_row(name)[0] for name in plans])
-    result = compare_files(plans, asked, flags=True)
+    with schedules_bar(wanted=not as_json):
+        result = compare_files(plans, asked, flags=True)
     if plot is not None:
         from planner.report.compare_chart import compare_picture  # noqa: PLC0415
         from planner.report.picture_file import write_picture  # noqa: PLC0415

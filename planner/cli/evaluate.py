@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import Cooling, PowerCap, Pue
-from planner.cli.output import number, print_json
+from planner.cli.output import number, print_json, schedules_bar
 from planner.cli.pages import page_about
 from planner.cli.plan_options import (
     Carbon,
@@ -113,8 +113,9 @@ def evaluate(
     asked = {name: value for name, value in flags.items() if value is not None}
     _check_files(plan_file, plot, trace)
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
-    resolved = resolve(request, origin, plan.chips)
-    result = evaluate_plan(resolved, plan, assumed)
+    with schedules_bar(wanted=not as_json):
+        resolved = resolve(request, origin, plan.chips)
+        result = evaluate_plan(resolved, plan, assumed)
     texts: dict[Path, str | bytes] = {}
     if plot is not None:
         texts[plot] = _drawn(result, resolved, plot)

@@ -81,7 +81,8 @@ def explain(
 
       planner explain plan.yaml --plot explain.svg --trace trace.json
     """
-    from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+    from planner.explaining import explain_plan  # noqa: PLC0415
     from planner.explanation.rivals import rivals_in  # noqa: PLC0415
     from planner.planfile import read_plan_file  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
@@ -107,7 +108,7 @@ def explain(
         check_trace(trace, {"plan": plan_file}, {"plot": plot})
     request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
     resolved = resolve(request, origin, plan.chips)
-    with progress_bar(wanted=not as_json, verb="changing") as on_progress:
+    with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
         rivals = rivals_in(plan_file, request, plan.chips, asked, flags=True)
         result = explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
     _write(result, resolved, plot, trace)

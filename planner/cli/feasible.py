@@ -144,7 +144,8 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.feasibility.asking import feasible as ask  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+    from planner.feasibility.asking import feasible as ask  # noqa: PLC0415
     from planner.feasibility.pictured import check_drawn, pictured  # noqa: PLC0415
     from planner.report.feasible_chart import check_panels, feasible_picture  # noqa: PLC0415
     from planner.report.picture_file import write_picture  # noqa: PLC0415
@@ -153,7 +154,7 @@ def _run(
     panels = check_panels(plot, picture)
     if plot is not None:
         check_drawn(model, asked)
-    with progress_bar(wanted=not as_json) as on_progress:
+    with progress_bar(wanted=not as_json) as on_progress, listening(on_progress):
         result = ask(model=model, origin=origin, on_progress=on_progress, **asked)
     if plot is not None:
         with drawing_bar(plot, wanted=not as_json):

@@ -32,6 +32,15 @@ def print_json(fields: Any) -> None:
 
 
 @contextmanager
+def schedules_bar(*, wanted: bool) -> Iterator[None]:
+    """A bar while tables of synthesized collectives are made, where a question needs new ones."""
+    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+
+    with progress_bar(wanted=wanted, verb="synthesizing") as told, listening(told):
+        yield
+
+
+@contextmanager
 def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress | None]:
     """A bar on standard error that appears when the work takes longer than a moment.
 

@@ -42,21 +42,22 @@ class Point:
     """One schedule.
 
     Attributes:
-        chunks, steps, rounds: C, S and R; C of the part of one member.
+        chunks, steps, rounds: C, S and R; C of the part of one member. R counts rounds of a lane
+            of a healthy link: a step over a slow one takes more than one, and maybe no whole number.
         load: Rounds of a lane per byte of V: R / C over the members.
         proved: Whether no schedule of as many chunks and steps has fewer rounds.
     """
 
     chunks: int
     steps: int
-    rounds: int
+    rounds: Fraction
     load: Fraction
     proved: bool
 
     @property
     def words(self) -> str:
         """`(6, 3, 7)`: chunks, steps, rounds."""
-        return f"({self.chunks}, {self.steps}, {self.rounds})"
+        return f"({self.chunks}, {self.steps}, {float(self.rounds):.5g})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +82,11 @@ class DomainTable:
     Attributes:
         wiring: How its chips are wired, as `planner.collectives.tables` names it.
         chips: Chips of the domain.
-        parts: Lanes of the schedules that make up a lane of a healthy link; more than 1 where
-            links are slow.
         groups: One entry per form of group; forms without schedules are not there.
     """
 
     wiring: str
     chips: int
-    parts: int
     groups: tuple[GroupTable, ...]
 
 
@@ -106,7 +104,11 @@ def wiring_of(level: Level, chips: int) -> str:
         name = "grid:" + "x".join(f"{n}{'o' * closed}" for n, closed in axes if n > 1)
     elif level.topology == "ring" and level.domain_chips != chips:
         name = f"linear:{chips}"
-    slow = [f"{u}-{v}={share:g}" for u, v, share in level.degraded if max(u, v) < chips]
+    slow = [
+        f"{u}-{v}={repr(float(share)).removesuffix('.0')}"
+        for u, v, share in level.degraded
+        if max(u, v) < chips
+    ]
     return ",".join([name, *slow])
 
 

@@ -62,6 +62,7 @@ def least_rounds(
     group: Sequence[Permutation] = (),
     at_least: Fraction = Fraction(0),
     time_limit_s: float = 60.0,
+    nodes: int | None = None,
 ) -> RoundBound:
     """The fewest rounds R that schedules with C chunks and S steps can have.
 
@@ -74,6 +75,7 @@ def least_rounds(
         group: Symmetries of network and goal, all of them (see `symmetry.free_subgroup`).
         at_least: A known lower bound of R / C with S steps.
         time_limit_s: When the search ends with the bound it has.
+        nodes: The most nodes of its tree; None: any number.
 
     Raises:
         ValueError: A destination cannot be reached, or fewer than 1 chunk.
@@ -91,7 +93,7 @@ def least_rounds(
         return _bound(known, None, started)
     expansion = expand(facing.network, flows, steps, elements)
     model = folded(expansion, facing)
-    found = _solve(model, steps, chunks, known, time_limit_s)
+    found = _solve(model, steps, chunks, known, time_limit_s, nodes)
     lower = known
     if found.mip_dual_bound is not None and math.isfinite(found.mip_dual_bound):
         lower = max(known, math.ceil(found.mip_dual_bound - TOLERANCE))
@@ -112,7 +114,7 @@ def _bound(lower: int, rounds: tuple[int, ...] | None, started: float) -> RoundB
 
 
 def _solve(
-    model: Folded, steps: int, chunks: int, known: int, time_limit_s: float
+    model: Folded, steps: int, chunks: int, known: int, time_limit_s: float, nodes: int | None
 ) -> OptimizeResult:
     """The mixed-integer program: at least one round per step, `known` in all."""
     whole = np.zeros(model.columns)
@@ -128,5 +130,6 @@ def _solve(
             LinearConstraint(model.capacity, -np.inf, 0.0),
             LinearConstraint(whole[None], known, np.inf),
         ],
-        options={"time_limit": time_limit_s, "mip_rel_gap": 0.0},
+        options={"time_limit": time_limit_s, "mip_rel_gap": 0.0}
+        | ({} if nodes is None else {"node_limit": nodes}),
     )

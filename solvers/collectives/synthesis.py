@@ -46,6 +46,8 @@ from solvers.solution import Solution, Status
 
 MOST_CROSSINGS = 1_000_000
 """Sends in question above which CP-SAT is not asked."""
+NODES_OF_WORK = 100
+"""Nodes of the program of the bound that count as one unit of work."""
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
 
@@ -164,6 +166,7 @@ def round_bound(
     *,
     limit: Fraction = Fraction(0),
     time_limit_s: float = 60.0,
+    nodes: int | None = None,
 ) -> RoundBound:
     """`rounds.least_rounds` of a question: what R is at least, and rounds to try.
 
@@ -172,6 +175,7 @@ def round_bound(
         chunks, steps: C and S.
         limit: See `fewest_rounds`.
         time_limit_s: Of the mixed-integer program.
+        nodes: See `rounds.least_rounds`.
     """
     return least_rounds(
         asked.forward,
@@ -181,6 +185,7 @@ def round_bound(
         group=asked.group,
         at_least=limit,
         time_limit_s=time_limit_s,
+        nodes=nodes,
     )
 
 
@@ -193,6 +198,7 @@ def fewest_rounds(
     limit: Fraction = Fraction(0),
     known: RoundBound | None = None,
     time_limit_s: float = 60.0,
+    work: float | None = None,
     seed: int = 0,
 ) -> Solution[Schedule]:
     """`synthesize` for a question made ready.
@@ -202,6 +208,9 @@ def fewest_rounds(
         chunks, steps, rounds, time_limit_s, seed: See `synthesize`.
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
         known: What `round_bound` says of this C and S; None: it is asked.
+        work: Ends each search after so much work of CP-SAT (its deterministic time, near seconds),
+            and the program of the bound after `NODES_OF_WORK` nodes for each unit: unlike a time
+            limit, that gives the same answer on every machine. None: only time counts.
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -209,7 +218,10 @@ def fewest_rounds(
     if steps < asked.least_steps:
         return _answer(None, math.inf, started)
     share = time_limit_s * _SHARE
-    known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
+    nodes = None if work is None else max(1, int(work * NODES_OF_WORK))
+    known = known or round_bound(
+        asked, chunks, steps, limit=limit, time_limit_s=share, nodes=nodes
+    )
     least = max(steps, known.lower_bound, math.ceil(limit * chunks))
     if rounds is not None and rounds < least:
         return _answer(None, least, started)
@@ -220,6 +232,7 @@ def fewest_rounds(
         least=least,
         enough=max(least, rounds or 0),
         deadline=started + time_limit_s,
+        work=math.inf if work is None else work,
         seed=seed,
     )
     search.run(known.rounds)
@@ -282,6 +295,7 @@ class _Search:
         least: No schedule has fewer rounds.
         enough: A schedule with at most so many rounds ends the search.
         deadline: On the clock of `time.perf_counter`.
+        work: The most deterministic time of one search by CP-SAT.
         seed: Of CP-SAT.
         sends, rounds: The best schedule.
         counts: Searches run, by kind.
@@ -293,6 +307,7 @@ class _Search:
     least: int
     enough: int
     deadline: float
+    work: float
     seed: int
     sends: tuple[Send, ...] = ()
     rounds: tuple[int, ...] = ()
@@ -345,6 +360,7 @@ class _Search:
         )
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.max_deterministic_time = self.work
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed
         status = solver.solve(made.model)
