@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from planner.cli import (
     calibrate,
+    collective,
     compare,
     databases,
     doctor,
@@ -62,6 +63,7 @@ app.command("explain", cls=Once)(explain.explain)
 app.command("compare", cls=Once)(compare.compare)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
+app.add_typer(collective.app, name="collective")
 app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
 app.command("report", cls=Once)(report.report)
 app.command("validate", cls=Once)(validate.validate)

@@ -26,6 +26,7 @@ class Machine:
         start_s: Seconds of starting a collective at all.
         symmetries: Permutations of the nodes, (nodes,) each, that map the network on itself and
             generate a group in which only the identity keeps any node; empty: not known.
+        notes: What was assumed of its links, in sentences.
     """
 
     label: str
@@ -35,3 +36,4 @@ class Machine:
     latency_s: FloatArray
     start_s: float = 0.0
     symmetries: tuple[tuple[int, ...], ...] = ()
+    notes: tuple[str, ...] = ()

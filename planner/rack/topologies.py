@@ -10,7 +10,7 @@ from planner.messages import not_one_of
 from planner.network.topology.fit import check_chips, fits
 from planner.network.topology.graph_files import named_wirings
 from planner.network.topology.graphs import dgx1_graph, graph_of, has_graph
-from planner.network.topology.kinds import NAMES, Topology
+from planner.network.topology.kinds import DGX1, NAMES, Topology
 from planner.network.topology.routing import ROUTINGS
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.traffic import PATTERNS
@@ -94,8 +94,8 @@ def _named(
     """Each topology with its graph, where that is not too large."""
     for spec in specs:
         try:
-            if spec == "dgx-1":
-                yield spec, None, wiring_of(dgx1_graph())
+            if spec in DGX1:
+                yield DGX1[0], None, wiring_of(dgx1_graph())
                 continue
             topology = parse_topology(spec, chips)
             wiring = wiring_of(graph_of(topology)) if has_graph(topology) else None

@@ -10,7 +10,7 @@ import numpy as np
 from planner.errors import InputError
 from planner.network.topology.graph_files import named_wirings
 from planner.network.topology.graphs import dgx1_graph
-from planner.network.topology.kinds import NAMES
+from planner.network.topology.kinds import DGX1, NAMES
 from planner.network.topology.measures import measured_hops
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import Wiring, wiring_of
@@ -39,8 +39,8 @@ def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
         try:
             if spec in NAMES:
                 found[spec] = None
-            elif spec == "dgx-1":
-                found[spec] = _measured(wiring_of(dgx1_graph()))
+            elif spec in DGX1:
+                found[DGX1[0]] = _measured(wiring_of(dgx1_graph()))
             else:
                 topology = parse_topology(spec)
                 found[topology.spec] = fixed(topology)

@@ -33,8 +33,10 @@ NAMES = (
     "leaf-spine", "fat-tree", "dragonfly",
 )  # fmt: skip
 """The topologies with closed forms."""
+DGX1 = ("dgx-1", "dgx1")
+"""How the hybrid cube mesh of DGX-1 is written."""
 MEASURED = {
-    "dgx-1": "takes no sizes: write dgx-1",
+    **dict.fromkeys(DGX1, "takes no sizes: write dgx-1"),
     "custom": "give the graph by a file: --graph FILE",
 }
 """Graphs that are measured instead, the hybrid cube mesh of DGX-1 and a user's own, with a hint."""

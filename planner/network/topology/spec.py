@@ -7,7 +7,15 @@ import re
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
 from planner.network.topology.fit import check_chips, fitted
-from planner.network.topology.kinds import GRIDS, MEASURED, NAMES, PARAMETERS, Topology, chips_of
+from planner.network.topology.kinds import (
+    DGX1,
+    GRIDS,
+    MEASURED,
+    NAMES,
+    PARAMETERS,
+    Topology,
+    chips_of,
+)
 
 _SHORT = {"dimensions": "d"}
 _EXAMPLES = {
@@ -36,7 +44,7 @@ def parse_topology(spec: str, chips: int | None = None) -> Topology:
     if name in MEASURED:
         raise InputError(f"topology: {shown(spec)}: {MEASURED[name]}")
     if name not in NAMES:
-        known = (*NAMES, *(other for other in MEASURED if other != "custom"))
+        known = (*NAMES, *(other for other in MEASURED if other not in ("custom", *DGX1[1:])))
         raise InputError(f"topology: {not_one_of(name, known)}")
     try:
         if not colon:

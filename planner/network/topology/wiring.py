@@ -34,6 +34,8 @@ class Wiring:
         ends: (m, 2) nodes at the two ends of each edge.
         links: (m,) parallel links of each edge.
         figures: Each of `FIGURES` to its (m,) values per link; NaN where the graph says nothing.
+        directed: Edges lead from their first end to their second alone; else they carry both ways.
+            The measures and loads of this package are those of undirected ones.
     """
 
     labels: tuple[str, ...]
@@ -41,6 +43,7 @@ class Wiring:
     ends: IntArray
     links: IntArray
     figures: dict[str, FloatArray]
+    directed: bool = False
 
     @property
     def adjacency(self) -> sparse.csr_array:
@@ -78,19 +81,21 @@ class Wiring:
         return int(self.node_ports[self.chips :].sum())
 
 
-def wiring_of(graph: nx.Graph) -> Wiring:
+def wiring_of(graph: nx.Graph, *, one_way: bool = False) -> Wiring:
     """The arrays of a graph.
 
     Args:
-        graph: Undirected. Nodes may have `kind` ("chip", the default, or "switch"); edges may have
-            `links` and the `FIGURES`. Parallel edges of a multigraph are added up.
+        graph: Nodes may have `kind` ("chip", the default, or "switch"); edges may have `links` and
+            the `FIGURES`. Parallel edges of a multigraph are added up.
+        one_way: Directed edges are allowed (then there must be a way from every node to every
+            other); else they are refused.
 
     Raises:
         InputError: It is directed, has fewer than two chips, more than `MOST_NODES` nodes or
             `MOST_EDGES` edges, is disconnected, has a link from a node to itself, or an edge's
             figures make no sense; one line per mistake.
     """
-    if graph.is_directed():
+    if graph.is_directed() and not one_way:
         raise InputError(
             "graph: has directed edges; a link carries both ways: leave directions out"
         )
@@ -118,6 +123,7 @@ def wiring_of(graph: nx.Graph) -> Wiring:
             name: np.asarray([edge[name] for edge in merged.values()], dtype=np.float64)
             for name in FIGURES
         },
+        directed=graph.is_directed(),
     )
 
 
@@ -143,7 +149,7 @@ def _merged(graph: nx.Graph, problems: list[str]) -> dict[tuple[Any, Any], dict[
             links = 1
         links = min(links, MOST["links"])
         figures = {key: _figure(name, key, data.get(key), problems) for key in FIGURES}
-        known = merged.get((u, v)) or merged.get((v, u))
+        known = merged.get((u, v)) or (None if graph.is_directed() else merged.get((v, u)))
         if known is None:
             merged[u, v] = {"links": int(links), **figures}
             continue
@@ -175,13 +181,17 @@ def _check_connected(graph: nx.Graph) -> None:
     """Refuses a graph in parts, and says which chips are apart."""
     import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
-    parts = sorted(nx.connected_components(graph), key=len, reverse=True)
+    directed = graph.is_directed()
+    find = nx.strongly_connected_components if directed else nx.connected_components
+    parts = sorted(find(graph), key=len, reverse=True)
     if len(parts) == 1:
         return
     order = {node: at for at, node in enumerate(graph.nodes)}
+    parts = sorted(parts, key=lambda part: (-len(part), min(map(order.__getitem__, part))))
     named = [_some([str(node) for node in sorted(part, key=order.__getitem__)]) for part in parts]
+    between = "without ways both there and back" if directed else "with no link"
     raise InputError(
-        f"graph: is in {len(parts)} parts with no link between them: {' | '.join(named[:3])}"
+        f"graph: is in {len(parts)} parts {between} between them: {' | '.join(named[:3])}"
         + (" | ..." if len(parts) > 3 else "")
     )
 

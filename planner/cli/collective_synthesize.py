@@ -1,0 +1,144 @@
+"""`planner collective synthesize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.collective_options import (
+    QUESTION,
+    Bandwidth,
+    Chunks,
+    Collective,
+    Graph,
+    Lanes,
+    Latency,
+    MaxChunks,
+    Numbering,
+    Root,
+    Start,
+    Steps,
+    TimeLimit,
+    Topology,
+)
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from planner.collectives.answers import FrontAnswer
+
+_FAILED = {"infeasible": 3, "time_limit": 4}
+
+
+def synthesize(
+    *,
+    topology: Topology = None,
+    graph: Graph = None,
+    lanes: Lanes = None,
+    bandwidth: Bandwidth = None,
+    latency: Latency = None,
+    start: Start = None,
+    numbering: Numbering = None,
+    collective: Collective = None,
+    root: Root = None,
+    chunks: Chunks = None,
+    steps: Steps = None,
+    pareto: Annotated[
+        bool,
+        option(
+            "All schedules worth having: for each number of steps the fewest rounds per chunk "
+            "(the default without --chunks and --steps).",
+            QUESTION,
+            "--pareto",
+        ),
+    ] = False,
+    max_chunks: MaxChunks = None,
+    size: Annotated[
+        str | None,
+        option(
+            "Least time for so many bytes, link by link, in place of fewest rounds: for machines "
+            "with unequal links.",
+            QUESTION,
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "Write the schedule, of a front that with the fewest rounds per chunk: .json, or .xml "
+            "for MSCCL.",
+            OUTPUT,
+            "--output",
+            "-o",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Schedules with the fewest rounds, and the proof that no other has fewer.
+
+    Examples:
+      planner collective synthesize --topology dgx1 --collective allgather --pareto
+
+      planner collective synthesize --topology dgx-1 --collective allreduce --pareto --json
+
+      planner collective synthesize --topology torus:4x4 --chunks 4 --steps 4 -o allgather.json
+
+      planner collective synthesize --topology ring:4 --collective broadcast --root 2 --steps 3
+    """
+    asked = {
+        "topology": topology,
+        "graph": graph,
+        "lanes": lanes,
+        "bandwidth": bandwidth,
+        "latency": latency,
+        "start": start,
+        "numbering": numbering,
+        "collective": collective,
+        "root": root,
+        "chunks": chunks,
+        "steps": steps,
+        "pareto": pareto,
+        "max_chunks": max_chunks,
+        "size": size,
+        "time_limit": time_limit,
+    }
+    _run(asked, output, as_json=as_json)
+
+
+def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
+    """Asks, writes the schedule, then prints."""
+    from planner.collectives.asking import answer  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.question import question_of  # noqa: PLC0415
+    from planner.collectives.saving import check_schedule_file  # noqa: PLC0415
+
+    if output is not None:
+        check_schedule_file(output, asked.get("graph"))
+    question = question_of(asked)
+    with progress_bar(wanted=not as_json, verb="synthesizing") as on_progress:
+        found = answer(question, on_progress)
+    saved = None if output is None else _save(found, output)
+    if as_json:
+        from planner.provenance import stamped  # noqa: PLC0415
+
+        print_json(stamped(found.to_fields()))
+    else:
+        from planner.report.collective_view import front_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(front_view(found, saved))
+    if found.status in _FAILED:
+        raise typer.Exit(_FAILED[found.status])
+
+
+def _save(found: FrontAnswer, output: Path) -> str | None:
+    """Writes the schedule with the fewest rounds per chunk; a line that says so."""
+    from planner.collectives.answers import row_name  # noqa: PLC0415
+    from planner.collectives.saving import save_schedule  # noqa: PLC0415
+
+    if not found.rows:
+        return None
+    schedule = min(found.rows, key=lambda row: row.load).schedule
+    save_schedule(output, schedule, found.question)
+    return f"{row_name(schedule)} is written to {output}."

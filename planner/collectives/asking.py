@@ -1,0 +1,223 @@
+"""The questions of `planner collective`: fronts, single schedules, bounds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from solvers.collectives.allreduce import allreduce_load
+from solvers.collectives.flows import load_bound
+from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
+from solvers.collectives.rows import Front, Row
+
+from planner.collectives.answers import FrontAnswer
+from planner.collectives.question import Question, question_of
+from planner.errors import InputError
+from planner.messages import Origin
+from planner.units import show_seconds
+from solvers.collectives.compose import in_turn
+from solvers.collectives.distances import distances, least_steps
+from solvers.collectives.problem import goal_of
+from solvers.collectives.schedule import Schedule
+from solvers.collectives.symmetry import free_subgroup
+from solvers.collectives.synthesis import synthesize
+from solvers.solution import Solution, Status
+
+Progress = Callable[[str, int, int], None]
+
+
+def collective_front(*, on_progress: Progress | None = None, **fields: Any) -> FrontAnswer:
+    """Schedules of a collective on a machine: the front, or one for given chunks and steps.
+
+    Args:
+        on_progress: Called with (what, done, of) as schedules are found.
+        **fields: What the flags of `planner collective synthesize` say, e.g. `topology="dgx-1"`,
+            `collective="allgather"`, `chunks=6, steps=3`, `graph="mine.yaml"`, `time_limit=10`.
+
+    Raises:
+        InputError: The question cannot be asked as it is; one line per mistake.
+    """
+    return answer(question_of(fields, Origin()), on_progress)
+
+
+def answer(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+    """The front, or the one schedule that a question asks for.
+
+    Raises:
+        InputError: Chunks or steps that an all-reduce cannot have.
+    """
+    if question.chunks is None and question.steps is None:
+        return front_of(question, on_progress)
+    return single(question)
+
+
+def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+    """All schedules worth having."""
+    found = 0
+
+    def noted(_: Row) -> None:
+        nonlocal found
+        found += 1
+        if on_progress is not None:
+            on_progress("schedules", found, found + 1)
+
+    if on_progress is not None:
+        on_progress("schedules", 0, 1)
+    machine = question.machine
+    front = pareto(
+        machine.network,
+        question.collective,
+        root=question.root,
+        symmetries=machine.symmetries,
+        effort=Effort(
+            max_chunks=question.max_chunks or MAX_CHUNKS, time_limit_s=question.time_limit_s
+        ),
+        on_row=noted,
+    )
+    proved = front.complete and all(row.proved for row in front.rows)
+    status = Status.OPTIMAL if proved else Status.FEASIBLE if front.rows else Status.TIME_LIMIT
+    return FrontAnswer(question=question, status=status.value, front=front)
+
+
+def single(question: Question) -> FrontAnswer:
+    """One schedule with the fewest rounds for C chunks and S steps.
+
+    C is 1 where only steps are asked for, S the fewest there can be where only chunks are.
+
+    Raises:
+        InputError: An all-reduce whose chunks its members do not divide, or with odd steps.
+    """
+    started = time.perf_counter()
+    least, _ = steps_needed(question)
+    halves = 2 if question.collective == "allreduce" else 1
+    nodes = question.machine.network.nodes
+    chunks = question.chunks or (nodes if halves == 2 else 1)
+    steps = question.steps or least * halves
+    if halves == 2:
+        _check_allreduce(chunks, steps, nodes)
+    load = load_of(question)
+    if steps < least * halves:
+        return _none(question, Status.INFEASIBLE, too_few(question, least, steps), started)
+    found = _composed(question, chunks, steps) if halves == 2 else _found(question, chunks, steps)
+    if found.decision is None:
+        words = f"no schedule within {show_seconds(question.time_limit_s)}"
+        return _none(question, Status.TIME_LIMIT, words, started)
+    row = Row(schedule=found.decision, lower_bound=math.ceil(found.bound), load_bound=load)
+    ends = (
+        "no schedule with so many chunks and steps has fewer rounds"
+        if row.proved
+        else f"fewer rounds than {row.rounds} are not excluded, down to {row.lower_bound}"
+    )
+    front = Front(
+        collective=question.collective, rows=(row,), least_steps=least * halves,
+        limit=load, complete=row.proved, ends=ends, seconds=time.perf_counter() - started,
+    )  # fmt: skip
+    status = Status.OPTIMAL if row.proved else Status.FEASIBLE
+    return FrontAnswer(question=question, status=status.value, front=front)
+
+
+def _check_allreduce(chunks: int, steps: int, nodes: int) -> None:
+    """Refuses what no reduce-scatter followed by an allgather has."""
+    problems = []
+    if chunks % nodes:
+        near = max(1, round(chunks / nodes)) * nodes
+        problems.append(
+            f"chunks: {chunks} of an all-reduce must be a multiple of its {nodes} members; "
+            f"nearest: {near}"
+        )
+    if steps % 2:
+        problems.append(
+            f"steps: {steps} of an all-reduce must be even, half of them for its reduce-scatter; "
+            f"nearest: {steps + 1}"
+        )
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _found(question: Question, chunks: int, steps: int) -> Solution[Schedule]:
+    machine = question.machine
+    return synthesize(
+        machine.network, question.collective, chunks, steps, root=question.root,
+        symmetries=machine.symmetries, time_limit_s=question.time_limit_s,
+    )  # fmt: skip
+
+
+def _composed(question: Question, chunks: int, steps: int) -> Solution[Schedule]:
+    """An all-reduce of two halves, under the bound of all all-reduces."""
+    machine, nodes = question.machine, question.machine.network.nodes
+    halves = [
+        synthesize(
+            machine.network, name, chunks // nodes, steps // 2,
+            symmetries=machine.symmetries, time_limit_s=question.time_limit_s / 2,
+        )
+        for name in ("reduce-scatter", "allgather")
+    ]  # fmt: skip
+    seconds = sum(half.seconds for half in halves)
+    first, second = (half.decision for half in halves)
+    if first is None or second is None:
+        return Solution(
+            decision=None, objective=math.inf, bound=0.0, status=Status.TIME_LIMIT, seconds=seconds
+        )
+    whole = in_turn(first, second, members=nodes)
+    load = allreduce_load(machine.network, (nodes,))
+    least = max(steps, math.ceil(load * whole.chunks))
+    return Solution(
+        decision=whole, objective=float(whole.total_rounds), bound=float(least),
+        status=Status.OPTIMAL if whole.total_rounds <= least else Status.FEASIBLE, seconds=seconds,
+    )  # fmt: skip
+
+
+def _none(question: Question, status: Status, words: str, started: float) -> FrontAnswer:
+    front = Front(
+        collective=question.collective, rows=(), least_steps=steps_needed(question)[0],
+        limit=Fraction(0), complete=status is Status.INFEASIBLE, ends=words,
+        seconds=time.perf_counter() - started,
+    )  # fmt: skip
+    return FrontAnswer(question=question, status=status.value, front=front)
+
+
+def load_of(question: Question) -> Fraction:
+    """A lower bound of R / C, however many steps: by cuts, of an all-reduce by counting sends."""
+    network = question.machine.network
+    if question.collective == "allreduce":
+        return allreduce_load(network, (network.nodes,))
+    goal = goal_of(question.collective, network.nodes, 1, root=question.root)
+    return load_bound(network, goal, group=group_of(question)).load
+
+
+def group_of(question: Question) -> tuple[tuple[int, ...], ...]:
+    """Symmetries of network and goal that keep no node in place."""
+    machine = question.machine
+    name = "allgather" if question.collective == "allreduce" else question.collective
+    goal = goal_of(name, machine.network.nodes, 1, root=question.root)
+    return tuple(free_subgroup(machine.network, goal, machine.symmetries))
+
+
+def steps_needed(question: Question) -> tuple[int, tuple[int, int]]:
+    """S_min, of an all-reduce that of one half, and two nodes that are so far apart."""
+    network = question.machine.network
+    name = "allgather" if question.collective == "allreduce" else question.collective
+    goal = goal_of(name, network.nodes, 1, root=question.root)
+    steps = least_steps(network, goal)
+    away = distances(network)
+    pairs = (
+        (u, v)
+        for starts, ends in zip(goal.initial, goal.final, strict=True)
+        for u in sorted(starts)
+        for v in sorted(ends)
+    )
+    return steps, next(pair for pair in pairs if away[pair] == steps)
+
+
+def too_few(question: Question, least: int, steps: int) -> str:
+    """Why there is no schedule in so few steps."""
+    _, (u, v) = steps_needed(question)
+    names = question.machine.names
+    twice = " in each half" if question.collective == "allreduce" else ""
+    return (
+        f"no schedule has fewer than {least} steps{twice} (asked: {steps}): the diameter, from "
+        f"{names[u]} to {names[v]}, is {least} links"
+    )

@@ -1,0 +1,67 @@
+"""The question of `planner collective bounds`: what no schedule goes below."""
+
+from __future__ import annotations
+
+import time
+
+from solvers.collectives.cuts import Cut, cut_bound
+from solvers.collectives.flows import load_bound
+
+from planner.collectives.answers import BoundsAnswer, StepBound
+from planner.collectives.asking import Progress, group_of, load_of, steps_needed
+from planner.collectives.question import Question
+from planner.units import show_seconds
+from solvers.collectives.problem import goal_of
+
+MORE_STEPS = 3
+"""Steps beyond the fewest that are looked at unless more are asked for."""
+
+
+def bounds_of(question: Question, on_progress: Progress | None = None) -> BoundsAnswer:
+    """Fewest steps, the worst cut, and the least R / C for each number of steps.
+
+    Args:
+        question: Its `steps` are the most that are looked at.
+        on_progress: Called with (what, done, of).
+    """
+    started = time.perf_counter()
+    least, farthest = steps_needed(question)
+    if question.collective == "allreduce":
+        return BoundsAnswer(
+            question=question, least_steps=least, farthest=farthest, cut=None,
+            limit=load_of(question), limit_exact=False, by_steps=(), why=_COUNTED,
+            seconds=time.perf_counter() - started,
+        )  # fmt: skip
+    network = question.machine.network
+    goal = goal_of(question.collective, network.nodes, 1, root=question.root)
+    group = group_of(question)
+    cut = cut_bound(network, goal, group=group)
+    limit = load_bound(network, goal, group=group)
+    last = question.steps or least + MORE_STEPS
+    found: list[StepBound] = []
+    why = f"more than {last} steps were not looked at"
+    for steps in range(least, last + 1):
+        if on_progress is not None:
+            on_progress("steps", steps - least, last + 1 - least)
+        if time.perf_counter() - started > question.time_limit_s:
+            why = f"the time limit of {show_seconds(question.time_limit_s)} ended it"
+            break
+        bound = load_bound(network, goal, steps, group=group)
+        by = "cut" if isinstance(bound.certificate, Cut) else "linear program"
+        found.append(StepBound(steps=steps, load=bound.load, exact=bound.exact, by=by))
+        if bound.load <= limit.load:
+            why = f"more than {steps} steps gain nothing: the limit is reached"
+            break
+    if question.steps is not None and question.steps < least:
+        why = f"no schedule has fewer than {least} steps"
+    return BoundsAnswer(
+        question=question, least_steps=least, farthest=farthest, cut=cut, limit=limit.load,
+        limit_exact=limit.exact, by_steps=tuple(found), why=why,
+        seconds=time.perf_counter() - started,
+    )  # fmt: skip
+
+
+_COUNTED = (
+    "every chunk takes at least 2 (n - 1) sends among n members: n - 1 until some member has the "
+    "sum, and n - 1 more until all have it"
+)
