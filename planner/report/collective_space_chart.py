@@ -7,6 +7,7 @@ of where it comes from. Of many rows some are shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,15 +17,15 @@ from planner.report.chart_svg import WIDTH
 from planner.units import plain, plural, show_bytes, show_seconds, unit_for
 
 MOST_ROWS = {"nodes": 16, "links": 48}
-_GAP = 0.35
-"""Between rows, over the height of a track."""
+_GAP = 5.0
+"""Pixels between rows."""
 _TRACK_PIXELS, _LEAST_PIXELS, _MOST_PIXELS = 17.0, 120.0, 880.0
 _WORDS_PIXELS = 15.0
 """Height of a bar from which it has words."""
 _BESIDE_PIXELS = 60.0
 _MOST_KEYS = 16
-_ROOM = 0.9
-"""Tracks above the first row, for the names of the steps."""
+_ROOM = 16.0
+"""Pixels above the first row, for the names of the steps."""
 
 
 def space_picture(view: SpaceTime, title: str = "") -> Picture:
@@ -41,32 +42,32 @@ def space_chart(view: SpaceTime, title: str = "") -> Chart:
         title: Default: collective and machine.
     """
     rows = shown_rows(view)
-    tops, low = _tops(view, rows)
+    layout = _layout(view, rows)
+    low, room = layout.low, _ROOM / layout.pixels
     run = view.simulation
     size, unit = unit_for(run.finish_s, "s")
-    area = min(max(_TRACK_PIXELS * low, _LEAST_PIXELS), _MOST_PIXELS)
-    bars = _bars(view, rows, tops, size, area / (low + _ROOM))
+    bars = _bars(view, layout, size)
     words = any(bar.words for bar in bars)
     schedule, machine = run.program.schedule, run.program.machine
-    centres = [tops[row] + view.tracks[row] / 2 for row in rows]
+    centres = [top + view.tracks[row] / 2 for row, top in layout.tops.items()]
     return Chart(
         title=title or f"{schedule.collective} on {machine.label}, space against time",
         subtitle=_subtitle(view),
         x=Axis(label=f"time ({unit})", low=0.0, high=run.finish_s / size),
         y=Axis(
             label={"nodes": "sent from", "links": "link"}[view.by],
-            low=-_ROOM,
+            low=-room,
             high=low,
             ticks=tuple((at, view.rows[row]) for at, row in zip(centres, rows, strict=True)),
             downwards=True,
         ),
-        marks=(*_rules(view, rows, tops, size), *bars, *_steps(view, low, size)),
+        marks=(*_rules(view, layout, size), *bars, *_steps(view, low, room, size)),
         legend=_legend(view),
         notes=_notes(view, rows, words=words),
         description=_description(view),
         header=_HEADER,
         rows=_table(view, size, unit),
-        height=(area + _BESIDE_PIXELS) / WIDTH,
+        height=((low + room) * layout.pixels + _BESIDE_PIXELS) / WIDTH,
     )
 
 
@@ -83,28 +84,45 @@ def look_of_origin(origin: int) -> tuple[str, str]:
     return TONES[origin % len(TONES)], HATCHES[origin // len(TONES) % len(HATCHES)]
 
 
-def _tops(view: SpaceTime, rows: Sequence[int]) -> tuple[dict[int, float], float]:
-    """The upper end of each shown row, and the lower end of all, in tracks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Where rows are, in heights of a track.
+
+    Attributes:
+        tops: Upper end of each shown row.
+        low: Lower end of all.
+        pixels: Of one track.
+    """
+
+    tops: dict[int, float]
+    low: float
+    pixels: float
+
+
+def _layout(view: SpaceTime, rows: Sequence[int]) -> _Layout:
+    """Rows below one another, tracks as high as there is room."""
+    gaps = _GAP * (len(rows) - 1)
+    tracks = sum(view.tracks[row] for row in rows)
+    high = min(max(_TRACK_PIXELS * tracks + gaps, _LEAST_PIXELS), _MOST_PIXELS)
+    pixels = (high - gaps) / tracks
     tops, at = {}, 0.0
     for row in rows:
         tops[row] = at
-        at += view.tracks[row] + _GAP
-    return tops, max(at - _GAP, 1.0)
+        at += view.tracks[row] + _GAP / pixels
+    return _Layout(tops=tops, low=at - _GAP / pixels, pixels=pixels)
 
 
-def _bars(
-    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float, pixels: float
-) -> list[Bar]:
-    """The spans of some rows; `size` seconds and `pixels` of height are one unit of the axes."""
-    shown = set(rows)
+def _bars(view: SpaceTime, layout: _Layout, size: float) -> list[Bar]:
+    """The spans of the shown rows; `size` seconds are one unit of the time axis."""
     names = view.simulation.program.machine.names
-    named, least = view.by == "nodes", _WORDS_PIXELS / pixels
+    bars = []
+    named, least = view.by == "nodes", _WORDS_PIXELS / layout.pixels
     bars = []
     for span in view.spans:
-        if span.row not in shown:
+        if span.row not in layout.tops:
             continue
         tone, hatch = look_of_origin(span.origin)
-        top = tops[span.row] + span.track
+        top = layout.tops[span.row] + span.track
         bars.append(
             Bar(
                 left=span.begin_s / size, right=span.end_s / size,
@@ -126,19 +144,16 @@ def _detail(view: SpaceTime, span: Span) -> str:
     )
 
 
-def _rules(
-    view: SpaceTime, rows: Sequence[int], tops: dict[int, float], size: float
-) -> list[Mark]:
+def _rules(view: SpaceTime, layout: _Layout, size: float) -> list[Mark]:
     """A thin line between each two rows."""
-    end = view.simulation.finish_s / size
+    end, half = view.simulation.finish_s / size, _GAP / layout.pixels / 2
     return [
-        Line(points=((0.0, tops[row] - _GAP / 2), (end, tops[row] - _GAP / 2)), tone="grey",
-             width=0.4, strength=0.5)
-        for row in rows[1:]
-    ]  # fmt: skip
+        Line(points=((0.0, top - half), (end, top - half)), tone="grey", width=0.4, strength=0.4)
+        for top in list(layout.tops.values())[1:]
+    ]
 
 
-def _steps(view: SpaceTime, low: float, size: float) -> list[Mark]:
+def _steps(view: SpaceTime, low: float, room: float, size: float) -> list[Mark]:
     """Where steps end, and their numbers above, where steps are kept apart."""
     run = view.simulation
     if run.mode != "synchronous":
@@ -146,11 +161,11 @@ def _steps(view: SpaceTime, low: float, size: float) -> list[Mark]:
     marks: list[Mark] = []
     begin = run.program.machine.start_s
     for step, end in enumerate(run.step_end_s.tolist()):
-        marks.append(Line(points=((end / size, -_ROOM), (end / size, low)), tone="grey",
+        marks.append(Line(points=((end / size, -room), (end / size, low)), tone="grey",
                           dashed=True, width=0.8, detail=f"end of step {step + 1}"))  # fmt: skip
         if (end - begin) > 0.06 * run.finish_s:
             words = f"step {step + 1}" if (end - begin) > 0.1 * run.finish_s else f"{step + 1}"
-            marks.append(Words(x=(begin + end) / 2 / size, y=-_ROOM / 2, words=words))
+            marks.append(Words(x=(begin + end) / 2 / size, y=-room / 2, words=words))
         begin = end
     return marks
 

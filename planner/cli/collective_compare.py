@@ -1,0 +1,155 @@
+"""`planner collective compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.collective_options import (
+    QUESTION,
+    Bandwidth,
+    Chunks,
+    Collective,
+    Graph,
+    Lanes,
+    Latency,
+    MaxChunks,
+    Numbering,
+    Root,
+    Sizes,
+    Start,
+    Steps,
+    TimeLimit,
+    Topology,
+)
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.collectives.comparing import CompareAnswer
+
+_FAILED = {"infeasible": 3, "time_limit": 4}
+
+
+def compare(
+    *,
+    topology: Topology = None,
+    graph: Graph = None,
+    lanes: Lanes = None,
+    bandwidth: Bandwidth = None,
+    latency: Latency = None,
+    start: Start = None,
+    numbering: Numbering = None,
+    collective: Collective = None,
+    root: Root = None,
+    chunks: Chunks = None,
+    steps: Steps = None,
+    max_chunks: MaxChunks = None,
+    sizes: Sizes = None,
+    constants: Annotated[
+        str | None,
+        option(
+            "Of all that is compared: machine (its latency, bandwidth and start), or nccl (base, "
+            "latency per step and share of the wire of NCCL's protocols; default: machine).",
+            QUESTION,
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    plot: Annotated[
+        Path | None,
+        option("Draw time against size, with the crossovers: .svg, .html or .png.", OUTPUT),
+    ] = None,
+    plot_schedule: Annotated[
+        Path | None,
+        option(
+            "Draw the schedule with the fewest rounds per chunk in space and time, at the "
+            "largest size: .svg, .html or .png.",
+            OUTPUT,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Synthesized schedules beside the rings and trees of a library such as NCCL, over sizes.
+
+    Examples:
+      planner collective compare --topology dgx-1 --collective allgather
+
+      planner collective compare --topology dgx-1 --collective allreduce --sizes 1KB..64MB
+        --plot allreduce.svg
+
+      planner collective compare --topology torus:2x4 --constants nccl --json
+    """
+    asked = {
+        "topology": topology,
+        "graph": graph,
+        "lanes": lanes,
+        "bandwidth": bandwidth,
+        "latency": latency,
+        "start": start,
+        "numbering": numbering,
+        "collective": collective,
+        "root": root,
+        "chunks": chunks,
+        "steps": steps,
+        "max_chunks": max_chunks,
+        "time_limit": time_limit,
+    }
+    _run(asked, sizes or "1KB..1GB", constants or "machine", (plot, plot_schedule), as_json=as_json)
+
+
+def _run(
+    asked: dict[str, Any],
+    sizes: str,
+    constants: str,
+    plots: tuple[Path | None, Path | None],
+    *,
+    as_json: bool,
+) -> None:
+    """Asks, writes the pictures, then prints."""
+    from planner.collectives.comparing import compare as ask  # noqa: PLC0415  (numpy)
+    from planner.collectives.question import question_of, sizes_of  # noqa: PLC0415
+    from planner.files import same_path  # noqa: PLC0415
+    from planner.report.picture_file import check_picture  # noqa: PLC0415
+
+    plot, plot_schedule = plots
+    check_picture(plot)
+    check_picture(plot_schedule, "plot-schedule")
+    if plot is not None and plot_schedule is not None and same_path(plot, plot_schedule):
+        raise InputError(f"plot-schedule: {plot_schedule} is the file of --plot as well")
+    question, wanted = question_of(asked), sizes_of(sizes)
+    with progress_bar(wanted=not as_json, verb="synthesizing") as on_progress:
+        found = ask(question, wanted, constants=constants, on_progress=on_progress)
+    _draw(found, plot, plot_schedule)
+    if as_json:
+        from planner.provenance import stamped  # noqa: PLC0415
+
+        print_json(stamped(found.to_fields()))
+    else:
+        from planner.report.collective_compare_view import compare_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(compare_view(found))
+    if found.found.status in _FAILED:
+        raise typer.Exit(_FAILED[found.found.status])
+
+
+def _draw(found: CompareAnswer, plot: Path | None, plot_schedule: Path | None) -> None:
+    """Writes the pictures that are asked for, both or none."""
+    from planner.collectives.simulate import simulate  # noqa: PLC0415
+    from planner.collectives.spacetime import spacetime  # noqa: PLC0415
+    from planner.files import write_all  # noqa: PLC0415
+    from planner.report.collective_space_chart import space_picture  # noqa: PLC0415
+    from planner.report.collective_time_chart import time_picture  # noqa: PLC0415
+    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+
+    contents: dict[Path, str | bytes] = {}
+    if plot is not None:
+        contents[plot] = picture_bytes(time_picture(found.curves), plot)
+    if plot_schedule is not None and found.found.rows:
+        row = min(found.found.rows, key=lambda row: row.load)
+        run = simulate(row.schedule, found.found.machine, float(found.sizes_bytes[-1]))
+        contents[plot_schedule] = picture_bytes(space_picture(spacetime(run)), plot_schedule)
+    write_all(contents)

@@ -1,0 +1,245 @@
+"""The question of `planner collective compare`: synthesized schedules beside rings and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from planner.collectives.answers import FrontAnswer, exactly, question_fields
+from planner.collectives.asking import Progress, answer
+from planner.collectives.nccl import CostLine, baseline_lines, nccl_lines, protocol_lines
+from planner.collectives.question import Question
+from planner.collectives.ranges import timed
+from planner.collectives.simulate import MODES
+from planner.collectives.times import (
+    ScheduleTime,
+    Timed,
+    TimeComparison,
+    TimeLine,
+    cell_name,
+    compare_times,
+    crossovers,
+    schedule_time,
+)
+from planner.errors import InputError
+from planner.messages import not_one_of
+from planner.plan import FloatArray
+
+CONSTANTS = ("machine", "nccl")
+"""Latency, start and rates of the machine for all; or those of NCCL's tuner, by protocol."""
+_SAMPLES_PER_DECADE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """One of what is compared.
+
+    Attributes:
+        name: E.g. `(6,3,7)` or `ring`.
+        library: It is what a library runs, not synthesized.
+        steps: S.
+        load: R / C.
+    """
+
+    name: str
+    library: bool
+    steps: int
+    load: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareAnswer:
+    """Times side by side.
+
+    Attributes:
+        found: The synthesized schedules.
+        constants: One of `CONSTANTS`.
+        algorithms: Synthesized ones first.
+        sizes_bytes: (n,) L.
+        times_s: (algorithms, n) seconds.
+        curves: The same over a fine range, with its crossovers, for the picture.
+    """
+
+    found: FrontAnswer
+    constants: str
+    algorithms: tuple[Algorithm, ...]
+    sizes_bytes: FloatArray
+    times_s: FloatArray
+    curves: TimeComparison
+
+    @property
+    def best(self) -> list[int]:
+        """(n,) which algorithm is the fastest at each size."""
+        return np.argmin(self.times_s, axis=0).tolist()
+
+    def best_of_library(self, at: int) -> int | None:
+        """The fastest of a library's at a size; None without one."""
+        rows = [row for row, one in enumerate(self.algorithms) if one.library]
+        return min(rows, key=lambda row: self.times_s[row, at]) if rows else None
+
+    def to_fields(self) -> dict[str, Any]:
+        """JSON-ready, without the versions."""
+        best = self.best
+        return {
+            **question_fields(self.found.question),
+            "constants": self.constants,
+            "algorithms": [
+                {
+                    "name": one.name,
+                    "library": one.library,
+                    "steps": one.steps,
+                    **exactly(one.load),
+                    "times_s": self.times_s[row].tolist(),
+                }
+                for row, one in enumerate(self.algorithms)
+            ],
+            "sizes_bytes": self.sizes_bytes.tolist(),
+            "fastest": [self.algorithms[row].name for row in best],
+            "crossovers": [
+                {
+                    "size_bytes": one.size_bytes,
+                    "time_s": one.time_s,
+                    "before": one.before,
+                    "after": one.after,
+                }
+                for one in self.curves.crossovers
+            ],
+            "status": self.found.status,
+            "seconds": self.found.front.seconds,
+        }
+
+
+def compare(
+    question: Question,
+    sizes_bytes: Sequence[float],
+    *,
+    constants: str = "machine",
+    mode: str = "dependent",
+    on_progress: Progress | None = None,
+) -> CompareAnswer:
+    """Synthesized schedules and what a library would run, over sizes.
+
+    Args:
+        question: The collective; without chunks and steps the whole front is taken.
+        sizes_bytes: L, rising, at least two.
+        constants: One of `CONSTANTS`.
+        mode: Of the simulated dots of the picture, under the machine's constants.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        InputError: The constants or the mode are unknown, or there are fewer than two sizes.
+    """
+    problems = []
+    if constants not in CONSTANTS:
+        problems.append(f"constants: {not_one_of(constants, CONSTANTS)}")
+    if mode not in MODES:
+        problems.append(f"mode: {not_one_of(mode, MODES)}")
+    if len(sizes_bytes) < 2:
+        problems.append("sizes: one size is no comparison; give a range such as 1KB..1GB")
+    if problems:
+        raise InputError("\n".join(problems))
+    found = answer(question, on_progress)
+    sizes = np.asarray(sizes_bytes, dtype=np.float64)
+    own, library, curves = (_with_tuner if constants == "nccl" else _with_machine)(
+        found, sizes, mode
+    )
+    return CompareAnswer(
+        found=found,
+        constants=constants,
+        algorithms=tuple(
+            Algorithm(name=row.name, library=False, steps=row.steps, load=row.load)
+            for row in _own(found)
+        )
+        + tuple(
+            Algorithm(name=line.name, library=True, steps=line.steps, load=line.load)
+            for line in library
+        ),
+        sizes_bytes=sizes,
+        times_s=np.stack([one.time_s(sizes) for one in (*own, *library)]),
+        curves=curves,
+    )
+
+
+def _own(found: FrontAnswer) -> list[Algorithm]:
+    return [
+        Algorithm(
+            name=cell_name(row.schedule), library=False, steps=row.schedule.steps, load=row.load
+        )
+        for row in found.rows
+    ]
+
+
+_Lines = tuple[Sequence[Timed], Sequence[CostLine], TimeComparison]
+
+
+def _with_machine(found: FrontAnswer, sizes: FloatArray, mode: str) -> _Lines:
+    """All under the constants of the machine; synthesized ones are simulated too."""
+    question = found.question
+    machine = question.machine
+    own: list[ScheduleTime] = [schedule_time(row.schedule, machine) for row in found.rows]
+    library = baseline_lines(machine, question.collective, root=question.root)
+    curves = compare_times(
+        _title(question), own, library, low_bytes=float(sizes[0]), high_bytes=float(sizes[-1]),
+        mode=mode,
+    )  # fmt: skip
+    return own, library, curves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fastest:
+    """The fastest protocol of one algorithm at each size."""
+
+    name: str
+    lines: tuple[CostLine, ...]
+
+    def time_s(self, size_bytes: FloatArray) -> FloatArray:
+        """(sizes,) seconds."""
+        times = np.stack([line.time_s(size_bytes) for line in self.lines])
+        return np.asarray(times.min(axis=0))
+
+    @property
+    def steps(self) -> int:
+        """S."""
+        return self.lines[0].steps
+
+    @property
+    def load(self) -> Fraction:
+        """R / C."""
+        return self.lines[0].load
+
+
+def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> Any:
+    """All under NCCL's constants, each with its fastest protocol at every size."""
+    question = found.question
+    machine = question.machine
+    own = [
+        _Fastest(
+            name=cell_name(row.schedule),
+            lines=protocol_lines(machine, row.schedule, cell_name(row.schedule), "synthesized"),
+        )
+        for row in found.rows
+    ]
+    by_kind: dict[str, list[CostLine]] = {}
+    for line in nccl_lines(machine, question.collective, root=question.root):
+        by_kind.setdefault(line.algorithm, []).append(line)
+    library = [_Fastest(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
+    decades = float(np.log10(sizes[-1] / sizes[0]))
+    fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
+    lines = [
+        TimeLine(name=one.name, library=one in library, time_s=one.time_s(fine))
+        for one in (*own, *library)
+    ]
+    curves = TimeComparison(
+        title=f"{_title(question)}, constants of NCCL's tuner", sizes_bytes=fine,
+        simulated_bytes=np.zeros(0), mode="synchronous", lines=tuple(lines),
+        crossovers=crossovers([*own, *library], fine), own_crossovers=crossovers(own, fine),
+    )  # fmt: skip
+    return own, library, curves
+
+
+def _title(question: Question) -> str:
+    return f"{question.collective} on {question.machine.label}"

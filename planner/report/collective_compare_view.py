@@ -1,0 +1,69 @@
+"""The answer of `planner collective compare` as Rich tables for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.collectives.comparing import CompareAnswer
+from planner.report.collective_view import heading, load_words
+from planner.report.tables import SplitTable, indented, section
+from planner.units import plain, show_bytes, show_seconds
+
+_CONSTANTS = {
+    "machine": "All take the machine's latency per step, bandwidth and start.",
+    "nccl": "All take the base, latency per step and share of the wire of NCCL's protocols (LL, "
+    "LL128, Simple), the fastest at each size (src/graph/tuning.cc).",
+}
+
+
+def compare_view(answer: CompareAnswer) -> RenderableType:
+    """Everything that `planner collective compare` prints."""
+    parts: list[RenderableType] = [heading(answer.found.question), Text()]
+    if not answer.found.rows:
+        return Group(*parts, indented([f"{answer.found.front.ends}."], by=0))
+    parts += [section("Algorithms", _algorithms(answer)), Text()]
+    parts += [section("Times", _times(answer)), Text()]
+    lines = [
+        f"{one.after} overtakes {one.before} at {show_bytes(one.size_bytes)} "
+        f"({show_seconds(one.time_s)})."
+        for one in answer.curves.crossovers
+    ]
+    if not any(one.library for one in answer.algorithms):
+        lines.append("No ring or tree runs over the links of this machine.")
+    parts.append(indented([*lines, _CONSTANTS[answer.constants]], by=0))
+    return Group(*parts)
+
+
+def _algorithms(answer: CompareAnswer) -> RenderableType:
+    proved = {row.schedule.load: row.proved for row in answer.found.rows}
+    rows = [
+        (
+            one.name,
+            "as a library runs it" if one.library else "synthesized",
+            str(one.steps),
+            load_words(one.load),
+            "-" if one.library else "yes" if proved[one.load] else "no",
+        )
+        for one in answer.algorithms
+    ]
+    header = ("algorithm", "", "steps S", "R / C", "proved")
+    return SplitTable(header, rows, by=("algorithm",), right=("steps S",))
+
+
+def _times(answer: CompareAnswer) -> RenderableType:
+    """The fastest at each size, and how much faster it is than the best of a library."""
+    rows = []
+    for at, (size, row) in enumerate(zip(answer.sizes_bytes.tolist(), answer.best, strict=True)):
+        time = float(answer.times_s[row, at])
+        cells = [show_bytes(size), answer.algorithms[row].name, show_seconds(time)]
+        other = answer.best_of_library(at)
+        if other is not None:
+            slower = float(answer.times_s[other, at])
+            name = answer.algorithms[other].name
+            cells += [name, show_seconds(slower), f"{plain(slower / time)} x"]
+        rows.append(cells)
+    header = ["size L", "fastest", "time"]
+    if any(one.library for one in answer.algorithms):
+        header += ["library", "its time", "gain"]
+    return SplitTable(header, rows, by=("size L",), right=("size L", "time", "its time", "gain"))
