@@ -103,8 +103,11 @@ class Expansion:
         size: How many flows each of them stands for: the order of the group.
         steps: S; 1 of a network that is not unrolled.
         send_flow, send_link, send_step: (sends,) of every send variable.
+        stay: (3, stays) flow, node and step of every variable of waiting chunks.
+        load: (sends,) column of the load that each send is part of.
         columns: The number of variables; the last `steps` of them are the rounds.
-        balance: Equality rows; their right side is `demands`.
+        balance: Equality rows; their right side is `demands`, and `balance_at` (3, rows) their
+            flow, node and time.
         copies: (rows, columns) a flow less the load of its commodity, <= 0: one row per send of
             a commodity with several flows; `copy_send` says of which one.
         copy_send: (rows,) see above.
@@ -120,8 +123,11 @@ class Expansion:
     send_flow: IntArray
     send_link: IntArray
     send_step: IntArray
+    stay: IntArray
+    load: IntArray
     columns: int
     balance: csr_array
+    balance_at: IntArray
     demands: npt.NDArray[np.float64]
     copies: csr_array
     copy_send: IntArray
@@ -167,6 +173,7 @@ def expand(
     load, copied = _loads(groups, send, len(send[0]) + len(stay[0]), window.sends.shape)
     columns = max(load.max(initial=-1) + 1, len(send[0]) + len(stay[0])) + window.sends.shape[2]
     capacity, links, shared = _capacity(network, group, send, load, columns)
+    balance, demands = _balance(window, send, stay, flows, ends, columns)
     copy_send = np.flatnonzero(copied)
     rows = np.arange(len(copy_send))
     ones = np.ones(len(copy_send))
@@ -177,9 +184,12 @@ def expand(
         send_flow=send[0].astype(np.int64),
         send_link=send[1].astype(np.int64),
         send_step=send[2].astype(np.int64),
+        stay=np.array(stay, dtype=np.int64),
+        load=load,
         columns=columns,
-        balance=(balance := _balance(window, send, stay, flows, ends, columns))[0],
-        demands=balance[1],
+        balance_at=np.array(np.nonzero(window.nodes), dtype=np.int64),
+        balance=balance,
+        demands=demands,
         copies=csr_array(
             (
                 np.concatenate([ones, -ones]),

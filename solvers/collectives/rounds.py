@@ -19,13 +19,13 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import (
-    Expansion,
     expand,
     flows_of,
     oriented,
     representatives,
     send_count,
 )
+from solvers.collectives.folding import Folded, folded
 from solvers.collectives.problem import Goal, Network
 from solvers.collectives.symmetry import Permutation
 from solvers.solution import Status
@@ -89,8 +89,9 @@ def least_rounds(
     flows = flows_of(facing.parts, representatives(facing.network, elements))
     if send_count(facing.network, flows, steps) > MOST_SENDS:
         return _bound(known, None, started)
-    model = expand(facing.network, flows, steps, elements)
-    found = _solve(model, chunks, known, time_limit_s)
+    expansion = expand(facing.network, flows, steps, elements)
+    model = folded(expansion, facing)
+    found = _solve(model, steps, chunks, known, time_limit_s)
     lower = known
     if found.mip_dual_bound is not None and math.isfinite(found.mip_dual_bound):
         lower = max(known, math.ceil(found.mip_dual_bound - TOLERANCE))
@@ -110,10 +111,12 @@ def _bound(lower: int, rounds: tuple[int, ...] | None, started: float) -> RoundB
     )
 
 
-def _solve(model: Expansion, chunks: int, known: int, time_limit_s: float) -> OptimizeResult:
+def _solve(
+    model: Folded, steps: int, chunks: int, known: int, time_limit_s: float
+) -> OptimizeResult:
     """The mixed-integer program: at least one round per step, `known` in all."""
     whole = np.zeros(model.columns)
-    whole[-model.steps :] = 1
+    whole[-steps:] = 1
     demands = chunks * model.demands
     return milp(
         whole,

@@ -193,6 +193,30 @@ def free_subgroup(network: Network, goal: Goal, generators: Sequence[Permutation
     return _greedy([one for one in _candidates(links) if fits(one)], network.nodes)
 
 
+def fixing(
+    network: Network, parts: tuple[Commodity, ...], node: int, *, most: int = 1_000
+) -> Group:
+    """All automorphisms that keep a node and the commodities; sorted.
+
+    The identity alone if there are more than `most`, or more nodes than `SEARCHED_NODES`.
+    """
+    identity = tuple(range(network.nodes))
+    if network.nodes > SEARCHED_NODES:
+        return (identity,)
+    colour = _colours(network)
+    kinds = _node_kinds(colour)
+    kinds[node] = kinds.max() + 1
+    order = sorted(range(network.nodes), key=lambda other: (int(colour[node, other]), other))
+    order.remove(node)
+    found: list[Permutation] = []
+    for one in _images(colour, kinds, [node, *order]):
+        if is_automorphism(network, one) and _keeps_parts(network.nodes, parts, np.array(one)):
+            found.append(one)
+        if len(found) > most:
+            return (identity,)
+    return tuple(sorted(found))
+
+
 def _greedy(candidates: Sequence[Permutation], nodes: int) -> Group:
     """The largest free group met when candidates are joined, started from each of them."""
     best: Group = (tuple(range(nodes)),)
