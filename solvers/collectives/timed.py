@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from solvers.collectives.greedy import rounds_of
@@ -45,6 +45,7 @@ from solvers.collectives.synthesis import (
     fewest_rounds,
     question,
 )
+from solvers.collectives.timed_bounds import least_seconds
 from solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -157,9 +158,13 @@ def fastest(
         timing=timing,
         deadline=started + time_limit_s,
         seed=seed,
-        best=first.decision,
+        best=_packed(first.decision),
         best_s=sum(step_times_s(first.decision, network, timing)),
-    )
+        bound_s=least_seconds(
+            asked.forward, asked.copied(1), timing.latency_s, timing.lane_s_per_byte,
+            timing.size_bytes, chunks,
+        ),
+    )  # fmt: skip
     search.run()
     proved = search.bound_s >= search.best_s * (1 - TOLERANCE)
     return Solution(
@@ -169,6 +174,17 @@ def fastest(
         status=Status.OPTIMAL if proved else Status.FEASIBLE,
         seconds=time.perf_counter() - started,
         counts=search.counts,
+    )
+
+
+def _packed(schedule: Schedule) -> Schedule:
+    """The schedule without its empty steps."""
+    used = sorted({send.step for send in schedule.sends})
+    number = {step: at for at, step in enumerate(used)}
+    return replace(
+        schedule,
+        rounds=tuple(schedule.rounds[step] for step in used),
+        sends=tuple(send._replace(step=number[send.step]) for send in schedule.sends),
     )
 
 
@@ -197,7 +213,7 @@ class _Search:
     seed: int
     best: Schedule
     best_s: float
-    bound_s: float = 0.0
+    bound_s: float
     counts: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -232,10 +248,8 @@ class _Search:
 
     def _keep(self, sends: Sequence[Send]) -> None:
         """Take a schedule if it is faster, without its empty steps."""
-        used = sorted({send.step for send in sends})
-        packed = tuple(send._replace(step=used.index(send.step)) for send in sends)
-        rounds = rounds_of(self.asked.forward, packed, len(used))
-        schedule = as_asked(self.asked, self.chunks, packed, rounds)
+        rounds = rounds_of(self.asked.forward, sends, self.steps)
+        schedule = _packed(as_asked(self.asked, self.chunks, sends, rounds))
         seconds = sum(step_times_s(schedule, self.asked.network, self.timing))
         if seconds < self.best_s:
             self.best, self.best_s = schedule, seconds
@@ -262,7 +276,7 @@ class _Search:
             for leader in sorted({symmetry.link_orbit[link] for link in links}):
                 if (leader, step) in used:
                     model.add(lasts[step] >= alpha[leader] * used[leader, step] + moved)
-        model.add(sum(lasts) <= most)
+        model.add_linear_constraint(sum(lasts), 0, most)
         model.minimize(sum(lasts))
         return tick_s
 
