@@ -20,6 +20,7 @@ from planner.version import __version__ as __version__
 if TYPE_CHECKING:
     from planner.api import evaluate as evaluate
     from planner.api import solve as solve
+    from planner.collectives.asking import collective_front as collective_front
     from planner.explaining import compare as compare
     from planner.explaining import explain as explain
     from planner.feasibility.asking import feasible as feasible
@@ -35,6 +36,7 @@ __all__ = [
     "Stage",
     "TimeLimitError",
     "__version__",
+    "collective_front",
     "compare",
     "evaluate",
     "explain",
@@ -47,6 +49,7 @@ _HOME = {
     "solve": "api",
     "evaluate": "api",
     "explain": "explaining",
+    "collective_front": "collectives.asking",
     "compare": "explaining",
     "feasible": "feasibility.asking",
     "ridgelines": "ridgeline.asking",

@@ -23,6 +23,7 @@ PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 _OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
+_EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
 
 
 def _between(least: float, most: float) -> Any:
@@ -44,7 +45,7 @@ Multiple = Annotated[float, _between(1, 1e3)]
 Exponent = Annotated[float, _between(0, 10)]
 Tile = Annotated[int, _between(0, 10**6)]
 Count = Annotated[int, _between(1, 10**6)]
-Algorithms = Annotated[tuple[str, ...], choices(_ALL_ALGORITHMS)]
+Algorithms = Annotated[tuple[str, ...], choices(_EVERY_ALGORITHM)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,7 @@ class Assumptions:
     scale_up_latency_s: Annotated[Seconds, "Seconds per collective on scale-up links."]
     scale_out_latency_s: Annotated[Seconds, "Seconds per collective on scale-out links."]
     ring_hop_s: Annotated[Seconds, "Least seconds per hop of a ring on scale-out links."]
+    scale_up_hop_s: Annotated[Seconds, "Seconds per hop of a ring on scale-up links."] = 0.0
     wire_latency: Annotated[bool, "Hops take the levels' own latencies instead."] = False
     latencies: Annotated[bool, "Messages take time before their first byte."] = True
     bucket_hop_s: Annotated[Seconds, "Seconds per hop and bucket of gradients."]
@@ -224,7 +226,7 @@ class Assumptions:
             return 0.0
         if self.wire_latency:
             return wire_s
-        return max(self.ring_hop_s, wire_s) if scale_out else 0.0
+        return max(self.ring_hop_s, wire_s) if scale_out else self.scale_up_hop_s
 
 
 _SWITCHED_OFF = (

@@ -186,7 +186,8 @@ def known_flags() -> frozenset[str]:
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
-                    ("rack", "solve"),
+                    ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
+                    ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
                     ("models", "show"),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip

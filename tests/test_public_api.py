@@ -13,7 +13,7 @@ import solvers
 
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
-    "__version__", "compare", "evaluate", "explain", "feasible", "ridgelines",
+    "__version__", "collective_front", "compare", "evaluate", "explain", "feasible", "ridgelines",
     "solve",
 ]  # fmt: skip
 
@@ -60,7 +60,8 @@ def test_the_tree_of_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines"]
+    "name",
+    ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines", "collective_front"],
 )
 def test_docstrings_say_what_is_raised(name: str) -> None:
     doc = inspect.getdoc(getattr(planner, name)) or ""

@@ -114,7 +114,7 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     from planner.collectives.saving import check_schedule_file  # noqa: PLC0415
 
     if output is not None:
-        check_schedule_file(output, asked.get("graph"))
+        check_schedule_file(output, ("--graph", asked["graph"]))
     question = question_of(asked)
     with progress_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = answer(question, on_progress)

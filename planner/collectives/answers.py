@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from solvers.collectives.cuts import Cut
-from solvers.collectives.rows import Front, Row
-
 from planner.collectives.machine import Machine
 from planner.collectives.question import Question, size_words
+from solvers.collectives.cuts import Cut
+from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
 
 SYNTHESIZED = "synthesized"

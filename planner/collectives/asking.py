@@ -8,22 +8,22 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from solvers.collectives.allreduce import allreduce_load
-from solvers.collectives.flows import load_bound
-from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
-from solvers.collectives.rows import Front, Row
-
 from planner.collectives.answers import FrontAnswer
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
 from planner.units import show_seconds
+from solvers.collectives.allreduce import allreduce_load
 from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
+from solvers.collectives.flows import load_bound
+from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
 from solvers.collectives.problem import goal_of
+from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.synthesis import synthesize
+from solvers.collectives.timed import Timing, fastest
 from solvers.solution import Solution, Status
 
 Progress = Callable[[str, int, int], None]
@@ -49,6 +49,8 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     Raises:
         InputError: Chunks or steps that an all-reduce cannot have.
     """
+    if question.size_bytes is not None:
+        return timed(question, on_progress)
     if question.chunks is None and question.steps is None:
         return front_of(question, on_progress)
     return single(question)
@@ -117,6 +119,82 @@ def single(question: Question) -> FrontAnswer:
     )  # fmt: skip
     status = Status.OPTIMAL if row.proved else Status.FEASIBLE
     return FrontAnswer(question=question, status=status.value, front=front)
+
+
+TIMED_CHUNKS = 4
+"""Numbers of chunks tried where the least time is asked for."""
+TIMED_STEPS = 2
+"""Most steps beyond the fewest that schedules may then have."""
+
+
+def timed(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+    """The schedule that takes the least time at one size, link by link.
+
+    Chunks 1 to `TIMED_CHUNKS` and up to `TIMED_STEPS` - 1 steps more than the fewest are tried,
+    unless they are asked for; the bound holds for those alone.
+
+    Raises:
+        InputError: An all-reduce, whose halves are to be asked for.
+    """
+    if question.collective == "allreduce":
+        raise InputError("size: ask for the halves of an all-reduce: reduce-scatter and allgather")
+    started = time.perf_counter()
+    assert question.size_bytes is not None
+    machine, least = question.machine, steps_needed(question)[0]
+    most = question.steps or least + TIMED_STEPS - 1
+    if most < least:
+        return _none(question, Status.INFEASIBLE, too_few(question, least, most), started)
+    tried = [question.chunks] if question.chunks else list(range(1, TIMED_CHUNKS + 1))
+    timing = Timing(
+        latency_s=tuple(machine.latency_s.tolist()),
+        lane_s_per_byte=(1.0 / machine.lane_bytes_per_s,) * len(machine.network.links),
+        size_bytes=question.size_bytes,
+    )
+    found = []
+    for at, chunks in enumerate(tried):
+        if on_progress is not None:
+            on_progress("chunks", at, len(tried))
+        left = question.time_limit_s - (time.perf_counter() - started)
+        found.append(fastest(
+            machine.network, question.collective, chunks, most, timing, root=question.root,
+            symmetries=machine.symmetries, time_limit_s=max(left / (len(tried) - at), 1e-3),
+        ))  # fmt: skip
+    best = min(found, key=lambda one: one.objective)
+    if best.decision is None:
+        words = f"no schedule within {show_seconds(question.time_limit_s)}"
+        return _none(question, Status.TIME_LIMIT, words, started)
+    return _timed_answer(question, best, min(one.bound for one in found), tried, most, started)
+
+
+def _timed_answer(
+    question: Question,
+    best: Solution[Schedule],
+    bound_s: float,
+    tried: list[int],
+    most: int,
+    started: float,
+) -> FrontAnswer:
+    """The fastest schedule with what is proved of its time."""
+    assert best.decision is not None
+    load, schedule = load_of(question), best.decision
+    row = Row(
+        schedule=schedule,
+        lower_bound=max(schedule.steps, math.ceil(load * schedule.chunks)),
+        load_bound=load,
+    )
+    time_s = question.machine.start_s + best.objective
+    bound_s = question.machine.start_s + min(bound_s, best.objective)
+    proved = bound_s >= time_s * (1.0 - 1e-6)
+    chunks = f"{tried[0]}" if len(tried) == 1 else f"{tried[0]} to {tried[-1]}"
+    tries = f"tried: C = {chunks}, in at most {most} steps"
+    front = Front(
+        collective=question.collective, rows=(row,), least_steps=steps_needed(question)[0],
+        limit=load, complete=proved, ends=tries, seconds=time.perf_counter() - started,
+    )  # fmt: skip
+    status = Status.OPTIMAL if proved else Status.FEASIBLE
+    return FrontAnswer(
+        question=question, status=status.value, front=front, timed_s=(time_s, bound_s)
+    )
 
 
 def _check_allreduce(chunks: int, steps: int, nodes: int) -> None:

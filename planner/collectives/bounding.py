@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 
-from solvers.collectives.cuts import Cut, cut_bound
-from solvers.collectives.flows import load_bound
-
 from planner.collectives.answers import BoundsAnswer, StepBound
 from planner.collectives.asking import Progress, group_of, load_of, steps_needed
 from planner.collectives.question import Question
 from planner.units import show_seconds
+from solvers.collectives.cuts import Cut, cut_bound
+from solvers.collectives.flows import load_bound
 from solvers.collectives.problem import goal_of
 
 MORE_STEPS = 3

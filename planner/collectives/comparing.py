@@ -13,12 +13,11 @@ from planner.collectives.answers import FrontAnswer, exactly, question_fields
 from planner.collectives.asking import Progress, answer
 from planner.collectives.nccl import CostLine, baseline_lines, nccl_lines, protocol_lines
 from planner.collectives.question import Question
-from planner.collectives.ranges import timed
 from planner.collectives.simulate import MODES
 from planner.collectives.times import (
     ScheduleTime,
-    Timed,
     TimeComparison,
+    Timed,
     TimeLine,
     cell_name,
     compare_times,
@@ -74,7 +73,7 @@ class CompareAnswer:
     @property
     def best(self) -> list[int]:
         """(n,) which algorithm is the fastest at each size."""
-        return np.argmin(self.times_s, axis=0).tolist()
+        return [int(row) for row in np.argmin(self.times_s, axis=0)]
 
     def best_of_library(self, at: int) -> int | None:
         """The fastest of a library's at a size; None without one."""

@@ -50,12 +50,10 @@ def degrade(machine: Machine, pairs: Pairs, factor: float) -> Machine:
         Fraction(factor).limit_denominator(_LARGEST_DENOMINATOR), Fraction(1, _LARGEST_DENOMINATOR)
     )
     network = machine.network
-    each = [
-        lanes * (near if link in slow else 1) for link, lanes in enumerate(network.lanes)
-    ]
+    each = [lanes * (near if link in slow else 1) for link, lanes in enumerate(network.lanes)]
     parts = math.lcm(*(Fraction(lanes).denominator for lanes in each))
     most = max(network.lanes) * parts
-    if most > max(MOST_LANES, max(network.lanes)):
+    if most > max(MOST_LANES, *network.lanes):
         raise InputError(
             f"degrade: {factor:g}: a link would have {most:,} lanes; at most {MOST_LANES}"
         )
@@ -96,9 +94,7 @@ def fail(machine: Machine, pairs: Pairs) -> Machine:
             "reached from others"
         )
     notes = [f"links {_words(pairs, machine)} have failed"]
-    return replace(
-        _changed(machine, left, notes), latency_s=machine.latency_s[kept]
-    )
+    return replace(_changed(machine, left, notes), latency_s=machine.latency_s[kept])
 
 
 def cut_for(schedule: Schedule, made_for: Machine, runs_on: Machine) -> Schedule:

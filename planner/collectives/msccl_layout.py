@@ -105,8 +105,8 @@ class Layout:
         buffer, offset = place
         if not self.in_place or buffer == "s":
             return place
-        if buffer == "i" and self.collective == "allgather":
-            return "o", node * self.chunks + offset
+        if self.collective == "allgather":
+            return "o", offset + (node * self.chunks if buffer == "i" else 0)
         if buffer == "o":
             return "i", offset + (node * self.chunks if self.collective == "reduce-scatter" else 0)
         return place

@@ -12,7 +12,7 @@ src/include/msccl.h (limits), src/collectives/device/msccl_interpreter.h (what i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
@@ -158,18 +158,46 @@ def _broken_of(gpu: Gpu, members: int) -> Iterator[str]:
         largest = max((step.count for step in block.steps), default=0)
         if largest > MOST_COUNT:
             yield f"thread block {number}: {_over('chunks in one step', largest, MOST_COUNT)}"
-    for what in ("send", "recv"):
-        peers = Counter(b.channel for b in gpu.blocks if getattr(b, what) >= 0)
-        for channel, number in sorted(peers.items()):
-            if number > MOST_ON_CHANNEL:
-                words = f"thread blocks that {what} on channel {channel}"
-                yield _over(words, number, MOST_ON_CHANNEL)
+    yield from _crowded(gpu)
     awaited = [step.waits_for[0] for b in gpu.blocks for step in b.steps if step.waits_for]
     if awaited and max(awaited) > LAST_AWAITED:
         yield f"waits for thread block {max(awaited)}; the MSCCL runtime knows 0 to {LAST_AWAITED}"
     chunks = max(gpu.input_chunks, gpu.output_chunks, gpu.scratch_chunks)
     if chunks > LAST_OFFSET + 1:
         yield _over("chunks in one buffer", chunks, LAST_OFFSET + 1)
+
+
+def _crowded(gpu: Gpu) -> Iterator[str]:
+    """Channels with more peers than the runtime keeps."""
+    for what in ("send", "recv"):
+        peers = Counter(b.channel for b in gpu.blocks if getattr(b, what) >= 0)
+        for channel, number in sorted(peers.items()):
+            if number > MOST_ON_CHANNEL:
+                words = f"thread blocks that {what} on channel {channel}"
+                yield _over(words, number, MOST_ON_CHANNEL)
+
+
+def clashes(program: Program) -> Iterator[str]:
+    """Two thread blocks at one end of a connection, and waits for what is not there."""
+    for rank, gpu in enumerate(program.gpus):
+        for what in ("send", "recv"):
+            ends = Counter((getattr(b, what), b.channel) for b in gpu.blocks)
+            for (peer, channel), number in sorted(ends.items()):
+                if peer >= 0 and number > 1:
+                    words = f"{number} thread blocks {what} with GPU {peer} on channel {channel}"
+                    yield f"GPU {rank}: {words}"
+        for number, block in enumerate(gpu.blocks):
+            if not 0 <= block.channel < program.channels:
+                yield f"GPU {rank}: thread block {number}: channel {block.channel} is not there"
+            if rank in (block.send, block.recv):
+                yield f"GPU {rank}: thread block {number} has its own GPU as its peer"
+            for at, step in enumerate(block.steps):
+                other = step.waits_for
+                if other and not (
+                    other[0] < len(gpu.blocks) and 0 <= other[1] < len(gpu.blocks[other[0]].steps)
+                ):
+                    where = f"GPU {rank}: thread block {number}: step {at}"
+                    yield f"{where} waits for step {other[1]} of {other[0]}, which is not there"
 
 
 def to_xml(program: Program) -> str:
@@ -196,7 +224,7 @@ def to_xml(program: Program) -> str:
     return "\n".join([*lines, "</algo>", ""])
 
 
-def _attributes(values: dict[str, object]) -> str:
+def _attributes(values: Mapping[str, object]) -> str:
     return "".join(f" {name}={quoteattr(str(value))}" for name, value in values.items())
 
 
@@ -204,10 +232,17 @@ def _step(number: int, step: Instruction) -> str:
     block, awaited = step.waits_for or (-1, -1)
     return _attributes(
         {
-            "s": number, "type": step.kind, "srcbuf": step.src[0], "srcoff": step.src[1],
-            "dstbuf": step.dst[0], "dstoff": step.dst[1], "cnt": step.count, "depid": block,
-            "deps": awaited, "hasdep": int(step.signals),
-        }  # fmt: skip
+            "s": number,
+            "type": step.kind,
+            "srcbuf": step.src[0],
+            "srcoff": step.src[1],
+            "dstbuf": step.dst[0],
+            "dstoff": step.dst[1],
+            "cnt": step.count,
+            "depid": block,
+            "deps": awaited,
+            "hasdep": int(step.signals),
+        }
     )
 
 

@@ -23,6 +23,8 @@ from solvers.collectives.schedule import Schedule, Send
 
 _MOST = 4
 _TRIES = 300
+_WORK = 10**6
+"""Transfers placed in all of these tries."""
 
 
 def schedule_of(
@@ -69,9 +71,7 @@ def _network(members: int, found: Run) -> Network:
     for one in found.transfers:
         channels[one.source, one.target].add(one.channel)
     links = tuple(sorted(channels))
-    return Network(
-        nodes=members, links=links, lanes=tuple(len(channels[link]) for link in links)
-    )
+    return Network(nodes=members, links=links, lanes=tuple(len(channels[link]) for link in links))
 
 
 def _schedule(
@@ -123,9 +123,7 @@ def _chunk(wanted: Wanted, one: Transfer, *, local: bool) -> int | None:
     return rank * each + offset if wanted.collective == "allgather" or local else offset
 
 
-def _placed(
-    program: Program, transfers: tuple[Transfer, ...]
-) -> tuple[list[int], tuple[int, ...]]:
+def _placed(program: Program, transfers: tuple[Transfer, ...]) -> tuple[list[int], tuple[int, ...]]:
     """The step of each transfer, and the rounds of each step."""
     earliest = _earliest(transfers, None) or [0]
     least = max(earliest) + 1
@@ -135,13 +133,13 @@ def _placed(
     loads = Counter(
         (step, *_connection(one)) for step, one in zip(earliest, transfers, strict=True)
     )
-    counted = [max(n for key, n in loads.items() if key[0] == step) for step in range(least)]
-    busiest = max(Counter(map(_connection, transfers)).values())
-    vectors = _compositions(least, max(least, busiest), sum(counted) - 1)
-    for rounds in itertools.islice(vectors, _TRIES):
+    counted = tuple(max(n for key, n in loads.items() if key[0] == step) for step in range(least))
+    needed = _needed(transfers, earliest, _latest(transfers, least))
+    tries = min(_TRIES, _WORK // len(transfers))
+    for rounds in itertools.islice(_vectors(needed, sum(counted) - 1), tries):
         if (steps := _earliest(transfers, rounds)) is not None:
             return steps, rounds
-    return earliest, tuple(counted)
+    return earliest, counted
 
 
 def _noted(program: Program) -> Iterator[tuple[int, ...]]:
@@ -151,21 +149,46 @@ def _noted(program: Program) -> Iterator[tuple[int, ...]]:
         yield tuple(map(int, words))
 
 
-def _compositions(parts: int, least: int, most: int) -> Iterator[tuple[int, ...]]:
-    """All vectors of so many positive numbers with a sum from `least` to `most`, smallest first."""
-    for total in range(least, most + 1):
-        for cuts in itertools.combinations(range(1, total), parts - 1):
-            ends = (0, *cuts, total)
-            yield tuple(b - a for a, b in itertools.pairwise(ends))
+def _needed(
+    transfers: tuple[Transfer, ...], earliest: list[int], latest: list[int]
+) -> list[list[int]]:
+    """needed[b][a]: rounds that steps a to b need for what can be nowhere else; at least 1 each."""
+    steps = range(max(earliest) + 1)
+    lanes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for number, one in enumerate(transfers):
+        lanes[_connection(one)].append(number)
+    windows = [[(earliest[n], latest[n]) for n in numbers] for numbers in lanes.values()]
+
+    def need(a: int, b: int) -> int:
+        bound = (sum(first >= a and last <= b for first, last in rows) for rows in windows)
+        return max(b - a + 1, *bound)
+
+    return [[need(a, b) for a in range(b + 1)] for b in steps]
+
+
+def _vectors(needed: list[list[int]], most: int) -> Iterator[tuple[int, ...]]:
+    """Rounds of each step that allow for what is needed, the smallest total first."""
+
+    def extend(chosen: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
+        step = len(chosen)
+        if step == len(needed):
+            if not left:
+                yield chosen
+            return
+        least = max(need - sum(chosen[a:]) for a, need in enumerate(needed[step]))
+        later = needed[-1][step + 1] if step + 1 < len(needed) else 0
+        for rounds in range(max(least, 1), left - later + 1):
+            yield from extend((*chosen, rounds), left - rounds)
+
+    for total in range(needed[-1][0], most + 1):
+        yield from extend((), total)
 
 
 def _connection(one: Transfer) -> tuple[int, int, int]:
     return one.source, one.target, one.channel
 
 
-def _earliest(
-    transfers: tuple[Transfer, ...], rounds: tuple[int, ...] | None
-) -> list[int] | None:
+def _earliest(transfers: tuple[Transfer, ...], rounds: tuple[int, ...] | None) -> list[int] | None:
     """The earliest step of each transfer that all rules allow; None: there are too few steps.
 
     Every rule only ever moves a transfer to a later step, so moving them until no rule is broken
@@ -199,6 +222,25 @@ def _earliest(
             moved = moved or step != steps[number]
             steps[number] = step
     return steps
+
+
+def _latest(transfers: tuple[Transfer, ...], steps: int) -> list[int]:
+    """The latest step of each transfer, whatever a connection carries."""
+    latest = [steps - 1] * len(transfers)
+    moved = True
+    while moved:
+        moved = False
+        behind: dict[tuple[int, int, int], int] = {}
+        for number, one in reversed(list(enumerate(transfers))):
+            step = min(latest[number], behind.get(_connection(one), steps))
+            behind[_connection(one)] = step
+            moved = moved or step != latest[number]
+            latest[number] = step
+            for others, apart in ((one.after, 1), (one.not_before, 0), (one.replaces, 1)):
+                for other in others:
+                    moved = moved or latest[other] > step - apart
+                    latest[other] = min(latest[other], step - apart)
+    return latest
 
 
 def _in_step(steps: list[int], queue: list[int], step: int) -> int:

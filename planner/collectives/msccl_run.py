@@ -13,7 +13,7 @@ do), src/graph/topo.cc (what is refused), src/graph/tuning.cc (which calls are i
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from planner.collectives.msccl_program import (
     Place,
     Program,
     broken_limits,
+    clashes,
 )
 
 SLOTS = {"Simple": 2, "LL": 8, "LL128": 8}
@@ -86,7 +87,7 @@ def run(program: Program, *, slots: int | None = None) -> Run:
         program: The algorithm.
         slots: Messages that a connection holds; default: by the protocol.
     """
-    faults = broken_limits(program) + list(_clashes(program))
+    faults = broken_limits(program) + list(clashes(program))
     if faults:
         return Run(faults=tuple(faults), transfers=(), root=0, instructions=0, races_checked=False)
     wanted = wanted_of(program)
@@ -103,29 +104,6 @@ def run(program: Program, *, slots: int | None = None) -> Run:
         instructions=machine.done,
         races_checked=machine.clocked,
     )
-
-
-def _clashes(program: Program) -> Iterator[str]:
-    """Two thread blocks at one end of a connection, and waits for what is not there."""
-    for rank, gpu in enumerate(program.gpus):
-        for what in ("send", "recv"):
-            ends = Counter((getattr(b, what), b.channel) for b in gpu.blocks)
-            for (peer, channel), number in sorted(ends.items()):
-                if peer >= 0 and number > 1:
-                    words = f"{number} thread blocks {what} with GPU {peer} on channel {channel}"
-                    yield f"GPU {rank}: {words}"
-        for number, block in enumerate(gpu.blocks):
-            if not 0 <= block.channel < program.channels:
-                yield f"GPU {rank}: thread block {number}: channel {block.channel} is not there"
-            if block.send == rank or block.recv == rank:
-                yield f"GPU {rank}: thread block {number} has its own GPU as its peer"
-            for at, step in enumerate(block.steps):
-                other = step.waits_for
-                if other and not (
-                    other[0] < len(gpu.blocks) and 0 <= other[1] < len(gpu.blocks[other[0]].steps)
-                ):
-                    where = f"GPU {rank}: thread block {number}: step {at}"
-                    yield f"{where} waits for step {other[1]} of {other[0]}, which is not there"
 
 
 class _Piece(NamedTuple):
@@ -283,9 +261,7 @@ class _Machine:
             clock = None if block.clock is None else block.clock.copy()
             self._queues[block.rank, of.send, of.channel].append(_Message(leaving, clock))
 
-    def _one(
-        self, block: _Block, step: Instruction, at: int, came: _Piece | None
-    ) -> _Piece | None:
+    def _one(self, block: _Block, step: Instruction, at: int, came: _Piece | None) -> _Piece | None:
         """One chunk of an instruction: what it computes, stored where it says; None: a fault."""
         value: Contributions = came.value if came else frozenset()
         after = frozenset({came.number}) if came else frozenset()
@@ -353,9 +329,7 @@ class _Machine:
         cell.value, cell.after = new.value, new.after
         cell.written, cell.read = mine, []
 
-    def _ordered(
-        self, block: _Block, other: tuple[int, int] | None, place: Place, at: int
-    ) -> None:
+    def _ordered(self, block: _Block, other: tuple[int, int] | None, place: Place, at: int) -> None:
         """A fault if nothing makes this instruction wait for another that used the same cell."""
         if other is None or block.clock is None or other[0] == block.index:
             return
@@ -387,7 +361,7 @@ class _Machine:
 
     def found_root(self) -> int | None:
         """The root of a broadcast or reduction whose file does not name it."""
-        return self._wanted.root_of(lambda rank, place: self._held(rank, place))
+        return self._wanted.root_of(self._held)
 
     def _held(self, rank: int, place: Place) -> Contributions:
         cell = self._cells.get((rank, self._wanted.address(rank, place)))

@@ -1,21 +1,20 @@
-"""What a library such as NCCL would run on a machine: rings, trees and direct exchanges.
+"""What a library such as NCCL takes on a machine, as lines alpha + beta L.
 
-The schedules are real ones, for the checker, the simulator and the files of other tools. Their
-times follow the tuner of NCCL, which takes the fastest of its protocols at each size:
+The schedules of `planner.collectives.nccl_schedules` under the times of NCCL's tuner, which takes
+the fastest of its protocols at each size:
 
-    T = base + S hop + (R / C) L / (share x rate of a lane)
+    T = base + S step + (R / C) L / (share x rate of a lane)
 
 Each protocol has its base, its time per step and the share of the wire that carries data: LL
 sends a flag beside every 4 bytes, LL128 8 bytes of flags in 128, Simple signals whole slices.
 
 Source: NCCL 2.30.7 (commit 5067397c2676), src/graph/tuning.cc: base and hardware latencies,
-factors of the ring and of the tree. Its corrections of trees by size (`treeCorrectionFactor`)
-are not in these lines.
+factors of the ring and of the tree, kept in `hardware_db/data/calibration/nccl.yaml`. Its
+corrections of trees by size (`treeCorrectionFactor`) are not in these lines.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,25 +22,24 @@ from functools import lru_cache
 
 import numpy as np
 
+from hardware_db import load_calibration
 from planner.collectives.machine import Machine
-from planner.plan import FloatArray, IntArray
-from solvers.collectives.problem import COLLECTIVES, Network
-from solvers.collectives.rings import Ring, Rings, find_rings
-from solvers.collectives.schedule import Schedule, Send
-from solvers.collectives.trees import (
-    Tree,
-    chain,
-    double_binary_tree,
-    fits_network,
-    height,
-    pipeline,
+from planner.collectives.nccl_schedules import (
+    RINGED,
+    baseline,
+    direct_schedule,
+    ring_schedule,
+    rings_of,
+    tree_schedule,
+    trees_of,
 )
+from planner.plan import FloatArray, IntArray
+from solvers.collectives.problem import COLLECTIVES
+from solvers.collectives.schedule import Schedule
+from solvers.collectives.trees import height
 
-SLICES = 8
-"""Chunks that follow one another along each ring or tree of a pipeline."""
-RINGED = ("allgather", "reduce-scatter", "allreduce", "broadcast", "reduce")
-"""Collectives that run on rings; the others are sends between pairs."""
 LINKS = ("nvlink", "pci", "net")
+"""Kinds of links that the tuner tells apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +62,29 @@ class Protocol:
     tree_share: float
 
 
-def _steps(nvlink_us: float, pci_us: float, net_us: float) -> dict[str, float]:
-    return {"nvlink": nvlink_us * 1e-6, "pci": pci_us * 1e-6, "net": net_us * 1e-6}
-
-
-_TREE = 0.92  # of the ring's rate, before the share of the protocol
-PROTOCOLS = (
-    Protocol(name="LL", ring_base_s=6.6e-6, tree_base_s=6.8e-6,
-             ring_step_s=_steps(0.6, 1.0, 2.7), tree_step_s=_steps(0.6, 1.0, 5.0),
-             ring_share=0.5, tree_share=_TREE / 3.8),
-    Protocol(name="LL128", ring_base_s=14.0e-6, tree_base_s=14.0e-6,
-             ring_step_s=_steps(1.9, 2.5, 4.0), tree_step_s=_steps(1.25, 1.9, 8.5),
-             ring_share=0.92, tree_share=_TREE * 7 / 9),
-    Protocol(name="Simple", ring_base_s=8.4e-6, tree_base_s=8.4e-6,
-             ring_step_s=_steps(3.4, 5.7, 14.0), tree_step_s=_steps(4.0, 4.0, 14.0),
-             ring_share=1.0, tree_share=_TREE),
-)  # fmt: skip
-"""The protocols with the defaults of NCCL's tuner."""
+@lru_cache(maxsize=1)
+def protocols() -> tuple[Protocol, ...]:
+    """LL, LL128 and Simple with the defaults of NCCL's tuner."""
+    shipped = load_calibration("nccl")
+    found = []
+    for name in ("LL", "LL128", "Simple"):
+        table = shipped.group(f"protocols.{name.lower()}")
+        steps = {
+            kind: {link: table[f"{link}_{kind}_step_s"] for link in LINKS}
+            for kind in ("ring", "tree")
+        }
+        found.append(
+            Protocol(
+                name=name,
+                ring_base_s=table["ring_base_s"],
+                tree_base_s=table["tree_base_s"],
+                ring_step_s=steps["ring"],
+                tree_step_s=steps["tree"],
+                ring_share=table["ring_share"],
+                tree_share=table["tree_share"],
+            )
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,169 +112,6 @@ class CostLine:
     def time_s(self, size_bytes: FloatArray) -> FloatArray:
         """Seconds of (n,) sizes L."""
         return self.alpha_s + self.s_per_byte * np.asarray(size_bytes, dtype=np.float64)
-
-
-@lru_cache(maxsize=64)
-def rings_of(network: Network) -> Rings:
-    """`find_rings`, found once per network."""
-    return find_rings(network)
-
-
-def ring_schedule(
-    machine: Machine, collective: str, *, root: int = 0, slices: int = SLICES
-) -> Schedule:
-    """What runs on all rings of a machine at once, each with its share of the data.
-
-    With M rings an all-gather has C = M chunks, S = R = n - 1; a reduce-scatter is the same
-    backwards; an all-reduce is one after the other, C = n M, S = R = 2 (n - 1). Broadcast and
-    reduce send `slices` chunks per ring one behind the other.
-
-    Args:
-        machine: The machine.
-        collective: One of `RINGED`.
-        root: Of a broadcast or a reduction.
-        slices: Chunks per ring of a broadcast or a reduction.
-
-    Raises:
-        ValueError: No ring passes all nodes, or rings do not serve this collective.
-    """
-    if collective not in RINGED:
-        raise ValueError(f"no ring for {collective!r}; rings serve {', '.join(RINGED)}")
-    orders = rings_of(machine.network).orders
-    if not orders:
-        raise ValueError(f"{machine.label}: no ring passes all nodes over direct links")
-    if collective in ("broadcast", "reduce"):
-        return _along(machine.network, collective, _chains(orders, root), slices)
-    nodes, rings = machine.network.nodes, len(orders)
-    sends: list[Send] = []
-    if collective != "allgather":
-        sends += _ring_pass(orders, start=1, first_step=0, reduces=True)
-    if collective != "reduce-scatter":
-        first = nodes - 1 if collective == "allreduce" else 0
-        sends += _ring_pass(orders, start=0, first_step=first, reduces=False)
-    steps = 2 * (nodes - 1) if collective == "allreduce" else nodes - 1
-    return Schedule(
-        collective=collective,
-        chunks=nodes * rings if collective == "allreduce" else rings,
-        rounds=(1,) * steps,
-        sends=tuple(sorted(sends)),
-    )
-
-
-def _ring_pass(
-    orders: tuple[Ring, ...], *, start: int, first_step: int, reduces: bool
-) -> list[Send]:
-    """Part k once round each ring, from the node `start` after k; ring i has its i-th chunk."""
-    sends = []
-    for ring, order in enumerate(orders):
-        nodes = len(order)
-        for at, part in enumerate(order):
-            chunk = part * len(orders) + ring
-            for step in range(nodes - 1):
-                source = order[(at + start + step) % nodes]
-                target = order[(at + start + step + 1) % nodes]
-                sends.append(Send(first_step + step, source, target, chunk, reduces))
-    return sends
-
-
-def tree_schedule(machine: Machine, *, slices: int = SLICES) -> Schedule:
-    """An all-reduce up and down trees, in pipelines of `slices` chunks per tree.
-
-    The double binary tree where its branches are links; else, as NCCL inside a node, a chain
-    along each ring.
-
-    Raises:
-        ValueError: The trees are no links, and no ring passes all nodes.
-    """
-    return _along(machine.network, "allreduce", trees_of(machine), slices)
-
-
-def trees_of(machine: Machine) -> tuple[Tree, ...]:
-    """The trees of `tree_schedule`, as many as run side by side.
-
-    Raises:
-        ValueError: See `tree_schedule`.
-    """
-    double = double_binary_tree(machine.network.nodes)
-    if all(fits_network(tree, machine.network) for tree in double):
-        return double
-    orders = rings_of(machine.network).orders
-    chains = tuple(chain(order) for order in orders)
-    if not chains or not all(fits_network(tree, machine.network) for tree in chains):
-        raise ValueError(f"{machine.label}: neither trees nor rings over direct links")
-    return chains
-
-
-def _chains(orders: tuple[Ring, ...], root: int) -> tuple[Tree, ...]:
-    """Each ring cut open before a root."""
-    turned = [order[order.index(root) :] + order[: order.index(root)] for order in orders]
-    return tuple(chain(order) for order in turned)
-
-
-def _along(network: Network, collective: str, trees: tuple[Tree, ...], slices: int) -> Schedule:
-    """A pipeline along trees, which chunks take in turn.
-
-    The chunks of an all-reduce are rounded up to a multiple of the nodes, see `goal_of`.
-    """
-    if slices < 1:
-        raise ValueError(f"{slices} slices; at least 1")
-    count = slices * len(trees)
-    if collective == "allreduce":
-        count = -(-count // network.nodes) * network.nodes
-    of_chunk = [trees[chunk % len(trees)] for chunk in range(count)]
-    if collective == "reduce":  # a broadcast over reversed links, backwards
-        towards = pipeline(network.reversed(), of_chunk, up=False)
-        last = max(send.step for send in towards)
-        sends = [Send(last - s.step, s.target, s.source, s.chunk, True) for s in towards]
-    else:
-        sends = list(pipeline(network, of_chunk, up=collective == "allreduce"))
-    steps = max(send.step for send in sends) + 1
-    return Schedule(
-        collective=collective, chunks=count, rounds=(1,) * steps, sends=tuple(sorted(sends))
-    )
-
-
-def direct_schedule(machine: Machine, collective: str, *, root: int = 0) -> Schedule:
-    """Alltoall, gather or scatter as sends between every two nodes, all in one step.
-
-    Raises:
-        ValueError: Two nodes that must talk have no link, or it is another collective.
-    """
-    if collective not in ("alltoall", "gather", "scatter"):
-        raise ValueError(f"{collective!r} does not go by sends between pairs")
-    network, nodes = machine.network, machine.network.nodes
-    pairs = {
-        "alltoall": [(u, v, u * nodes + v) for u in range(nodes) for v in range(nodes)],
-        "gather": [(u, root, u) for u in range(nodes)],
-        "scatter": [(root, v, v) for v in range(nodes)],
-    }[collective]
-    sends = [Send(0, u, v, chunk) for u, v, chunk in pairs if u != v]
-    number = {link: at for at, link in enumerate(network.links)}
-    missing = [(s.source, s.target) for s in sends if (s.source, s.target) not in number]
-    if missing:
-        u, v = (machine.names[node] for node in missing[0])
-        raise ValueError(f"{machine.label}: no link from {u} to {v}")
-    used = Counter(number[send.source, send.target] for send in sends)
-    waits = [-(-used[link] // network.lanes[link]) for link in used]
-    waits += [
-        -(-sum(used[link] for link in port.links) // port.capacity) for port in network.shared
-    ]
-    return Schedule(
-        collective=collective, chunks=1, rounds=(max(waits),), sends=tuple(sorted(sends))
-    )
-
-
-def baseline(machine: Machine, collective: str, *, root: int = 0) -> Schedule:
-    """What such a library runs for large messages: rings, or sends between pairs.
-
-    Raises:
-        ValueError: Unknown collective, or the wiring has no such schedule.
-    """
-    if collective not in COLLECTIVES:
-        raise ValueError(f"{collective!r} is not one of {', '.join(COLLECTIVES)}")
-    if collective in RINGED:
-        return ring_schedule(machine, collective, root=root)
-    return direct_schedule(machine, collective, root=root)
 
 
 def machine_line(machine: Machine, schedule: Schedule, name: str, algorithm: str) -> CostLine:
@@ -342,7 +183,7 @@ def protocol_lines(
             alpha_s=protocol.ring_base_s + schedule.steps * protocol.ring_step_s[link],
             s_per_byte=float(schedule.load) / machine.lane_bytes_per_s / protocol.ring_share,
         )
-        for protocol in PROTOCOLS
+        for protocol in protocols()
     )
 
 
@@ -368,7 +209,7 @@ def tree_protocol_lines(machine: Machine, *, link: str = "nvlink") -> tuple[Cost
             alpha_s=protocol.tree_base_s + steps * protocol.tree_step_s[link],
             s_per_byte=float(load) / machine.lane_bytes_per_s / protocol.tree_share,
         )
-        for protocol in PROTOCOLS
+        for protocol in protocols()
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 from planner.collectives.machine import Machine
 from planner.collectives.turns import turns_of
@@ -122,9 +122,7 @@ def _named(number: int, send: Send) -> str:
 def _check(number: int, send: Send, schedule: Schedule, machine: Machine) -> None:
     nodes = machine.network.nodes
     if not (0 <= send.source < nodes and 0 <= send.target < nodes):
-        raise InputError(
-            f"{_named(number, send)}: {machine.label} has nodes 0 to {nodes - 1}"
-        )
+        raise InputError(f"{_named(number, send)}: {machine.label} has nodes 0 to {nodes - 1}")
     if not 0 <= send.step < schedule.steps:
         raise InputError(f"{_named(number, send)}: steps are 0 to {schedule.steps - 1}")
 
@@ -155,7 +153,7 @@ def _ways(source: int, target: int, machine: Machine) -> Iterator[list[tuple[int
     if not nx.has_path(graph, source, target):
         return
     for nodes in nx.all_shortest_paths(graph, source, target):
-        yield list(zip(nodes[:-1], nodes[1:], strict=True))
+        yield list(pairwise(nodes))
 
 
 def _needs(

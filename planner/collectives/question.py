@@ -124,7 +124,7 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
         pareto=bool(given.get("pareto")),
         max_chunks=read.get("max_chunks"),
         size_bytes=read.get("size"),
-        time_limit_s=read.get("time_limit", TIME_LIMIT_S),
+        time_limit_s=read.get("time_limit") or TIME_LIMIT_S,
     )
 
 

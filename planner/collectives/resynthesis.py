@@ -23,8 +23,8 @@ class ResynthesisRow:
 
     Attributes:
         what: `healthy`, `oblivious`, `re-synthesized` or `lower bound`.
-        schedules: (sizes,) names of the schedule that is the fastest of its kind at each size;
-            none for the bound.
+        schedules: (sizes,) names of the schedules. Healthy and re-synthesized are the fastest at
+            each size; oblivious is the healthy choice on the changed machine. None for the bound.
         time_s: (sizes,) synchronous seconds.
         dependent_s: (sizes,) seconds without barriers; None for the bound.
         over_healthy: (sizes,) time over that of the healthy machine.
@@ -83,10 +83,12 @@ def resynthesis(
     before = [schedule_time(schedule, healthy) for schedule in old]
     oblivious = [_moved(schedule, healthy, changed) for schedule in old]
     after = [schedule_time(schedule, changed) for schedule in new]
-    base = _row("healthy", before, sizes_bytes, None)
-    rows = [base, _row("oblivious", oblivious, sizes_bytes, base.time_s)]
+    chosen = _fastest(before, sizes_bytes)
+    base = _row("healthy", before, chosen, sizes_bytes, None)
+    rows = [base, _row("oblivious", oblivious, chosen, sizes_bytes, base.time_s)]
     if after:
-        rows.append(_row("re-synthesized", after, sizes_bytes, base.time_s))
+        best = _fastest(after, sizes_bytes)
+        rows.append(_row("re-synthesized", after, best, sizes_bytes, base.time_s))
     if least_load is not None:
         rows.append(_bound(changed, least_steps, least_load, sizes_bytes, base.time_s))
     return Resynthesis(
@@ -102,25 +104,32 @@ def resynthesis(
 def _moved(schedule: Schedule, healthy: Machine, changed: Machine) -> ScheduleTime:
     """A schedule of the healthy machine on the changed one, under its own name."""
     cut = cut_for(schedule, healthy, changed)
-    return ScheduleTime(
-        name=cell_name(schedule), program=program_of(cut, changed, reroute=True)
-    )
+    return ScheduleTime(name=cell_name(schedule), program=program_of(cut, changed, reroute=True))
+
+
+def _fastest(kinds: Sequence[ScheduleTime], sizes_bytes: FloatArray) -> list[int]:
+    """Which is the fastest at each size."""
+    chosen: list[int] = np.argmin([one.time_s(sizes_bytes) for one in kinds], axis=0).tolist()
+    return chosen
 
 
 def _row(
-    what: str, kinds: Sequence[ScheduleTime], sizes_bytes: FloatArray, base_s: FloatArray | None
+    what: str,
+    kinds: Sequence[ScheduleTime],
+    chosen: Sequence[int],
+    sizes_bytes: FloatArray,
+    base_s: FloatArray | None,
 ) -> ResynthesisRow:
-    """The fastest of some schedules at each size."""
+    """The chosen schedule at each size."""
     times = np.array([one.time_s(sizes_bytes) for one in kinds])
-    best = np.argmin(times, axis=0).tolist()
-    time_s = times.min(axis=0)
+    time_s = times[list(chosen), np.arange(len(sizes_bytes))]
     dependent = [
         run(kinds[at].program, size, mode="dependent").finish_s
-        for at, size in zip(best, sizes_bytes.tolist(), strict=True)
+        for at, size in zip(chosen, sizes_bytes.tolist(), strict=True)
     ]
     return ResynthesisRow(
         what=what,
-        schedules=tuple(kinds[at].name for at in best),
+        schedules=tuple(kinds[at].name for at in chosen),
         time_s=time_s,
         dependent_s=np.array(dependent),
         over_healthy=time_s / (time_s if base_s is None else base_s),
@@ -130,7 +139,7 @@ def _row(
 def _bound(
     changed: Machine, steps: int, load: Fraction, sizes_bytes: FloatArray, base_s: FloatArray
 ) -> ResynthesisRow:
-    """start + S_min alpha + (R / C) L beta, with the least alpha of the links."""
+    """Start + S_min alpha + (R / C) L beta, with the least alpha of the links."""
     alpha_s = float(np.min(changed.latency_s))
     time_s = (
         changed.start_s + steps * alpha_s + float(load) * sizes_bytes / changed.lane_bytes_per_s

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,8 +80,19 @@ class Simulation:
     @property
     def link_use(self) -> FloatArray:
         """(links,) share of the run during which lanes are busy."""
-        lanes = np.array(self.program.machine.network.lanes)
-        return self.link_busy_s / lanes / self.finish_s
+        lanes = np.array(self.program.machine.network.lanes, dtype=np.float64)
+        used: FloatArray = self.link_busy_s / lanes / self.finish_s
+        return used
+
+    @property
+    def busiest_use(self) -> float:
+        """The share of the run during which the fullest link, port or trunk is busy."""
+        ports = self.program.machine.network.shared
+        shared = [
+            float(self.link_busy_s[list(port.links)].sum()) / port.capacity / self.finish_s
+            for port in ports
+        ]
+        return max([float(self.link_use.max()), *shared])
 
     @property
     def _sends(self) -> IntArray:
@@ -120,11 +132,11 @@ def run(program: Program, size_bytes: float, *, mode: str = "synchronous") -> Si
     machine, schedule = program.machine, program.schedule
     chunk_s = size_bytes / schedule.chunks / machine.lane_bytes_per_s
     starts, arrivals, ends = _timed(program, chunk_s, barriers=mode == "synchronous")
-    links = np.array(program.link, dtype=np.int64)
+    counts = np.bincount(program.link, minlength=len(machine.network.links))
     return Simulation(
         program=program, mode=mode, size_bytes=size_bytes, chunk_s=chunk_s,
         hop_start_s=np.array(starts), hop_arrive_s=np.array(arrivals), step_end_s=np.array(ends),
-        link_busy_s=chunk_s * np.bincount(links, minlength=len(machine.network.links)),
+        link_busy_s=chunk_s * counts.astype(np.float64),
         finish_s=max(ends, default=machine.start_s),
     )  # fmt: skip
 
@@ -139,9 +151,7 @@ def check_size(size_bytes: float) -> None:
         raise InputError(f"size: {size_bytes:g} bytes; it must be a finite number above 0")
 
 
-def times_s(
-    program: Program, sizes_bytes: FloatArray, *, mode: str = "synchronous"
-) -> FloatArray:
+def times_s(program: Program, sizes_bytes: FloatArray, *, mode: str = "synchronous") -> FloatArray:
     """(sizes,) seconds at each size: by `synchronous_s` where it holds, else run by run."""
     if mode == "synchronous" and not program.detours:
         return synchronous_s(program, sizes_bytes)
@@ -196,7 +206,7 @@ def _timed(
         events.run(range(count), program.machine.start_s, program.before)
     ends, now = [], program.machine.start_s
     none: tuple[tuple[int, ...], ...] = ((),) * count
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         if barriers and last > first:
             events = _Events(program, chunk_s, starts, arrivals)
             events.run(range(first, last), now, none)

@@ -91,8 +91,11 @@ def spacetime(simulation: Simulation, by: str = "nodes") -> SpaceTime:
         hops[links[link][0] if by == "nodes" else link].append(hop)
     count = machine.network.nodes if by == "nodes" else len(links)
     tracks, spans = [], []
+    lanes = machine.network.lanes
+    pack = any(sum(lanes[link] for link in _links(simulation, own)) > _PORT_TRACKS
+               for own in hops.values())  # fmt: skip
     for row in range(count):
-        track_of, most = _tracks(simulation, hops[row])
+        track_of, most = _tracks(simulation, hops[row], pack=pack)
         tracks.append(most)
         spans += _spans(simulation, row, hops[row], track_of, origin_of)
     names = machine.names
@@ -120,20 +123,25 @@ def _origins(simulation: Simulation) -> tuple[str, tuple[str, ...], list[int]]:
     return ("target" if ends is goal.final else "origin"), names, [min(end) for end in ends]
 
 
-def _tracks(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int], int]:
+def _links(simulation: Simulation, hops: Sequence[int]) -> list[int]:
+    """The links of some hops."""
+    return sorted({simulation.program.link[hop] for hop in hops})
+
+
+def _tracks(
+    simulation: Simulation, hops: Sequence[int], *, pack: bool
+) -> tuple[dict[int, int], int]:
     """A track of every hop of a row, and how many tracks the row has.
 
-    Each lane of a link has its own; where a node has more lanes than can be told apart, and fewer
-    are busy at once, the free track with the least number is taken.
+    Each lane of a link has its own; with `pack`, where nodes have more lanes than can be told
+    apart, a hop takes the first track that is free.
     """
     program = simulation.program
     lanes = program.machine.network.lanes
-    links = sorted({program.link[hop] for hop in hops})
+    if pack:
+        return _packed(simulation, hops)
+    links = _links(simulation, hops)
     total = sum(lanes[link] for link in links)
-    if total > _PORT_TRACKS:
-        packed, most = _packed(simulation, hops)
-        if most < total:
-            return packed, most
     track_of: dict[int, int] = {}
     first = 0
     for link in links:
@@ -145,12 +153,12 @@ def _tracks(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int]
 
 def _packed(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int], int]:
     """Tracks for hops so that none overlap, and how many are taken."""
-    starts = simulation.hop_start_s
+    starts = simulation.hop_start_s.tolist()
     slack = _SAME_TIME * simulation.finish_s
     free: list[float] = []
     track_of = {}
     for hop in sorted(hops, key=lambda hop: (round(starts[hop] / slack), hop)):
-        begin = float(starts[hop])
+        begin = starts[hop]
         track = next((at for at, end in enumerate(free) if end <= begin + slack), len(free))
         if track == len(free):
             free.append(0.0)
@@ -169,13 +177,13 @@ def _spans(
     """Spans of a row: pieces of one origin that cross a link side by side are one."""
     program = simulation.program
     slack = _SAME_TIME * simulation.finish_s
-    order = sorted(hops, key=lambda hop: (round(simulation.hop_start_s[hop] / slack),
-                                          track_of[hop]))  # fmt: skip
+    starts = simulation.hop_start_s.tolist()
+    order = sorted(hops, key=lambda hop: (round(starts[hop] / slack), track_of[hop]))
     spans: list[Span] = []
     for hop in order:
         send = program.schedule.sends[program.send[hop]]
         source, target = program.machine.network.links[program.link[hop]]
-        begin = float(simulation.hop_start_s[hop])
+        begin = starts[hop]
         span = Span(
             row=row, track=track_of[hop], tracks=1, begin_s=begin, end_s=begin + simulation.chunk_s,
             source=source, target=target, origin=origin_of[send.chunk], chunks=(send.chunk,),

@@ -1,4 +1,4 @@
-"""Algorithms of one collective over its size: who is fastest where, and the sizes where that changes.
+"""Algorithms of one collective over its size: which is the fastest, and where that changes.
 
 An algorithm is anything with a name and a time at each size: a schedule by its formula
 (`ScheduleTime`), or a line of a library (`planner.collectives.nccl.CostLine`).
@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from planner.collectives.program import Program, program_of
 from planner.collectives.machine import Machine
+from planner.collectives.program import Program, program_of
 from planner.collectives.simulate import check_size, run, times_s
 from planner.errors import InputError
 from planner.plan import FloatArray

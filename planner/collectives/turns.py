@@ -49,9 +49,7 @@ def _filled(counts: np.ndarray, lanes: np.ndarray) -> np.ndarray:
 
 def _dealt(links: Sequence[int], each: np.ndarray) -> list[int]:
     """The turn of every send, those of a link in their order."""
-    of_link = {
-        link: np.repeat(np.arange(len(each)), each[:, link]).tolist() for link in set(links)
-    }
+    of_link = {link: np.repeat(np.arange(len(each)), each[:, link]).tolist() for link in set(links)}
     taken = dict.fromkeys(of_link, 0)
     turns = []
     for link in links:
@@ -70,11 +68,10 @@ def _limits(network: Network) -> tuple[np.ndarray, np.ndarray]:
     return sets, np.array([*network.lanes, *(port.capacity for port in network.shared)])
 
 
-def _greedy(
-    counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int
-) -> list[np.ndarray]:
+def _greedy(counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int) -> list[np.ndarray]:
     """Turn after turn, links in the fullest ports first; gives up past twice the bound."""
-    left, turns = counts.copy(), []
+    left = counts.copy()
+    turns: list[np.ndarray] = []
     while left.any() and len(turns) <= 2 * bound:
         full = (sets @ left) / most
         urgent = np.max(np.where(sets > 0, full[:, None], 0.0), axis=0)
@@ -88,9 +85,7 @@ def _greedy(
     return turns
 
 
-def _exact(
-    counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int
-) -> list[np.ndarray]:
+def _exact(counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int) -> list[np.ndarray]:
     """`bound` turns: each takes so much of every set that the others can take the rest.
 
     Empty where that is not possible, which only sets that are no two trees can cause.

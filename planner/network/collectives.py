@@ -11,6 +11,8 @@ buffer: what every member ends with after an all-gather, or starts with before a
     tree          all-reduce only: 2 log2(nodes) latencies, each of the level that it climbs
                   (NCCL src/graph/tuning.cc)
     in-switch     all-reduce inside one domain whose switches reduce (NVLink SHARP)
+    in-switch-tree  all-reduce over several such domains, whose sums climb a double binary tree at
+                  the same time (NCCL's NVLSTree, same file)
 
 A node is what a network card serves: the largest domain of the scale-up levels, one chip where
 there are none.
@@ -133,7 +135,7 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     base = _base(fabric, members)
     rows += _gather(fabric, members, base, rate, own)
     rows += _tree(fabric, members, base, rate)
-    rows += _in_switch(fabric, members, rate)
+    rows += _in_switch(fabric, members, rate, own)
     rows += _send(fabric, members, segments)
     rows += [base.copy(), *_exchange(fabric, members, parts, own)]
     for row in rows[2:]:
@@ -231,17 +233,51 @@ def _tree(
     return [alpha, beta] if allowed else never
 
 
-def _in_switch(fabric: Fabric, members: Membership, rate: FloatArray) -> list[FloatArray]:
-    """Rows alpha, beta of an all-reduce done by the switches of the innermost level."""
+def _in_switch(
+    fabric: Fabric, members: Membership, rate: FloatArray, own: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Rows alpha, beta of an all-reduce done by the switches of the innermost level.
+
+    One domain by its switches alone, several with a tree between them where that is allowed.
+    """
     inner = fabric.levels[0]
-    allowed = (members.inside[0] == members.size) & (members.size >= inner.in_switch_group)
-    offered = "in-switch" in fabric.algorithms and not fabric.asymptotic_volume
-    if inner.in_switch_gain == 0 or not offered:
+    inside = members.inside[0]
+    alone = inside == members.size
+    offered = [name in fabric.algorithms for name in ("in-switch", "in-switch-tree")]
+    allowed = (inside >= inner.in_switch_group) & np.where(alone, *offered)
+    if inner.in_switch_gain == 0 or fabric.asymptotic_volume:
         allowed = np.zeros_like(allowed)
-    ring = 2.0 * (members.size - 1) / members.size / rate
     alpha = np.full(rate.shape, inner.base_latency_s + fabric.in_switch_latency_s)
-    beta = np.where(allowed, ring / (inner.in_switch_gain or 1.0), 0.0)
-    return [np.where(allowed, alpha, _NEVER), beta]
+    ring = 2.0 * (members.size - 1) / members.size / rate
+    beta = ring / (inner.in_switch_gain or 1.0)
+    if offered[1]:
+        climb, uplink = _domain_tree(fabric, members, own)
+        within = 2.0 * (inside - 1) / inside / own[0] / (inner.in_switch_gain or 1.0)
+        alpha = np.where(alone, alpha, fabric.in_switch_latency_s + climb)
+        beta = np.where(alone, beta, np.maximum(within, uplink))
+    return [np.where(allowed, alpha, _NEVER), np.where(allowed, beta, 0.0)]
+
+
+def _domain_tree(
+    fabric: Fabric, members: Membership, own: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) seconds, and seconds per byte, of a double binary tree over the innermost domains.
+
+    Two domains swap what they have; of more each passes every byte on twice, up and down.
+    """
+    inside = members.inside[0]
+    count = members.size / inside
+    alpha = _base(fabric, members)
+    rate = np.full(members.size.shape, np.inf)
+    reached = np.zeros(members.size.shape)
+    outer = list(zip(fabric.levels, members.below, members.inside, own, strict=True))[1:]
+    for level, below, upto, of_chip in outer:
+        height = np.ceil(np.log2(np.maximum(upto / inside, 1.0)))
+        alpha = alpha + 2.0 * (height - reached) * level.hop_latency_s
+        rate = np.where(upto > below, np.minimum(rate, of_chip * below), rate)
+        reached = height
+    passes = np.where(count > 2, 2.0, 1.0)
+    return alpha, passes / (rate * fabric.tree_efficiency)
 
 
 def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> list[FloatArray]:

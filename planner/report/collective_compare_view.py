@@ -36,16 +36,16 @@ def compare_view(answer: CompareAnswer) -> RenderableType:
 
 
 def _algorithms(answer: CompareAnswer) -> RenderableType:
-    proved = {row.schedule.load: row.proved for row in answer.found.rows}
+    proved = ["yes" if row.proved else "no" for row in answer.found.rows]
     rows = [
         (
             one.name,
             "as a library runs it" if one.library else "synthesized",
             str(one.steps),
             load_words(one.load),
-            "-" if one.library else "yes" if proved[one.load] else "no",
+            "-" if one.library else proved[at],
         )
-        for one in answer.algorithms
+        for at, one in enumerate(answer.algorithms)
     ]
     header = ("algorithm", "", "steps S", "R / C", "proved")
     return SplitTable(header, rows, by=("algorithm",), right=("steps S",))

@@ -115,7 +115,7 @@ def _layout(view: SpaceTime, rows: Sequence[int]) -> _Layout:
 def _bars(view: SpaceTime, layout: _Layout, size: float) -> list[Bar]:
     """The spans of the shown rows; `size` seconds are one unit of the time axis."""
     names = view.simulation.program.machine.names
-    bars = []
+    bars: list[Bar] = []
     named, least = view.by == "nodes", _WORDS_PIXELS / layout.pixels
     bars = []
     for span in view.spans:
@@ -210,8 +210,9 @@ def _description(view: SpaceTime) -> str:
     schedule, machine = run.program.schedule, run.program.machine
     return (
         f"{plural(len(schedule.sends), 'send')} of {schedule.collective} on {machine.label} in "
-        f"{plural(schedule.steps, 'step')}, {show_seconds(run.finish_s)} in all; the lanes of the "
-        f"busiest link are in use {plain(100 * float(run.link_use.max()))} % of the time."
+        f"{plural(schedule.steps, 'step')}, {show_seconds(run.finish_s)} in all; the "
+        f"busiest {'port' if machine.network.shared else 'link'} is in use "
+        f"{plain(100 * run.busiest_use)} % of the time."
     )
 
 

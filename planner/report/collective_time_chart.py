@@ -57,7 +57,7 @@ def time_chart(comparison: TimeComparison) -> Chart:
         y=y,
         marks=tuple(marks),
         legend=(*(curve.key() for curve in curves), *_dot_keys(comparison)),
-        notes=(f"Dots are runs event by event, {comparison.mode} mode; lines are the formula.",),
+        notes=_notes(comparison),
         description=f"{comparison.title}, {show_bytes(float(sizes[0]))} to "
         f"{show_bytes(float(sizes[-1]))}. {verdict_words(comparison)}".rstrip(),
         header=("size", *(line.name for line in comparison.lines)),
@@ -93,6 +93,12 @@ def ratio_chart(comparison: TimeComparison) -> Chart:
         rows=_ratio_rows(comparison, best),
         height=_LOWER_HEIGHT,
     )
+
+
+def _notes(comparison: TimeComparison) -> tuple[str, ...]:
+    if not any(line.simulated_s is not None for line in comparison.lines):
+        return ()
+    return (f"Dots are runs event by event, {comparison.mode} mode; lines are the formula.",)
 
 
 def verdict_words(comparison: TimeComparison) -> str:
@@ -173,7 +179,8 @@ def _crossing_mark(crossing: Crossover) -> Dot:
 
 def _shown(comparison: TimeComparison) -> list[int]:
     count = len(comparison.sizes_bytes)
-    return np.unique(np.rint(np.linspace(0, count - 1, _ROWS)).astype(int)).tolist()
+    shown: list[int] = np.unique(np.rint(np.linspace(0, count - 1, _ROWS)).astype(int)).tolist()
+    return shown
 
 
 def _rows(comparison: TimeComparison) -> tuple[tuple[str, ...], ...]:

@@ -13,6 +13,7 @@ from planner.collectives.answers import (
     FrontAnswer,
     made,
 )
+from planner.collectives.exporting import ExportAnswer
 from planner.collectives.machine import Machine
 from planner.collectives.question import Question, size_words
 from planner.collectives.ranges import fastest_for
@@ -116,7 +117,11 @@ def front_view(answer: FrontAnswer, saved: str | None = None) -> RenderableType:
         size = show_bytes(answer.question.size_bytes or 0.0)
         lines.append(
             f"{show_seconds(time_s)} for {size}, link by link; "
-            f"no schedule found or excluded is below {show_seconds(bound_s)}."
+            + (
+                "proved: none of these is faster."
+                if answer.front.complete
+                else f"what is faster takes at least {show_seconds(bound_s)}."
+            )
         )
     elif answer.rows:
         lines.append(_formula(answer.machine, answer.question.collective))
@@ -170,3 +175,25 @@ def _formula(machine: Machine, collective: str) -> str:
         f"C chunks in S steps of R rounds take {start}S x {latency} + (R / C) x L / ({rate}); "
         f"L is {size_words(collective)}."
     )
+
+
+def export_view(answer: ExportAnswer) -> RenderableType:
+    """Everything that `planner collective export` prints."""
+    schedule = answer.schedule
+    lines = [
+        f"{answer.name}: {plural(schedule.chunks, 'chunk')}, {plural(schedule.steps, 'step')}, "
+        f"{plural(schedule.total_rounds, 'round')}, {plural(len(schedule.sends), 'send')}; "
+        f"{answer.checked}."
+    ]
+    if answer.order:
+        places = ", ".join(map(str, answer.order))
+        lines.append(f"The GPUs that take the places of chips 0, 1, ...: {places}.")
+    if answer.thread_blocks:
+        lines.append(
+            f"An algorithm of {plural(answer.thread_blocks, 'thread block')} per GPU at most, "
+            f"{plural(answer.channels, 'channel')}, at most "
+            f"{plural(answer.most_instructions, 'instruction')} each. Use it with "
+            f"MSCCL_XML_FILES={answer.path} NCCL_ALGO=MSCCL,RING,TREE."
+        )
+    lines.append(f"Written to {answer.path}.")
+    return Group(heading(answer.question), Text(), indented(lines, by=0))

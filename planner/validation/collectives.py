@@ -16,6 +16,7 @@ import numpy as np
 
 from hardware_db import Calibration, Cluster, load_cluster
 from planner.assumptions import calibrated
+from planner.collectives.nccl_costs import nccl_time_s
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.plan import FloatArray
@@ -38,6 +39,8 @@ class System:
         node_chips: Chips per node, where not the cluster's.
         scale_up_chips: Chips of one scale-up domain in use, where not the cluster's.
         nic_bytes_per_s: Per chip, where neither the cluster's nor printed.
+        scale_up_bytes_per_s: Per chip, where not the cluster's.
+        network: Between nodes, one of `planner.collectives.nccl_costs.NETWORKS`.
     """
 
     pattern: str
@@ -45,20 +48,39 @@ class System:
     node_chips: int | None = None
     scale_up_chips: int | None = None
     nic_bytes_per_s: float | None = None
+    scale_up_bytes_per_s: float | None = None
+    network: str = "infiniband"
 
 
 _HDR_4_OF_8 = 4 * 25e9 / 8
+_PCIE_5_X16 = 63e9
+_CX8_2_CHIPS = 100e9 / 2
 SYSTEMS = (
     System(pattern="across 2 NVL72 racks", hardware="gb200-nvl72-gpu", scale_up_chips=64),
     System(pattern="GB200", hardware="gb200-nvl72-gpu"),
+    System(pattern="TCPX,", hardware="h100-sxm5-80", network="tcpx"),
+    System(pattern="H100.*EFA", hardware="h100-sxm5-80", network="efa"),
+    System(pattern="H200.*EFA", hardware="h200-sxm5-141", network="efa"),
     System(pattern="H100", hardware="h100-sxm5-80"),
     System(pattern="H200", hardware="h200-sxm5-141"),
     System(pattern="H20,", hardware="h20-sxm5-96"),
     System(pattern="B200", hardware="b200-sxm-180"),
     System(pattern="MI350X", hardware="mi350x"),
+    System(pattern="A100.*EFA", hardware="a100-sxm4-80", network="efa"),
     System(pattern="A100-40G", hardware="a100-sxm4-40", nic_bytes_per_s=_HDR_4_OF_8),
     System(pattern="A100.*4x.*HDR200", hardware="a100-sxm4-80", nic_bytes_per_s=_HDR_4_OF_8),
     System(pattern="A100", hardware="a100-sxm4-80"),
+    # Not in the database: nodes of PCIe chips stand for it, with the links of its servers, where a
+    # ConnectX-8 of 800 Gb/s serves two chips on PCIe 5.0 x16 (NVIDIA, ConnectX-8 SuperNICs Advance
+    # AI Platform Architecture, developer blog, 2025).
+    System(
+        pattern="RTX 6000D",
+        hardware="l40s",
+        node_chips=8,
+        scale_up_chips=8,
+        nic_bytes_per_s=_CX8_2_CHIPS,
+        scale_up_bytes_per_s=_PCIE_5_X16,
+    ),
 )
 
 
@@ -68,7 +90,9 @@ class Measured:
 
     Attributes:
         system, collective, chips: Which.
-        size_bytes, measured_s, predicted_s: (n,) of each call.
+        size_bytes, measured_s, predicted_s: (n,) of each call; predicted with the constants of the
+            training step.
+        nccl_s: (n,) predicted with the constants of NCCL.
     """
 
     system: str
@@ -77,6 +101,7 @@ class Measured:
     size_bytes: FloatArray
     measured_s: FloatArray
     predicted_s: FloatArray
+    nccl_s: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +110,9 @@ class CollectiveScore:
 
     Attributes:
         system, collective, chips: Which.
-        time: Of all sizes.
+        time: Of all sizes, with the constants of the training step.
         large: Of 16 MiB and more, where bandwidth decides; None: no such call.
+        nccl, nccl_large: The same with the constants of NCCL.
     """
 
     system: str
@@ -94,6 +120,8 @@ class CollectiveScore:
     chips: int
     time: Errors
     large: Errors | None
+    nccl: Errors
+    nccl_large: Errors | None
 
 
 def measured_collectives(
@@ -126,6 +154,7 @@ def measured_collectives(
                 size_bytes=size,
                 measured_s=seconds,
                 predicted_s=predicted_s(system, collective, chips, size, constants),
+                nccl_s=nccl_predicted_s(system, collective, chips, size),
             )
         )
     return found, dict(left_out)
@@ -153,6 +182,8 @@ def cluster_of(name: str) -> Cluster:
     system = system_of(name)
     assert system is not None, name
     cluster = load_cluster(system.hardware)
+    if system.node_chips is not None:
+        cluster = replace(cluster, node_chips=system.node_chips)
     printed = _RATE.search(name)
     rate = system.nic_bytes_per_s
     if printed:
@@ -165,6 +196,11 @@ def cluster_of(name: str) -> Cluster:
             )
         if level.kind == "scale-up" and system.scale_up_chips is not None:
             level = replace(level, domain_chips=system.scale_up_chips)  # noqa: PLW2901
+        inside = system.scale_up_bytes_per_s
+        if level.kind == "scale-up" and inside is not None:
+            level = replace(  # noqa: PLW2901
+                level, bandwidth_bytes_per_s=inside, peer_bandwidth_bytes_per_s=inside
+            )
         levels.append(level)
     return replace(cluster, levels=tuple(levels))
 
@@ -197,6 +233,31 @@ def predicted_s(
     return many.exchange_s(size_bytes)
 
 
+def nccl_predicted_s(
+    system: str,
+    collective: str,
+    chips: int,
+    size_bytes: FloatArray,
+    constants: Calibration | None = None,
+) -> FloatArray:
+    """The same as `predicted_s` in NCCL's protocols.
+
+    Args:
+        system, collective, chips, size_bytes: See `predicted_s`.
+        constants: Another set of constants; default the shipped one, `nccl`.
+    """
+    known = system_of(system)
+    assert known is not None, system
+    return nccl_time_s(
+        cluster_of(system),
+        chips,
+        {"all_reduce": "allreduce", "all_gather": "allgather"}.get(collective, collective),
+        size_bytes,
+        network=known.network,
+        constants=constants,
+    )
+
+
 def collective_scores(calls: list[Measured]) -> list[CollectiveScore]:
     """Errors per system and collective; the last row is over all of them."""
     every = [_score(row.system, row.collective, [row]) for row in calls]
@@ -204,16 +265,20 @@ def collective_scores(calls: list[Measured]) -> list[CollectiveScore]:
 
 
 def _score(system: str, collective: str, calls: list[Measured]) -> CollectiveScore:
-    predicted = np.concatenate([row.predicted_s for row in calls])
     measured = np.concatenate([row.measured_s for row in calls])
     large = np.concatenate([row.size_bytes for row in calls]) >= LARGE_BYTES
-    time = errors_of(predicted, measured)
-    if time is None:
+    usual, nccl = (
+        np.concatenate([getattr(row, name) for row in calls]) for name in ("predicted_s", "nccl_s")
+    )
+    time, nccl_time = errors_of(usual, measured), errors_of(nccl, measured)
+    if time is None or nccl_time is None:
         raise ValueError(f"{system}: no calls")
     return CollectiveScore(
         system=system,
         collective=collective,
         chips=max(row.chips for row in calls),
         time=time,
-        large=errors_of(predicted[large], measured[large]),
+        large=errors_of(usual[large], measured[large]),
+        nccl=nccl_time,
+        nccl_large=errors_of(nccl[large], measured[large]),
     )

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from planner.collectives.machine import Machine
-from planner.collectives.nccl import (
-    PROTOCOLS,
+from planner.collectives.nccl import baseline_lines, fastest, nccl_lines, protocols
+from planner.collectives.nccl_schedules import (
     RINGED,
-    baseline_lines,
     direct_schedule,
-    fastest,
-    nccl_lines,
     ring_schedule,
     rings_of,
     tree_schedule,
@@ -181,7 +178,7 @@ def test_what_a_wiring_cannot_run_is_said() -> None:
 def test_the_tuner_takes_low_latency_first_and_full_rate_last() -> None:
     """Latencies by hand from the tuner's table: LL of a ring of 8 takes 6.6 + 7 x 0.6 us."""
     lines = nccl_lines(MACHINES["dgx-1"], "allgather")
-    assert [line.protocol for line in lines] == [protocol.name for protocol in PROTOCOLS]
+    assert [line.protocol for line in lines] == [protocol.name for protocol in protocols()]
     assert [line.alpha_s * 1e6 for line in lines] == pytest.approx([10.8, 27.3, 32.2])
     times, which = fastest(lines, np.array([1e3, 1e6, 1e9]))
     assert [lines[at].protocol for at in which] == ["LL", "LL128", "Simple"]

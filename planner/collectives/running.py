@@ -1,0 +1,249 @@
+"""The question of `planner collective simulate`: schedules run event by event, over sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner.collectives.answers import FrontAnswer, machine_fields
+from planner.collectives.asking import Progress, answer
+from planner.collectives.degrade import degrade, fail, pair_of
+from planner.collectives.machine import Machine
+from planner.collectives.question import Question, size_words
+from planner.collectives.resynthesis import Resynthesis, resynthesis
+from planner.collectives.simulate import MODES, Simulation, simulate, synchronous_s
+from planner.collectives.times import ScheduleTime, cell_name, schedule_time
+from planner.errors import InputError
+from planner.messages import not_one_of, shown
+from planner.plan import FloatArray
+from planner.units import parse_count
+from solvers.collectives.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """Links that are slow or have failed.
+
+    Attributes:
+        slow: Pairs of nodes with the share of the bandwidth that is left.
+        gone: Pairs of nodes.
+    """
+
+    slow: tuple[tuple[tuple[int, int], float], ...] = ()
+    gone: tuple[tuple[int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.slow or self.gone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAnswer:
+    """Simulated times.
+
+    Attributes:
+        question: The collective on the machine as it is without changes.
+        schedules: What was run.
+        proved: Of each: nothing has fewer rounds; None: not asked, it is from a file.
+        sizes_bytes: (n,) L.
+        times_s: By mode, (schedules, n) seconds.
+        formula_s: (schedules, n) start + sum over steps of the slowest link.
+        mode: By which the fastest are told.
+        changed: The machine with its slow and failed links, and what that costs; None without.
+        found: Schedules made for the changed machine; None without.
+    """
+
+    question: Question
+    schedules: tuple[Schedule, ...]
+    proved: tuple[bool | None, ...]
+    sizes_bytes: FloatArray
+    times_s: dict[str, FloatArray]
+    formula_s: FloatArray
+    mode: str
+    changed: Resynthesis | None = None
+    found: FrontAnswer | None = None
+
+    @property
+    def best(self) -> list[int]:
+        """(n,) which schedule is the fastest at each size, in the mode asked for."""
+        return [int(row) for row in np.argmin(self.times_s[self.mode], axis=0)]
+
+    def to_fields(self) -> dict[str, Any]:
+        """JSON-ready, without the versions."""
+        question = self.question
+        return {
+            "collective": question.collective,
+            "root": question.root_name,
+            "size_is": size_words(question.collective),
+            "machine": machine_fields(question.machine),
+            "mode": self.mode,
+            "sizes_bytes": self.sizes_bytes.tolist(),
+            "schedules": [
+                {
+                    "name": cell_name(schedule),
+                    "chunks": schedule.chunks,
+                    "steps": schedule.steps,
+                    "rounds": schedule.total_rounds,
+                    "proved": proved,
+                    "formula_s": self.formula_s[row].tolist(),
+                    **{f"{mode}_s": times[row].tolist() for mode, times in self.times_s.items()},
+                }
+                for row, (schedule, proved) in enumerate(
+                    zip(self.schedules, self.proved, strict=True)
+                )
+            ],
+            "fastest": [cell_name(self.schedules[row]) for row in self.best],
+            "changed": None if self.changed is None else _changed_fields(self.changed),
+            "front_of_changed": None if self.found is None else self.found.to_fields()["front"],
+        }
+
+
+def _changed_fields(table: Resynthesis) -> dict[str, Any]:
+    return {
+        "machine": table.changed,
+        "reroutes": table.reroutes,
+        "rows": [
+            {
+                "what": row.what,
+                "schedules": list(row.schedules),
+                "synchronous_s": row.time_s.tolist(),
+                "dependent_s": None if row.dependent_s is None else row.dependent_s.tolist(),
+                "over_healthy": row.over_healthy.tolist(),
+            }
+            for row in table.rows
+        ],
+    }
+
+
+def changes_of(machine: Machine, slow: Sequence[str], gone: Sequence[str]) -> Changes:
+    """Slow and failed links as they are typed: `0-2=0.25` and `0-2`.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    problems: list[str] = []
+    slowed, failed = [], []
+    for text in slow:
+        pair, equals, share = text.rpartition("=")
+        try:
+            if not equals:
+                raise InputError(f"degrade: {shown(text)}: write it like 0-2=0.25")
+            left = parse_count(share.strip(), "degrade")
+            if not 0 < left <= 1:
+                raise InputError(
+                    f"degrade: {shown(text)}: the share that is left is above 0 and at most 1; "
+                    "a link that carries nothing is given by --fail"
+                )
+            slowed.append((pair_of(pair.strip(), machine, "degrade"), left))
+        except InputError as error:
+            problems += str(error).split("\n")
+    for text in gone:
+        try:
+            failed.append(pair_of(text.strip(), machine, "fail"))
+        except InputError as error:
+            problems += str(error).split("\n")
+    if problems:
+        raise InputError("\n".join(problems))
+    return Changes(slow=tuple(slowed), gone=tuple(failed))
+
+
+def changed_machine(machine: Machine, changes: Changes) -> Machine:
+    """A machine with its slow and failed links."""
+    for pair, share in changes.slow:
+        machine = degrade(machine, [pair], share)
+    return fail(machine, changes.gone) if changes.gone else machine
+
+
+def simulated(
+    question: Question,
+    sizes_bytes: Sequence[float],
+    *,
+    schedule: Schedule | None = None,
+    mode: str = "synchronous",
+    changes: Changes | None = None,
+    on_progress: Progress | None = None,
+) -> RunAnswer:
+    """Schedules run at each size, in both modes; with changes what they cost and re-synthesis buys.
+
+    Args:
+        question: Collective and machine.
+        sizes_bytes: L, rising.
+        schedule: What is run; default: the schedules that the question asks for.
+        mode: By which the fastest are told, one of `simulate.MODES`.
+        changes: Slow and failed links.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        InputError: The mode is unknown, or no schedule was found.
+    """
+    if mode not in MODES:
+        raise InputError(f"mode: {not_one_of(mode, MODES)}")
+    machine = question.machine
+    schedules: tuple[Schedule, ...]
+    proved: tuple[bool | None, ...]
+    if schedule is not None:
+        schedules, proved = (schedule,), (None,)
+    else:
+        found = answer(question, on_progress)
+        if not found.rows:
+            raise InputError(f"nothing to simulate: {found.front.ends}")
+        schedules = tuple(row.schedule for row in found.rows)
+        proved = tuple(row.proved for row in found.rows)
+    sizes = np.asarray(sizes_bytes, dtype=np.float64)
+    timed = [schedule_time(one, machine) for one in schedules]
+    return RunAnswer(
+        question=question,
+        schedules=schedules,
+        proved=proved,
+        sizes_bytes=sizes,
+        times_s={each: _times(timed, sizes, each, on_progress) for each in MODES},
+        formula_s=np.stack([synchronous_s(one.program, sizes) for one in timed]),
+        mode=mode,
+        **_with_changes(question, schedules, sizes, changes, on_progress),
+    )
+
+
+def _times(
+    timed: Sequence[ScheduleTime], sizes: FloatArray, mode: str, on_progress: Progress | None
+) -> FloatArray:
+    """(schedules, n) seconds, run by run."""
+    from planner.collectives.simulate import run  # noqa: PLC0415
+
+    rows = []
+    for at, one in enumerate(timed):
+        if on_progress is not None:
+            on_progress(mode, at, len(timed))
+        rows.append([run(one.program, size, mode=mode).finish_s for size in sizes.tolist()])
+    return np.asarray(rows)
+
+
+def _with_changes(
+    question: Question,
+    schedules: tuple[Schedule, ...],
+    sizes: FloatArray,
+    changes: Changes | None,
+    on_progress: Progress | None,
+) -> dict[str, Any]:
+    """What slow and failed links cost, and what schedules made for them buy."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    if not changes:
+        return {}
+    worse = changed_machine(question.machine, changes)
+    asked = replace(question, machine=worse, chunks=None, steps=None)
+    found = answer(asked, on_progress)
+    table = resynthesis(
+        question.machine, worse, schedules, [row.schedule for row in found.rows], sizes,
+        least_steps=found.front.least_steps, least_load=found.front.limit or None,
+    )  # fmt: skip
+    return {"changed": table, "found": found}
+
+
+def one_run(answered: RunAnswer, size_bytes: float) -> Simulation:
+    """The fastest schedule at a size, run once, for the picture."""
+    row = int(np.argmin(answered.times_s[answered.mode][:, -1]))
+    return simulate(
+        answered.schedules[row], answered.question.machine, size_bytes, mode=answered.mode
+    )

@@ -1,0 +1,74 @@
+"""The answer of `planner collective simulate` as Rich tables for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.collectives.resynthesis import Resynthesis
+from planner.collectives.running import RunAnswer
+from planner.collectives.times import cell_name
+from planner.report.collective_view import heading
+from planner.report.tables import SplitTable, indented, section
+from planner.units import plain, show_bytes, show_seconds
+
+
+def run_view(answer: RunAnswer) -> RenderableType:
+    """Everything that `planner collective simulate` prints."""
+    parts: list[RenderableType] = [heading(answer.question), Text()]
+    if answer.changed is None:
+        parts += [section("Simulated times", _times(answer)), Text(), _notes(answer)]
+        return Group(*parts)
+    parts += [section(f"Simulated on {answer.changed.changed}", _changed(answer.changed))]
+    lines = []
+    if answer.changed.reroutes:
+        lines.append("Sends over failed links take a shortest way round, stored and forwarded.")
+    if answer.found is not None:
+        made = ", ".join(
+            f"{cell_name(row.schedule)}{'' if row.proved else ' (not proved)'}"
+            for row in answer.found.rows
+        )
+        lines.append(f"Made for the machine as it is now: {made}, in rounds of its lanes.")
+    return Group(*parts, Text(), indented(lines, by=0))
+
+
+def _times(answer: RunAnswer) -> RenderableType:
+    """A row per size and schedule: both modes beside the formula."""
+    header = ("size L", "(C,S,R)", "formula", "synchronous", "dependent", "dependent / formula")
+    rows = []
+    best = answer.best
+    for at, size in enumerate(answer.sizes_bytes.tolist()):
+        for row, schedule in enumerate(answer.schedules):
+            formula = float(answer.formula_s[row, at])
+            modes = [float(answer.times_s[mode][row, at]) for mode in ("synchronous", "dependent")]
+            star = " *" if len(answer.schedules) > 1 and best[at] == row else ""
+            rows.append((
+                show_bytes(size) if row == 0 else "", f"{cell_name(schedule)}{star}",
+                show_seconds(formula), *map(show_seconds, modes), plain(modes[1] / formula),
+            ))  # fmt: skip
+    return SplitTable(header, rows, by=header[:2], right=(header[0], *header[2:]))
+
+
+def _notes(answer: RunAnswer) -> RenderableType:
+    lines = [
+        "formula: start + the sum over steps of the slowest link's latency and turns; "
+        "dependent: no barriers between steps, each link keeps its order."
+    ]
+    if len(answer.schedules) > 1:
+        lines.append(f"* the fastest at this size, {answer.mode}.")
+    return indented(lines, by=0)
+
+
+def _changed(table: Resynthesis) -> RenderableType:
+    """Healthy, oblivious, re-synthesized and the bound, size by size."""
+    header = ("size L", "", "(C,S,R)", "synchronous", "dependent", "over healthy")
+    rows = []
+    for at, size in enumerate(table.sizes_bytes.tolist()):
+        for number, row in enumerate(table.rows):
+            dependent = "-" if row.dependent_s is None else show_seconds(float(row.dependent_s[at]))
+            rows.append((
+                "" if number else show_bytes(size), row.what, row.schedules[at] or "-",
+                show_seconds(float(row.time_s[at])), dependent,
+                f"{plain(float(row.over_healthy[at]))} x",
+            ))  # fmt: skip
+    return SplitTable(header, rows, by=header[:2], right=(header[0], *header[3:]))

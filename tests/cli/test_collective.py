@@ -1,0 +1,276 @@
+"""`planner collective bounds`, `synthesize` and `compare` on the command line."""
+
+import functools
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Outcome, planner, refused
+
+DGX1 = ("--topology", "dgx1", "--collective")
+
+
+@functools.cache
+def asked(*arguments: object) -> Outcome:
+    """A command of the group, run once."""
+    return planner("collective", *arguments)
+
+
+def answer(*arguments: object) -> Any:
+    outcome = asked(*arguments, "--json")
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    return outcome.document
+
+
+def front(*arguments: object) -> list[tuple[int, int, int]]:
+    rows = answer("synthesize", *arguments, "--pareto")["front"]
+    return [(row["chunks"], row["steps"], row["rounds"]) for row in rows]
+
+
+def test_the_reference_command() -> None:
+    """The front of the DGX-1: two schedules, both proved, and no other."""
+    found = answer("synthesize", *DGX1, "allgather", "--pareto")
+    rows = found["front"]
+    assert [(row["chunks"], row["steps"], row["rounds"]) for row in rows] == [(2, 2, 3), (6, 3, 7)]
+    assert [(row["proved"], row["lower_bound"]) for row in rows] == [(True, 3), (True, 7)]
+    assert [row["rounds_per_chunk_exact"] for row in rows] == ["3/2", "7/6"]
+    assert (found["status"], found["complete"], found["least_steps"]) == ("optimal", True, 2)
+    assert found["machine"]["topology"] == "dgx-1"
+    assert found["schema_version"] == 1
+    assert found["versions"]["planner"]
+
+
+def test_the_front_is_the_default() -> None:
+    with_flag = answer("synthesize", *DGX1, "allgather", "--pareto")["front"]
+    assert answer("synthesize", *DGX1, "allgather")["front"] == with_flag
+
+
+def test_the_table_of_the_front() -> None:
+    text = asked("synthesize", *DGX1, "allgather", "--pareto").out
+    assert "allgather on dgx-1" in text
+    assert "7/6 = 1.167" in text
+    assert "up to 52.5 kB" in text
+    assert "L is what each member contributes" in text
+
+
+def test_both_families_of_an_allreduce() -> None:
+    """Gathering all and adding up wins at small sizes, reduce-scatter and allgather beyond."""
+    found = answer("synthesize", *DGX1, "allreduce")
+    rows = {(row["chunks"], row["steps"], row["rounds"]): row for row in found["front"]}
+    assert set(rows) == {(2, 2, 3), (16, 4, 6), (48, 6, 14)}
+    assert rows[2, 2, 3]["made"] == "gathered, then added up locally"
+    assert rows[48, 6, 14]["proved"] is True
+
+
+def test_one_schedule() -> None:
+    found = answer("synthesize", "--topology", "ring:4", "--chunks", 2, "--steps", 2)
+    (row,) = found["front"]
+    assert (row["chunks"], row["steps"], row["rounds"]) == (2, 2, 3)
+    assert row["proved"] is True
+    assert sum(row["rounds_of_steps"]) == 3
+
+
+def test_chunks_default_to_one_and_steps_to_the_fewest() -> None:
+    (of_steps,) = front_of_one("--steps", 3)
+    (of_chunks,) = front_of_one("--chunks", 1)
+    assert (of_steps["chunks"], of_steps["steps"]) == (1, 3)
+    assert (of_chunks["chunks"], of_chunks["steps"]) == (1, 2)
+
+
+def front_of_one(*arguments: object) -> list[Any]:
+    rows: list[Any] = answer("synthesize", "--topology", "ring:4", *arguments)["front"]
+    return rows
+
+
+def test_an_allreduce_of_given_chunks_and_steps() -> None:
+    found = answer(
+        "synthesize", "--topology", "ring:4", "--collective", "allreduce", "--chunks", 8,
+        "--steps", 4,
+    )  # fmt: skip
+    (row,) = found["front"]
+    assert (row["chunks"], row["steps"], row["rounds"]) == (8, 4, 6)
+
+
+def test_a_root_by_name() -> None:
+    found = answer(
+        "synthesize", "--topology", "linear:3", "--collective", "broadcast", "--root", 1,
+        "--chunks", 1,
+    )  # fmt: skip
+    assert found["root"] == "1"
+    assert found["least_steps"] == 1
+
+
+GRAPH = """name: pairs
+chips: [a, b, c, d]
+links:
+  - {between: [a, b], bandwidth_bytes_per_s: 50e9}
+  - {between: [b, c]}
+  - {between: [c, d], bandwidth_bytes_per_s: 50e9}
+  - {between: [d, a]}
+"""
+
+
+def test_a_graph_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(GRAPH, encoding="utf-8")
+    outcome = planner("collective", "synthesize", "--graph", tmp_path / "mine.yaml", "--json")
+    found = outcome.document
+    assert outcome.code == 0
+    assert found["machine"]["topology"] == "graph:pairs"
+    assert found["machine"]["lane_bytes_per_s"] == 25e9
+    assert found["machine"]["lanes"] == 12
+
+
+def test_bounds_of_the_dgx1() -> None:
+    found = answer("bounds", *DGX1, "allgather")
+    assert found["least_steps"] == 2
+    assert found["cut"]["rounds_per_chunk_exact"] == "7/6"
+    assert (found["cut"]["chunks"], found["cut"]["lanes"]) == (7, 6)
+    assert [(row["steps"], row["rounds_per_chunk_exact"]) for row in found["by_steps"]] == [
+        (2, "3/2"), (3, "7/6"),
+    ]  # fmt: skip
+    assert all(row["exact"] for row in found["by_steps"])
+    assert "the limit is reached" in found["why"]
+
+
+def test_bounds_of_an_allreduce_count_its_sends() -> None:
+    found = answer("bounds", *DGX1, "allreduce")
+    assert found["cut"] is None
+    assert found["limit"]["rounds_per_chunk_exact"] == "7/24"
+    assert "2 (n - 1) sends" in asked("bounds", *DGX1, "allreduce").out
+
+
+def test_the_cut_is_named() -> None:
+    text = asked("bounds", *DGX1, "allgather").out
+    assert "7 chunks (of C = 1) must leave chips" in text
+    assert "over 6 lanes" in text
+
+
+def test_compare_has_the_front_the_rings_and_the_crossover() -> None:
+    found = answer("compare", *DGX1, "allgather", "--sizes", "1KB..64MB")
+    assert [one["name"] for one in found["algorithms"]] == ["(2,2,3)", "(6,3,7)", "ring"]
+    assert [one["library"] for one in found["algorithms"]] == [False, False, True]
+    (crossing,) = found["crossovers"]
+    assert (crossing["before"], crossing["after"]) == ("(2,2,3)", "(6,3,7)")
+    assert crossing["size_bytes"] == pytest.approx(0.7e-6 * 25e9 / (3 / 2 - 7 / 6))
+    for one in found["algorithms"]:
+        load = Fraction(one["rounds_per_chunk_exact"])
+        times = [one["steps"] * 0.7e-6 + float(load) * size / 25e9 for size in found["sizes_bytes"]]
+        assert one["times_s"] == pytest.approx(times)
+
+
+def test_the_constants_of_the_tuner_have_a_base() -> None:
+    found = answer("compare", *DGX1, "allreduce", "--sizes", "1KB..64MB", "--constants", "nccl")
+    names = [one["name"] for one in found["algorithms"] if one["library"]]
+    assert "ring" in names
+    assert "tree" in names
+    assert min(min(one["times_s"]) for one in found["algorithms"]) > 6.6e-6
+
+
+def test_pictures_of_a_comparison(tmp_path: Path) -> None:
+    times, space = tmp_path / "times.svg", tmp_path / "space.html"
+    outcome = planner(
+        "collective", "compare", "--topology", "ring:4", "--sizes", "1KB..1MB", "--plot", times,
+        "--plot-schedule", space,
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert "Time against size" in times.read_text(encoding="utf-8")
+    assert "<svg" in space.read_text(encoding="utf-8")
+
+
+def test_too_few_steps_are_infeasible_and_the_diameter_is_said() -> None:
+    outcome = asked("synthesize", *DGX1, "allgather", "--chunks", 1, "--steps", 1)
+    assert outcome.code == 3
+    assert "no schedule has fewer than 2 steps" in " ".join(outcome.out.lower().split())
+    assert "diameter" in outcome.out
+    document = asked(
+        "synthesize", *DGX1, "allgather", "--chunks", 1, "--steps", 1, "--json"
+    ).document
+    assert (document["status"], document["front"]) == ("infeasible", [])
+
+
+def test_a_time_limit_leaves_a_schedule_with_its_bound() -> None:
+    outcome = planner(
+        "collective", "synthesize", "--topology", "torus:4x4", "--chunks", 5, "--steps", 5,
+        "--time-limit", "1ms", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0
+    (row,) = outcome.document["front"]
+    assert row["rounds"] >= row["lower_bound"] >= 5
+    assert outcome.document["status"] in ("feasible", "optimal")
+
+
+BAD = [
+    (("--topology", "rign:8"), "topology: 'rign' is not one of .*did you mean 'ring'"),
+    ((), "topology: is missing"),
+    (("--topology", "ring:1"), "topology: 'ring:1': 1 gives no pair of chips"),
+    (
+        ("--topology", "ring:8", "--collective", "allgater"),
+        "collective: .*did you mean 'allgather'",
+    ),
+    (("--topology", "ring:8", "--chunks", "0"), "chunks: 0 must be at least 1"),
+    (("--topology", "ring:8", "--steps", "0"), "steps: 0 must be at least 1"),
+    (("--topology", "ring:8", "--chunks", "1.5"), "chunks: '1.5' is not a whole number"),
+    (("--topology", "ring:8", "--bandwidth", "nan"), "bandwidth: 'nan' is no rate"),
+    (("--topology", "ring:8", "--latency", "-1us"), "latency: '-1us' must be at least 0"),
+    (("--topology", "ring:8", "--time-limit", "0"), "time-limit: '0' must be greater than 0"),
+    (("--topology", "ring:8", "--root", "2"), "root: allgather has none; broadcast, reduce"),
+    (
+        ("--topology", "ring:8", "--collective", "reduce", "--root", "8"),
+        "root: '8' is not one of 0, 1, 2",
+    ),
+    (("--topology", "ring:8", "--pareto", "--chunks", "2"), "chunks: asks for one schedule and"),
+    (("--topology", "ring:8", "--graph", "x.yaml"), "topology: give one of --topology and --graph"),
+    (("--topology", "ring:8", "-o", "schedule.txt"), "output: schedule.txt: schedules are written"),
+    (
+        ("--topology", "ring:4", "--collective", "allreduce", "--chunks", "6", "--steps", "3"),
+        "chunks: 6 of an all-reduce must be a multiple of its 4 members; nearest: 8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input(arguments: tuple[str, ...], message: str) -> None:
+    import re  # noqa: PLC0415
+
+    lines = refused("collective", "synthesize", *arguments)
+    assert re.match(message, lines[0]), lines
+
+
+def test_all_mistakes_are_said_at_once() -> None:
+    lines = refused("collective", "synthesize", "--chunks", "0", "--bandwidth", "x", "--lanes", "0")
+    assert [line.partition(":")[0] for line in lines] == ["chunks", "lanes", "bandwidth"]
+
+
+def test_a_disconnected_graph(tmp_path: Path) -> None:
+    text = "chips: 4\nlinks:\n  - {between: [0, 1]}\n  - {between: [2, 3]}\n"
+    (tmp_path / "apart.yaml").write_text(text, encoding="utf-8")
+    (line,) = refused("collective", "bounds", "--graph", tmp_path / "apart.yaml")
+    assert line == "graph: is in 2 parts with no link between them: 0, 1 | 2, 3"
+
+
+def test_figures_that_are_no_numbers(tmp_path: Path) -> None:
+    text = "chips: 2\nlinks:\n  - {between: [0, 1], bandwidth_bytes_per_s: .nan}\n"
+    (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
+    (line,) = refused("collective", "bounds", "--graph", tmp_path / "odd.yaml")
+    assert "bandwidth_bytes_per_s" in line
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("1GB..1KB", "1 kB is below the first size"),
+        ("1KB", "one size is no comparison"),
+        ("0..1KB", "sizes: '0' must be greater than 0"),
+        ("1..1TB,7", "sizes"),
+        ("abc", "sizes: 'abc' is not a number"),
+    ],
+)
+def test_bad_sizes(sizes: str, message: str) -> None:
+    outcome = planner("collective", "compare", "--topology", "ring:4", "--sizes", sizes)
+    if sizes == "1..1TB,7":
+        assert outcome.code == 0
+    else:
+        assert outcome.code == 2
+        assert message in outcome.err

@@ -1,0 +1,164 @@
+"""What the pictures of collectives say, as data."""
+
+import numpy as np
+import pytest
+
+from planner.collectives.degrade import cut_for, degrade
+from planner.collectives.machines import LinkAsked, machine_of
+from planner.collectives.nccl import baseline_lines
+from planner.collectives.program import program_of
+from planner.collectives.simulate import simulate
+from planner.collectives.spacetime import spacetime
+from planner.collectives.times import FastestOf, compare_times, crossovers, schedule_time
+from planner.errors import InputError
+from planner.report.chart import Bar, Dot, Line, Words
+from planner.report.chart_svg import picture_svg
+from planner.report.collective_space_chart import (
+    MOST_ROWS,
+    look_of_origin,
+    shown_rows,
+    space_chart,
+    space_picture,
+)
+from planner.report.collective_time_chart import time_picture, verdict_words
+from solvers.collectives.schedule import Schedule, Send
+from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine
+
+
+def test_crossovers_are_where_both_take_as_long() -> None:
+    """alpha / ((3/2 - 7/6) beta), and twice alpha / ((3/2 - 3/8) beta) for local sums."""
+    two, three = schedule_time(allgather(2, 2), dgx1()), schedule_time(allgather(6, 3), dgx1())
+    (one,) = crossovers([two, three], np.geomspace(1e3, 1e9, 100))
+    assert one.size_bytes == pytest.approx(0.7e-6 / (3 / 2 - 7 / 6) * 25e9, rel=1e-9)
+    assert (one.before, one.after) == ("(2,2,3)", "(6,3,7)")
+    assert one.time_s == pytest.approx(float(two.time_s(np.array([one.size_bytes]))[0]))
+    assert crossovers([three], np.array([1.0, 2.0])) == ()
+
+
+def test_the_comparison_has_formula_runs_and_library() -> None:
+    schedules = [schedule_time(allgather(*cell), dgx1()) for cell in ((2, 2), (6, 3))]
+    library = FastestOf(name="ring", lines=baseline_lines(dgx1(), "allgather"))
+    found = compare_times("allgather on dgx-1", schedules, [library], simulated_bytes=[1e3, 1e6],
+                          mode="synchronous")  # fmt: skip
+    assert [line.name for line in found.lines] == ["(2,2,3)", "(6,3,7)", "ring"]
+    assert [line.library for line in found.lines] == [False, False, True]
+    assert found.own_crossovers == found.crossovers
+    assert (found.fastest(1e4), found.fastest(1e7)) == ("(2,2,3)", "(6,3,7)")
+    for line, one in zip(found.lines, schedules, strict=False):
+        assert line.simulated_s == pytest.approx(one.time_s(np.array([1e3, 1e6])))
+    assert verdict_words(found) == (
+        "(2,2,3) is the fastest for the smallest sizes. From 52.5 kB on (6,3,7) is the fastest."
+    )
+    picture = time_picture(found)
+    dots = [mark for mark in picture.charts[0].marks if isinstance(mark, Dot)]
+    assert len(dots) == 2 * 2 + 1
+    assert [dot.words for dot in dots if dot.strong] == ["52.5 kB: (2,2,3) to (6,3,7)"]
+    ring = next(m for m in picture.charts[0].marks if isinstance(m, Line) and m.detail == "ring")
+    assert ring.dashed
+    ratios = [m for m in picture.charts[1].marks if isinstance(m, Line) and m.tone != "grey"]
+    assert min(y for line in ratios for _, y in line.points) == pytest.approx(1.0)
+    assert picture.charts[1].rows[0][1:] == ("1.00", "1.47", "3.39")
+    assert "(6,3,7) simulated" in picture_svg(picture)
+
+
+def test_one_algorithm_alone_has_no_verdict() -> None:
+    found = compare_times("x", [schedule_time(ring_allgather(4), ring_machine(4))],
+                          low_bytes=1e3, high_bytes=1e4)  # fmt: skip
+    assert (found.crossovers, verdict_words(found)) == ((), "")
+    assert len(found.simulated_bytes) == 3
+    assert picture_svg(time_picture(found)).startswith("<svg")
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e6, 1e3), (0.0, 1e3), (1e3, float("nan"))])
+def test_no_range_is_refused(low: float, high: float) -> None:
+    one = schedule_time(ring_allgather(4), ring_machine(4))
+    with pytest.raises(InputError, match="size"):
+        compare_times("x", [one], low_bytes=low, high_bytes=high)
+
+
+def test_each_lane_of_a_dgx1_has_a_track() -> None:
+    view = spacetime(simulate(allgather(6, 3), dgx1(), 1e6))
+    assert view.rows == dgx1().names
+    assert view.tracks == (6,) * 8
+    assert sum(len(span.chunks) for span in view.spans) == len(allgather(6, 3).sends) == 336
+    busy = np.zeros((8, 6))
+    for span in view.spans:
+        busy[span.row, span.track : span.track + span.tracks] += span.end_s - span.begin_s
+        assert span.origin == span.chunks[0] // 6
+    assert busy == pytest.approx(np.full((8, 6), 7 / 6 * 1e6 / 25e9))  # every lane all the time
+
+
+def test_no_two_spans_of_a_track_overlap() -> None:
+    for mode, by in (("synchronous", "nodes"), ("dependent", "links")):
+        view = spacetime(simulate(allgather(6, 7), dgx1(), 1e6, mode=mode), by)
+        ends: dict[tuple[int, int], float] = {}
+        for span in sorted(view.spans, key=lambda span: span.begin_s):
+            for track in range(span.track, span.track + span.tracks):
+                assert span.begin_s >= ends.get((span.row, track), 0.0) - 1e-12
+                ends[span.row, track] = span.end_s
+                assert track < view.tracks[span.row]
+
+
+def test_the_chart_marks_steps_and_names_targets() -> None:
+    view = spacetime(simulate(allgather(2, 2), dgx1(), 1e6))
+    chart = space_chart(view)
+    bars = [mark for mark in chart.marks if isinstance(mark, Bar)]
+    assert {bar.tone for bar in bars} == {look_of_origin(origin)[0] for origin in range(8)}
+    assert {bar.words for bar in bars} == set("01234567")
+    assert [m.words for m in chart.marks if isinstance(m, Words)] == ["step 1", "step 2"]
+    assert chart.subtitle == "(C,S,R) = (2,2,3), L = 1 MB, synchronous, 61.4 us"
+    assert chart.rows[-1][0] == "2"
+    assert [key.words for key in chart.legend] == [f"origin {node}" for node in range(8)]
+    assert bars[0].detail.startswith("step 1: 0 to 1, chunk")
+    assert chart.title in picture_svg(
+        space_picture(spacetime(simulate(allgather(2, 2), dgx1(), 1e6)))
+    )
+
+
+def test_without_barriers_no_steps_are_marked() -> None:
+    chart = space_chart(spacetime(simulate(allgather(2, 2), dgx1(), 1e6, mode="dependent")))
+    assert not [mark for mark in chart.marks if isinstance(mark, Words)]
+
+
+def test_pieces_of_a_chunk_are_one_bar() -> None:
+    machine = degrade(dgx1(), [(0, 2)], 0.25)
+    view = spacetime(simulate(cut_for(allgather(2, 2), dgx1(), machine), machine, 1e6))
+    assert max(span.tracks for span in view.spans) >= 4
+    assert max(view.tracks) <= 24
+    chart = space_chart(view)
+    heights = [
+        bar.bottom - bar.top for bar in chart.marks if isinstance(bar, Bar) and not bar.words
+    ]
+    assert heights
+    assert max(heights) < 1  # only the slow lane is too thin for words
+
+
+def test_ports_of_a_switch_have_tracks_for_what_is_sent_at_once() -> None:
+    machine = machine_of("switch:20")
+    sends = [Send(0, u, v, 20 * u + v) for u in range(20) for v in range(20) if u != v]
+    exchange = Schedule(collective="alltoall", chunks=1, rounds=(19,), sends=tuple(sorted(sends)))
+    view = spacetime(simulate(exchange, machine, 1e6))
+    assert view.tracks == (1,) * 20
+    chart = space_chart(view)
+    assert len(shown_rows(view)) == MOST_ROWS["nodes"]
+    assert chart.notes[1] == "16 of 20 nodes are shown."
+    assert chart.notes[2].startswith("16 of 20 origins are named")
+
+
+def test_what_origins_are() -> None:
+    total = spacetime(simulate(allreduce(), dgx1(), 1e6))
+    assert (total.origin_kind, len(total.origins)) == ("part", 8)
+    sent = Schedule(collective="broadcast", chunks=2, rounds=(1, 1), sends=(
+        Send(0, 0, 1, 0), Send(1, 0, 1, 1)))  # fmt: skip
+    line = machine_of("linear:2", links=LinkAsked())
+    view = spacetime(simulate(sent, line, 1e3), "links")
+    assert (view.origin_kind, view.origins) == ("chunk", ("0", "1"))
+    assert view.rows == ("0 to 1", "1 to 0")
+    assert shown_rows(view) == (0,)
+
+
+def test_rows_of_something_else_are_refused() -> None:
+    done = simulate(ring_allgather(4), ring_machine(4), 1e3)
+    assert program_of(ring_allgather(4), ring_machine(4)).turns == (1, 1, 1)
+    with pytest.raises(InputError, match="rows: 'node' is not one of nodes, links; did you mean"):
+        spacetime(done, "node")
