@@ -32,7 +32,7 @@ MAX_CHUNKS = 32
 MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
 _SHARE = 0.5
-"""Of the time that is left, what one number of chunks may take."""
+"""Of the time that is left, what the bound of one number of chunks, and then its search, take."""
 
 OnRow = Callable[[Row], None]
 
@@ -176,12 +176,12 @@ class _Walk:
         """The best schedule of (C, S), if its R / C is less than the one to be beaten."""
         asked = self.asked
         seconds = max(self.left_s, 0.0) * _SHARE
-        known = round_bound(asked, chunks, steps, limit=bound, time_limit_s=seconds * _SHARE)
+        known = round_bound(asked, chunks, steps, limit=bound, time_limit_s=seconds)
         if beaten is not None and Fraction(known.lower_bound, chunks) >= beaten:
             return None
         found = fewest_rounds(
-            asked, chunks, steps, limit=bound, known=known, time_limit_s=seconds,
-            seed=self.effort.seed,
+            asked, chunks, steps, limit=bound, known=known,
+            time_limit_s=max(self.left_s, 0.0) * _SHARE, seed=self.effort.seed,
         )  # fmt: skip
         schedule = found.decision
         if schedule is None or (beaten is not None and schedule.load >= beaten):
