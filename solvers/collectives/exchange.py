@@ -115,26 +115,42 @@ class _Words:
         return cls(network, parts, symmetry, hops)
 
     def chosen(self) -> IntArray:
-        """(jobs, directions) moves of every copy of every leading part, shortest words only."""
-        load = np.zeros(len(self.first))
-        count = [len(self.parts[at].chunks) for at in self.leaders]
-        jobs = np.cumsum([0, *count])
-        moves = np.zeros((int(jobs[-1]), len(self.first)), dtype=np.int64)
-        forced = sorted(range(len(self.ends)), key=lambda place: (self._ways(place), place))
-        for place in forced:
-            for job in range(int(jobs[place]), int(jobs[place + 1])):
-                for direction in self._word(self.ends[place], load):
-                    moves[job, direction] += 1
-                    load[direction] += 1.0 / self.lanes[direction]
+        """(jobs, directions) moves of every copy of every leading part, shortest words only.
+
+        Displacements with one word come first; each of the others takes the word whose directions
+        carry the least, and chooses again once all are known.
+        """
+        lanes = np.array(self.lanes, dtype=np.float64)
+        jobs = [
+            place
+            for place, at in enumerate(self.leaders)
+            for _ in range(len(self.parts[at].chunks))
+        ]
+        moves = np.zeros((len(jobs), len(lanes)), dtype=np.int64)
+        only = [self._only_word(end) for end in self.ends]
+        free = [job for job, place in enumerate(jobs) if only[place] is None]
+        for job, place in enumerate(jobs):
+            if (word := only[place]) is not None:
+                moves[job] = word
+        total = moves.sum(axis=0)
+        for job in free + free:
+            total -= moves[job]
+            moves[job] = self._word(self.ends[jobs[job]], total / lanes)
+            total += moves[job]
         return moves
 
-    def _ways(self, place: int) -> int:
-        """Directions in which a shortest way to a displacement can end: more leave a choice."""
-        end = self.ends[place]
-        return sum(self.away[u] == self.away[end] - 1 for u, _ in self.before[end])
+    def _only_word(self, end: int) -> IntArray | None:
+        """The moves of the shortest words to a displacement; None: they differ.
 
-    def _word(self, end: int, load: np.ndarray) -> list[int]:
-        """The shortest word for a displacement whose directions carry the least so far."""
+        Under prices of which no two sums are equal, the cheapest and the dearest would differ.
+        """
+        prices = np.sqrt(np.arange(len(self.lanes)) + 2.0)
+        low, high = self._word(end, prices), self._word(end, prices[-1] - prices)
+        return low if (low == high).all() else None
+
+    def _word(self, end: int, load: np.ndarray) -> IntArray:
+        """(directions,) moves of the shortest word to a displacement with the least total load."""
+        price_of = load.tolist()
         cost = {end: 0.0}
         step: dict[int, tuple[int, int]] = {}
         layer = [end]
@@ -142,15 +158,15 @@ class _Words:
             nearer = set()
             for node in layer:
                 for u, direction in self.before[node]:
-                    price = cost[node] + float(load[direction])
+                    price = cost[node] + price_of[direction]
                     if self.away[u] == self.away[node] - 1 and price < cost.get(u, np.inf):
                         cost[u], step[u] = price, (node, direction)
                         nearer.add(u)
             layer = sorted(nearer)
-        node, word = 0, []
+        node, word = 0, np.zeros(len(load), dtype=np.int64)
         while node != end:
             node, direction = step[node]
-            word.append(direction)
+            word[direction] += 1
         return word
 
     def crossings(self, order: IntArray) -> list[Crossing]:

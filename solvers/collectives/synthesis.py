@@ -29,6 +29,7 @@ from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.cuts import cut_bound
 from solvers.collectives.distances import hops, least_steps
 from solvers.collectives.exchange import exchange_crossings
+from solvers.collectives.flows import load_bound
 from solvers.collectives.greedy import greedy_sends, rounds_of
 from solvers.collectives.layers import layered_crossings
 from solvers.collectives.model import (
@@ -159,12 +160,21 @@ def synthesize(
         ValueError: No chunks or steps, or what `question` refuses.
     """
     asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    limit = Fraction(0)
-    if steps >= asked.least_steps:
-        limit = cut_bound(asked.forward, asked.copied(1), group=asked.group).load
+    limit = load_limit(asked) if steps >= asked.least_steps else Fraction(0)
     return fewest_rounds(
         asked, chunks, steps, rounds=rounds, limit=limit, time_limit_s=time_limit_s, seed=seed
     )
+
+
+def load_limit(asked: Question) -> Fraction:
+    """What R / C is at least with any number of steps: by cuts, and, where nothing is copied, by
+    the steady flow (`flows.load_bound`), which is a small program then.
+    """
+    goal = asked.copied(1)
+    limit = cut_bound(asked.forward, goal, group=asked.group).load
+    if all(len(end) == 1 for end in goal.final):
+        limit = max(limit, load_bound(asked.forward, goal, group=asked.group).load)
+    return limit
 
 
 def round_bound(
