@@ -239,7 +239,7 @@ def fewest_rounds(
         seed=seed,
     )
     search.at_once()
-    if not search.ended:
+    if sum(search.rounds) > search.least:
         share = time_limit_s * _SHARE
         known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
         search.least = max(search.least, known.lower_bound)
