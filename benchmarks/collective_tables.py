@@ -3,8 +3,9 @@
     python benchmarks/collective_tables.py --write planner/collectives/data/tables.json
 
 Makes the schedules of every domain of `DOMAINS` (some minutes on one core), the same on every
-machine: searches end after an amount of work, not of time. Without --write the points are printed. The tables of other domains, of users' clusters or with degraded links, are made
-when they are asked for.
+machine: searches end after an amount of work, not of time. Without --write the points are
+printed. The tables of other domains, of users' clusters or with degraded links, are made when they
+are asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from planner.network.algorithms import DomainTable, wiring_of
 from planner.wiring import rewired
 
 WORK_OF_HEALTHY = 3.0
-"""Of each search for domains without slow links; the others have what tables made on demand have."""
+"""Of each search for domains without slow links; others have what tables made on demand have."""
 DOMAINS = (
     ("dgx1-v100", "", "", (2, 4, 8)),
     ("gaudi2", "", "", (2, 3, 4, 5, 6, 7, 8)),
@@ -77,7 +78,10 @@ def main() -> None:
         if table is None:
             raise SystemExit(f"no table of {wiring_of(level, chips)}")
         tables.append(table)
-        print(f"{table.wiring}: {len(table.groups)} forms, {time.perf_counter() - started:.1f} s", flush=True)
+        print(
+            f"{table.wiring}: {len(table.groups)} forms, {time.perf_counter() - started:.1f} s",
+            flush=True,
+        )
     if path is None:
         print(text_of(tables), end="")
     else:

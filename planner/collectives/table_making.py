@@ -5,8 +5,8 @@ parts are the commodities of one problem, and chips of one group may pass on the
 So a table never promises one group the links that its neighbours need at the same time.
 
 Where links are slow, schedules are made for several designs of the domain: as if these links were
-well, at each share of `DESIGNS`, and failed. Each is then charged what it takes on the links as they
-are: a step lasts as long as its slowest link,
+well, at each share of `DESIGNS`, and failed. Each is then charged what it takes on the links as
+they are: a step lasts as long as its slowest link,
 
     sum over steps of max over links of ceil(chunks / lanes) / share       rounds of a healthy lane
 
@@ -56,7 +56,6 @@ _CHUNKS = {"allgather": 6, "alltoall": 3}  # the most chunks that are tried, tim
 _MOST_CHUNKS = 12
 _LARGE = 8  # chips of a domain above which less is tried
 _FEW = {"allgather": (1, 2, 3, 4), "alltoall": (1, 2)}
-_FEW_DESIGNS = (Fraction(1, 2),)
 _ONE_BY_ONE = 2  # slow links of which every subset is tried as failed
 
 Told = Callable[[str, int, int], None]
@@ -112,13 +111,14 @@ def domain_of(level: Level, chips: int) -> Domain:
 def designs_of(domain: Domain) -> Iterator[tuple[Network, int]]:
     """What schedules are made for, and the lanes that a lane of a healthy link makes there.
 
-    All slow links at the same share, of `DESIGNS`, one or nothing; and some of them failed while
-    the others are well: of two links each alone, of more the slowest ones.
+    All slow links at the same share, of `DESIGNS` (up to `_LARGE` chips), one or nothing;
+    and some of them failed while the others are well: of two links each alone, of more the slowest
+    ones.
     """
     yield _design(domain, {})
     if not domain.slow:
         return
-    for share in DESIGNS if domain.chips <= _LARGE else _FEW_DESIGNS:
+    for share in DESIGNS if domain.chips <= _LARGE else ():
         yield _design(domain, dict.fromkeys(domain.slow, share))
     yield _design(domain, dict.fromkeys(domain.slow, Fraction(0)))
     by_share = sorted(domain.slow, key=lambda pair: (domain.slow[pair], pair))
@@ -257,9 +257,7 @@ def _fewest(
 ) -> Solution[Schedule]:
     """The schedule with the fewest rounds, of at most so many."""
     if most is not None:
-        fits = fewest_rounds(
-            asked, chunks, steps, rounds=most, time_limit_s=math.inf, work=work
-        )
+        fits = fewest_rounds(asked, chunks, steps, rounds=most, time_limit_s=math.inf, work=work)
         if fits.decision is None or fits.status is Status.OPTIMAL:
             return fits
     return fewest_rounds(asked, chunks, steps, time_limit_s=math.inf, work=work)

@@ -43,7 +43,7 @@ class Point:
 
     Attributes:
         chunks, steps, rounds: C, S and R; C of the part of one member. R counts rounds of a lane
-            of a healthy link: a step over a slow one takes more than one, and maybe no whole number.
+            of a healthy link: a step over a slow one takes more than one, maybe no whole number.
         load: Rounds of a lane per byte of V: R / C over the members.
         proved: Whether no schedule of as many chunks and steps has fewer rounds.
     """

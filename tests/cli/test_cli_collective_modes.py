@@ -41,7 +41,13 @@ def test_a_slow_link_costs_less_with_schedules_made_for_it(tmp_path: Path) -> No
     assumed = [one.to_dict() for one in again.facts.collectives]
     assert any(one["algorithm"] == "synthesized" for one in assumed)
     assert json.dumps(assumed)
+    both = planner.compare(path, path, collectives="nccl,best")
+    assert [side.name for side in both.sides] == [f"{path} with nccl", f"{path} with best"]
+    assert both.sides[1].result.step_time_s == times["best", True]
+    with pytest.raises(InputError, match="names 3 modes for 2 plans; give one for all, or one"):
+        planner.compare(path, path, collectives="nccl,best,nccl")
     plain = planner.evaluate(path, collectives="nccl")
+    assert both.sides[0].result.step_time_s == plain.result.step_time_s
     assert plain.facts is not None
     assert plain.result.step_time_s > again.result.step_time_s
     assert {one.algorithm for one in plain.facts.collectives} <= {"ring", "direct", "tree"}
