@@ -52,8 +52,7 @@ from solvers.solution import Solution, Status
 
 MOST_CROSSINGS = 1_000_000
 """Sends in question above which CP-SAT is not asked."""
-NODES_OF_WORK = 100
-"""Nodes of the program of the bound that count as one unit of work."""
+NODES_OF_WORK = 100  # of the program of the bound, for each unit of work
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
 
@@ -189,22 +188,13 @@ def round_bound(
     """`rounds.least_rounds` of a question: what R is at least, and rounds to try.
 
     Args:
-        asked: The question.
-        chunks, steps: C and S.
-        limit: See `fewest_rounds`.
-        time_limit_s: Of the mixed-integer program.
-        nodes: See `rounds.least_rounds`.
+        asked, chunks, steps, limit: See `fewest_rounds`.
+        time_limit_s, nodes: Of the mixed-integer program.
     """
     return least_rounds(
-        asked.forward,
-        asked.copied(1),
-        chunks,
-        steps,
-        group=asked.group,
-        at_least=limit,
-        time_limit_s=time_limit_s,
-        nodes=nodes,
-    )
+        asked.forward, asked.copied(1), chunks, steps, group=asked.group, at_least=limit,
+        time_limit_s=time_limit_s, nodes=nodes,
+    )  # fmt: skip
 
 
 def fewest_rounds(
@@ -226,9 +216,8 @@ def fewest_rounds(
         chunks, steps, rounds, time_limit_s, seed: See `synthesize`.
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
         known: What `round_bound` says of this C and S; None: it is asked.
-        work: Ends each search after so much work of CP-SAT (its deterministic time, near seconds),
-            and the program of the bound after `NODES_OF_WORK` nodes for each unit: unlike a time
-            limit, that gives the same answer on every machine. None: only time counts.
+        work: Ends each search after so much deterministic time, the same on every machine, and
+            the program of the bound after `NODES_OF_WORK` nodes for each unit; None: only time.
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -390,12 +379,8 @@ class _Search:
         self.counts[kind] = 1
         best = sum(self.rounds)
         made = unrolled(*problem)
-        bind_rounds(
-            made,
-            self.asked.forward,
-            symmetry,
-            vector or free_rounds(made, self.steps, self.enough, best - 1),
-        )
+        rounds = vector or free_rounds(made, self.steps, self.enough, best - 1)
+        bind_rounds(made, self.asked.forward, symmetry, rounds)
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
         solver.parameters.max_deterministic_time = self.work
