@@ -20,7 +20,7 @@ from planner.collectives.times import ScheduleTime, cell_name, schedule_time
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
 from planner.plan import FloatArray
-from planner.units import parse_count
+from planner.units import parse_count, plain
 from solvers.collectives.schedule import Schedule
 
 
@@ -52,6 +52,7 @@ class RunAnswer:
         times_s: By mode, (schedules, n) seconds.
         formula_s: (schedules, n) start + sum over steps of the slowest link.
         mode: By which the fastest are told.
+        changes: Slow and failed links.
         changed: The machine with its slow and failed links, and what that costs; None without.
         found: Schedules made for the changed machine; None without.
         without: Schedules made for the machine without its slow links, where that is another.
@@ -64,6 +65,7 @@ class RunAnswer:
     times_s: dict[str, FloatArray]
     formula_s: FloatArray
     mode: str
+    changes: Changes | None = None
     changed: Resynthesis | None = None
     found: FrontAnswer | None = None
     without: FrontAnswer | None = None
@@ -226,6 +228,7 @@ def simulated(
         times_s={each: _times(timed, sizes, each, on_progress) for each in MODES},
         formula_s=np.stack([synchronous_s(one.program, sizes) for one in timed]),
         mode=mode,
+        changes=changes,
         **_with_changes(question, schedules, sizes, changes, on_progress),
     )
 
@@ -278,3 +281,17 @@ def one_run(answered: RunAnswer, size_bytes: float) -> Simulation:
     return simulate(
         answered.schedules[row], answered.question.machine, size_bytes, mode=answered.mode
     )
+
+
+def run_title(answered: RunAnswer) -> str:
+    """What the picture shows: `allgather on dgx-1, 0-2 at 0.25 of the bandwidth, 1-3 failed`."""
+    machine, changes = answered.question.machine, answered.changes or Changes()
+    words = [f"{answered.question.collective} on {machine.label}"]
+    words += [f"{_pair_words(machine, pair)} at {plain(share)} of its bandwidth"
+              for pair, share in changes.slow]  # fmt: skip
+    words += [f"{_pair_words(machine, pair)} failed" for pair in changes.gone]
+    return ", ".join(words)
+
+
+def _pair_words(machine: Machine, pair: tuple[int, int]) -> str:
+    return "-".join(machine.names[node] for node in pair)
