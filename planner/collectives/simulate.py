@@ -96,7 +96,8 @@ class Simulation:
                 wires.network.shared, wires.port_bytes_per_s.tolist(), strict=True
             )
         ]
-        return max([float(self.link_use.max()), *shared])
+        busiest: float = max([float(self.link_use.max()), *shared])
+        return busiest
 
     @property
     def _sends(self) -> IntArray:
