@@ -2,9 +2,11 @@
 
 In this order, until one meets the lower bound on R that holds for every schedule:
 
-    1. r fixed to what the program of the bound gives (`rounds`), invariant under a group H;
-    2. r free, invariant under H;
-    3. r free, any schedule: what CP-SAT proves here holds.
+    1. at once: every chunk as early as it can be (`layers`), or an exchange by displacements
+       (`exchange`), invariant under a group H;
+    2. r fixed to what the program of the bound gives (`rounds`), invariant under H;
+    3. r free, invariant under H;
+    4. r free, any schedule: what CP-SAT proves here holds.
 
 A schedule by shortest trees is there from the start, so a time limit leaves an answer. Goals that
 add up are solved as their reversed dual (see `compose.reverse`).
@@ -24,8 +26,12 @@ from fractions import Fraction
 from solvers.collectives.checking import faults
 from solvers.collectives.commodities import copying
 from solvers.collectives.compose import DUAL, reverse
+from solvers.collectives.cuts import cut_bound
 from solvers.collectives.distances import hops, least_steps
+from solvers.collectives.exchange import exchange_crossings
+from solvers.collectives.flows import load_bound
 from solvers.collectives.greedy import greedy_sends, rounds_of
+from solvers.collectives.layers import layered_crossings
 from solvers.collectives.model import (
     Part,
     Permutation,
@@ -154,7 +160,21 @@ def synthesize(
         ValueError: No chunks or steps, or what `question` refuses.
     """
     asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    return fewest_rounds(asked, chunks, steps, rounds=rounds, time_limit_s=time_limit_s, seed=seed)
+    limit = load_limit(asked) if steps >= asked.least_steps else Fraction(0)
+    return fewest_rounds(
+        asked, chunks, steps, rounds=rounds, limit=limit, time_limit_s=time_limit_s, seed=seed
+    )
+
+
+def load_limit(asked: Question) -> Fraction:
+    """What R / C is at least with any number of steps: by cuts, and, where nothing is copied, by
+    the steady flow (`flows.load_bound`), which is a small program then.
+    """
+    goal = asked.copied(1)
+    limit = cut_bound(asked.forward, goal, group=asked.group).load
+    if all(len(end) == 1 for end in goal.final):
+        limit = max(limit, load_bound(asked.forward, goal, group=asked.group).load)
+    return limit
 
 
 def round_bound(
@@ -208,11 +228,7 @@ def fewest_rounds(
     started = time.perf_counter()
     if steps < asked.least_steps:
         return _answer(None, math.inf, started)
-    share = time_limit_s * _SHARE
-    known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
-    least = max(steps, known.lower_bound, math.ceil(limit * chunks))
-    if rounds is not None and rounds < least:
-        return _answer(None, least, started)
+    least = max(steps, math.ceil(limit * chunks), known.lower_bound if known else 0)
     search = _Search(
         asked=asked,
         parts=parts_of(asked.copied(chunks)),
@@ -222,7 +238,15 @@ def fewest_rounds(
         deadline=started + time_limit_s,
         seed=seed,
     )
-    search.run(known.rounds)
+    search.at_once()
+    if sum(search.rounds) > search.least:
+        share = time_limit_s * _SHARE
+        known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
+        search.least = max(search.least, known.lower_bound)
+        search.enough = max(search.enough, search.least)
+        if rounds is not None and rounds < search.least:
+            return _answer(None, search.least, started)
+        search.run(known.rounds)
     schedule = as_asked(asked, chunks, search.sends, search.rounds)
     found = _answer(schedule, search.least, started, search.counts)
     return found if rounds is None else _enough(found, rounds)
@@ -298,15 +322,31 @@ class _Search:
     rounds: tuple[int, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
 
+    def at_once(self) -> None:
+        """What is made without a search: a schedule to start from, often the best already."""
+        forward, hops_ = self.asked.forward, self.asked.hops
+        held = symmetry_of(forward, self.parts, self.asked.group)
+        for made in (layered_crossings, exchange_crossings):
+            crossings = made(forward, self.parts, held, self.steps, hops_)
+            if crossings is not None:
+                self._keep(sends_of(forward, self.parts, held, crossings))
+                break
+        if not self.ended:
+            self._keep(greedy_sends(forward, self.parts, self.steps, hops_))
+
+    def _keep(self, sends: tuple[Send, ...]) -> None:
+        """Takes sends that need fewer rounds than those so far."""
+        rounds = rounds_of(self.asked.forward, sends, self.steps)
+        if not self.rounds or sum(rounds) < sum(self.rounds):
+            self.sends, self.rounds = sends, rounds
+
     def run(self, vector: Sequence[int] | None) -> None:
         """All searches in order, as long as there is time and something to win.
 
         Args:
             vector: r_s with which a fractional flow meets the bound, or None.
         """
-        forward, hops_ = self.asked.forward, self.asked.hops
-        self.sends = greedy_sends(forward, self.parts, self.steps, hops_)
-        self.rounds = rounds_of(forward, self.sends, self.steps)
+        forward = self.asked.forward
         held = symmetry_of(forward, self.parts, self.asked.group)
         free = symmetry_of(forward, self.parts)
         if vector is not None and sum(vector) < sum(self.rounds) and not self.ended:
@@ -319,7 +359,7 @@ class _Search:
     @property
     def ended(self) -> bool:
         """Whether the best schedule is good enough."""
-        return sum(self.rounds) <= self.enough
+        return bool(self.rounds) and sum(self.rounds) <= self.enough
 
     def _search(self, kind: str, symmetry: Symmetry, vector: Sequence[int] | None = None) -> None:
         """One search by CP-SAT; keeps a better schedule, and the bound where it holds for all.
