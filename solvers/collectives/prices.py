@@ -77,13 +77,18 @@ def check_prices(network: Network, goal: Goal, prices: Prices) -> Fraction:
             if part.source not in single:
                 single[part.source] = cheapest.from_source(part.source, paid)
             values[part] = part.chunks * single[part.source][part.destinations[0]]
-    return sum((_value(part, values, prices.group) for part in facing.parts), Fraction(0))
+    priced = {part.source for part in values}
+    onto = [tuple(one for one in prices.group if one[u] in priced) for u in range(network.nodes)]
+    return sum((_value(part, values, onto[part.source]) for part in facing.parts), Fraction(0))
 
 
 def _value(
     part: Commodity, values: Mapping[Commodity, Fraction], group: tuple[Permutation, ...]
 ) -> Fraction:
-    """What a commodity pays: as much as one that a symmetry maps it on; 0 where none is priced."""
+    """What a commodity pays: as much as one that a symmetry maps it on; 0 where none is priced.
+
+    The group may leave out symmetries that map its source on one of which nothing is priced.
+    """
     if part in values:
         return values[part]
     for one in group:

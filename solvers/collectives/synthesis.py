@@ -167,9 +167,7 @@ def synthesize(
 
 
 def load_limit(asked: Question) -> Fraction:
-    """What R / C is at least with any number of steps: by cuts, and, where nothing is copied, by
-    the steady flow (`flows.load_bound`), which is a small program then.
-    """
+    """What R / C is at least in any steps: by cuts and, where nothing is copied, steady flows."""
     goal = asked.copied(1)
     limit = cut_bound(asked.forward, goal, group=asked.group).load
     if all(len(end) == 1 for end in goal.final):
