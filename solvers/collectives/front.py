@@ -45,6 +45,10 @@ MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
 _FEW = 4
 """Numbers of chunks that are tried before more promising ones: their programs are small."""
+_MORE = 8
+"""And then up to these."""
+_GRACE_S = 1.0
+"""So much later what is made without a search may end: writing down trees takes longer."""
 _SEND_S = 1e-5
 """About what it takes to write down and to replay one send."""
 _SHARE = 0.5
@@ -184,10 +188,14 @@ class _Walk:
         if before is not None and bound >= before:
             return None
         order = [chunks for _, chunks in _promising(bound, steps, self.effort.max_chunks)]
-        few, others = [c for c in order if c <= _FEW], [c for c in order if c > _FEW]
+        few, more, others = (
+            [chunks for chunks in order if low < chunks <= high]
+            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, self.effort.max_chunks))
+        )
         of_step = _OfSteps(walk=self, steps=steps, bound=bound, until=until, before=before)
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
+        of_step.search(more, _FRACTION)
         of_step.search(others[:1], _FRACTION)
         of_step.along_trees()
         of_step.search(others[1:], _FRACTION)
@@ -267,7 +275,7 @@ class _OfSteps:
         found = fewest_rounds(
             walk.asked, chunks, self.steps, limit=self.bound, known=known,
             time_limit_s=left_s(until), seed=walk.effort.seed,
-            ready_s=left_s(walk.deadline) * _SHARE if first else None,
+            ready_s=left_s(walk.deadline) + _GRACE_S if first else None,
         )  # fmt: skip
         schedule = found.decision
         if schedule is None or (self.beaten is not None and schedule.load >= self.beaten):

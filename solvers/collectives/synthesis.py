@@ -234,7 +234,7 @@ def fewest_rounds(
         seed=seed,
     )
     search.at_once()
-    if search.least == steps and not search.ended:
+    if limit and search.least == steps and not search.ended:
         search.straight()
     if sum(search.rounds) > search.least:
         share = left_s(search.deadline) * _SHARE
