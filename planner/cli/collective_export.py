@@ -100,8 +100,8 @@ def export(
     Examples:
       planner collective export --topology dgx-1 --chunks 6 --steps 3 -o allgather.xml
 
-      planner collective export --topology dgx-1 --chunks 2 --steps 2 --ranks 0,3,1,2,4,7,5,6
-        -o renumbered.json
+      planner collective export --topology dgx-1 --chunks 2 --steps 2 -o renumbered.json
+        --ranks 0,3,1,2,4,7,5,6
 
       planner collective export --topology ring:4 --collective allreduce --protocol LL -o ring.xml
     """

@@ -11,9 +11,6 @@ The second is an edge colouring of the bipartite graph of chunks and directions,
 It is made step by step as a flow: chunks with as many moves left as steps must move, and no
 direction may be left with more than what remains of the rounds. Dividing what is left by the steps
 left is a fractional solution, so a flow with rounded rounds is there but for ties of the rounding.
-
-Source: de Werra, Discrete Mathematics 1971 (equitable edge colourings of bipartite graphs),
-doi:10.1016/0012-365X(71)90021-8.
 """
 
 from __future__ import annotations

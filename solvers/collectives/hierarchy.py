@@ -5,8 +5,9 @@ all groups of nodes that differ in that dimension alone. What a node has gathere
 contributes to the next phase, so steps add up, and so do the rounds. With two phases and
 `pieces` parts of the buffer the second phase of one part runs beside the first of the next.
 
-Source of the composition: Cho et al., BlueConnect, IBM J. Res. Dev. 2019,
-doi:10.1147/JRD.2019.2947013 (a collective in phases over the dimensions of a network).
+Source of the composition: Cho et al., BlueConnect: Decomposing All-Reduce for Deep Learning on
+Heterogeneous Network Hierarchy, IBM Journal of Research and Development, 2019 (a collective in
+phases over the levels of a network).
 """
 
 from __future__ import annotations

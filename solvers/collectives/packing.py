@@ -6,8 +6,7 @@ p lanes times. The trees are grown link by link. A set of m trees with nodes A m
 out of A for as many of them as leave room for all other trees that are not whole yet: that is a
 maximum flow. Pieces of the buffer then follow each other down the trees, one step apart.
 
-Sources: Edmonds, Edge-disjoint branchings, 1973; Berczi, Frank, Packing arborescences, EGRES
-TR-2009-04; Zhao et al., ForestColl, arXiv:2402.06787, section 5 and appendix.
+Source: Zhao et al., ForestColl, arXiv:2402.06787 (spanning trees packed at the bottleneck cut).
 """
 
 from __future__ import annotations

@@ -40,6 +40,11 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "offload": (True, ("--offload", "--chips-exact", "--no-clocks", "--axes", "dp")),
     "placement": ("all", ("--placement", "all")),
     "clocks": (False, ("--no-clocks",)),
+    "collectives": ("best", ("--collectives", "best")),
+    "degrade_link": (
+        ["nvlink:0-2=0.25"],
+        ("--degrade-link", "nvlink:0-2=0.25", "--hardware", "v100-32gb-edr", "--precision", "fp16"),
+    ),
     "pes": ([66, 132], ("--pes", "66,132")),
     "scale": (["memory"], ("--scale", "memory", "--pes", "66")),
     "topology": (["ring", "switch"], ("--topology", "ring,switch")),
@@ -67,6 +72,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "lora_rank": {"job": "lora"},
     "scale": {"pes": [66]},
     "mfu": {"assumptions": "roofline"},
+    "degrade_link": {"hardware": "v100-32gb-edr", "precision": "fp16"},
     "torus_axes": {"hardware": "tpu-v5p", "framework": "jax"},
 }
 WITH_UNITS = {
