@@ -40,8 +40,8 @@ def placed(
     transfers: tuple[Transfer, ...],
     widths: Mapping[Connection, int],
     noted: tuple[int, ...] = (),
-) -> tuple[list[int], tuple[int, ...]]:
-    """The step of each transfer, and the rounds of each step.
+) -> tuple[list[int], tuple[int, ...]] | None:
+    """The step of each transfer, and the rounds of each step; None: no order in steps is right.
 
     Args:
         transfers: At least one, in the order in which they were sent.
@@ -58,7 +58,8 @@ def placed(
     ]  # fmt: skip
     if noted and (steps := _earliest(rows, noted)) is not None:
         return steps, noted
-    earliest = _earliest(rows, None) or [0]
+    if (earliest := _earliest(rows, None)) is None:
+        return None
     least = max(earliest) + 1
     loads = Counter((step, row.lane, row.width) for step, row in zip(earliest, rows, strict=True))
     counted = [1] * least
@@ -125,6 +126,8 @@ def connection(one: Transfer) -> Connection:
 def _earliest(rows: list[_Row], rounds: tuple[int, ...] | None) -> list[int] | None:
     """The earliest step of each transfer that all rules allow; None: there are too few steps.
 
+    As many steps as transfers are too few only where one must come both before and after another.
+
     Every rule only ever moves a transfer to a later step, so moving them until no rule is broken
     ends at the earliest steps.
 
@@ -133,6 +136,7 @@ def _earliest(rows: list[_Row], rounds: tuple[int, ...] | None) -> list[int] | N
         rounds: Of each step; None: as many as it takes.
     """
     lanes = max(row.lane for row in rows) + 1
+    most = len(rows) if rounds is None else len(rounds)
     steps = [0] * len(rows)
     moved = True
     while moved:
@@ -148,8 +152,8 @@ def _earliest(rows: list[_Row], rounds: tuple[int, ...] | None) -> list[int] | N
             if rounds is not None:
                 while step < len(rounds) and rounds[step] * width <= used:
                     step, used = step + 1, 0
-                if step >= len(rounds):
-                    return None
+            if step >= most:
+                return None
             last[lane], filled[lane] = step, used + 1
             moved = moved or step != steps[number]
             steps[number] = step
