@@ -145,7 +145,7 @@ def changes_of(machine: Machine, slow: Sequence[str], gone: Sequence[str]) -> Ch
             problems.append(f"{flag}: {_pair_words(machine, pair)}: is given twice")
         shares[pair] = share
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError("\n".join(dict.fromkeys(problems)))
     return Changes(
         slow=tuple((pair, share) for pair, share in shares.items() if share),
         gone=tuple(pair for pair, share in shares.items() if not share),

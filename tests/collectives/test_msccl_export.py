@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectives.flooding import dgx1, flooded, gathered, network_of
+from planner.collectives.msccl_limits import broken_limits
 from planner.collectives.msccl_program import from_xml, to_xml
 from planner.collectives.msccl_read import schedule_of
 from planner.collectives.msccl_run import run
@@ -152,6 +153,22 @@ def test_many_peers_are_spread_over_channels():
     program = program_of(flooded(network, "allgather", 1), network)
     assert program.channels == 2
     assert run(program).faults == ()
+
+
+def test_no_more_additions_in_a_row_than_the_runtime_has_room_for():
+    """It keeps the sources of 16 that it takes together; a signal or a wait parts them."""
+    hub = np.zeros((40, 40), dtype=int)
+    hub[0, 1:] = hub[1:, 0] = 1
+    network = network_of(hub)
+    program = program_of(gathered(network, "gather", 2), network)
+    block = program.gpus[0].blocks[-1]
+    assert [step.kind for step in block.steps].count("re") == 2 * 39
+    assert run(program).faults == ()
+    unparted = replace(block, steps=tuple(replace(s, signals=False) for s in block.steps))
+    hub_gpu = program.gpus[0]
+    crammed = replace(hub_gpu, blocks=(*hub_gpu.blocks[:-1], unparted))
+    (line,) = broken_limits(replace(program, gpus=(crammed, *program.gpus[1:])))
+    assert "additions in a row; the MSCCL runtime takes at most 16" in line
 
 
 def test_limits_are_named():

@@ -204,3 +204,32 @@ def test_nothing_is_left_half_written(tmp_path):
         with pytest.raises(InputError):
             write_schedule(tmp_path / name, machine(dgx1()), wrong)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_schedule_that_could_never_arrive_is_refused_at_once(tmp_path):
+    def change(fields):
+        fields |= {"nodes": [str(at) for at in range(2048)], "chunks": 900, "sends": []}
+
+    message = edited(tmp_path, change)
+    assert "sends: 0 of them; 900 chunks among 2,048 nodes take about 3,773,030,400" in message
+
+
+def test_an_algorithm_of_others_is_named_by_its_file(tmp_path):
+    path = tmp_path / "a.xml"
+    write_schedule(path, machine(dgx1(), "dgx-1"), made())
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(' topology="dgx-1"', ""), encoding="utf-8")
+    assert read_schedule(path).label == f"the links of {path}"
+    path.write_text(text.replace("</algo>", "</gpu>"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line [0-9]+: not valid XML: mismatched tag$"):
+        read_schedule(path)
+
+
+def test_an_algorithm_on_links_that_are_not_there(tmp_path):
+    path = tmp_path / "a.xml"
+    write_schedule(path, machine(dgx1(), "dgx-1"), made())
+    ring = Network(
+        nodes=8, links=tuple((u, (u + d) % 8) for u in range(8) for d in (1, 7)), lanes=(1,) * 16
+    )
+    with pytest.raises(InputError, match=r"it does not have .* of the .* links that are used"):
+        read_schedule(path, machine(ring))
