@@ -157,18 +157,17 @@ def test_many_peers_are_spread_over_channels():
 
 def test_no_more_additions_in_a_row_than_the_runtime_has_room_for():
     """It keeps the sources of 16 that it takes together; a signal or a wait parts them."""
-    hub = np.zeros((40, 40), dtype=int)
-    hub[0, 1:] = hub[1:, 0] = 1
-    network = network_of(hub)
-    program = program_of(gathered(network, "gather", 2), network)
-    block = program.gpus[0].blocks[-1]
-    assert [step.kind for step in block.steps].count("re") == 2 * 39
+    line = network_of(np.eye(40, k=1, dtype=int) + np.eye(40, k=-1, dtype=int))
+    program = program_of(gathered(line, "gather", 1, 39), line, root=39)
+    last = program.gpus[39]
+    assert [step.kind for step in last.blocks[-1].steps].count("re") == 39
     assert run(program).faults == ()
-    unparted = replace(block, steps=tuple(replace(s, signals=False) for s in block.steps))
-    hub_gpu = program.gpus[0]
-    crammed = replace(hub_gpu, blocks=(*hub_gpu.blocks[:-1], unparted))
-    (line,) = broken_limits(replace(program, gpus=(crammed, *program.gpus[1:])))
-    assert "additions in a row; the MSCCL runtime takes at most 16" in line
+    unparted = replace(
+        last.blocks[-1], steps=tuple(replace(s, signals=False) for s in last.blocks[-1].steps)
+    )
+    crammed = replace(last, blocks=(*last.blocks[:-1], unparted))
+    (text,) = broken_limits(replace(program, gpus=(*program.gpus[:39], crammed)))
+    assert "39 additions in a row; the MSCCL runtime takes at most 16" in text
 
 
 def test_limits_are_named():
