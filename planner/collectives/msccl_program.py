@@ -11,8 +11,7 @@ src/include/msccl.h (limits), src/collectives/device/msccl_interpreter.h (what i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
@@ -21,24 +20,6 @@ from planner.errors import InputError
 from planner.messages import not_one_of, shown
 
 NAME_CHARACTERS = 63
-MOST_STEPS = 256
-"""Instructions of one thread block."""
-MOST_BLOCKS = 216
-"""Thread blocks of one GPU."""
-MOST_ON_CHANNEL = 32
-"""Peers that a GPU sends to, or receives from, on one channel."""
-MOST_CHANNELS = 32
-MOST_COUNT = 71
-"""Chunks that one instruction moves."""
-LAST_AWAITED = 127
-"""Highest number of a thread block that others can wait for: the runtime keeps it in 8 bits."""
-LAST_OFFSET = 32767
-"""Highest offset into a buffer: the runtime keeps it in 16 bits."""
-MOST_ELEMENTS = 4096
-"""XML elements that the runtime reads: all `gpu` and, of its own, every `tb` and `step`."""
-MOST_PARTS = 1024
-"""XML elements directly inside one other."""
-
 PROTOCOLS = ("Simple", "LL", "LL128")
 COLLECTIVES = {
     "allgather": "allgather", "reduce-scatter": "reduce_scatter", "allreduce": "allreduce",
@@ -50,7 +31,7 @@ RECEIVES = ("r", "rcs", "rrs", "rrc", "rrcs")
 SENDS = ("s", "rcs", "rrs", "rrcs")
 REDUCES = ("rrs", "rrc", "rrcs", "re")
 KINDS = ("s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re", "nop")
-NOTES = ("collective", "root", "rounds", "local_reduce")
+NOTES = ("collective", "topology", "root", "rounds", "local_reduce")
 """Attributes of `algo` that the runtime does not know and leaves alone."""
 MOST_NOTE = 250
 """Characters of an attribute; from 255 the runtime reads no further."""
@@ -131,94 +112,6 @@ class Program:
         return len(self.gpus)
 
 
-def broken_limits(program: Program) -> list[str]:
-    """What the runtime would refuse or misread, one line each."""
-    lines = []
-    if program.channels > MOST_CHANNELS:
-        lines.append(_over("channels", program.channels, MOST_CHANNELS))
-    if program.chunks_per_loop > LAST_OFFSET + 1:
-        lines.append(_over("chunks per loop", program.chunks_per_loop, LAST_OFFSET + 1))
-    lines += _odd_sizes(program)
-    for rank, gpu in enumerate(program.gpus):
-        lines += [f"GPU {rank}: {line}" for line in _broken_of(gpu, program.members)]
-    return lines
-
-
-def _odd_sizes(program: Program) -> Iterator[str]:
-    """Buffers that are not of the size that the collective gives them."""
-    whole, parted = program.chunks_per_loop, ("allgather", "reduce_scatter", "alltoall")
-    if program.collective in parted and whole % program.members:
-        yield f"nchunksperloop is {whole}, no multiple of the {program.members} GPUs"
-        return
-    part = whole // program.members
-    inputs = part if program.collective == "allgather" else whole
-    outputs = part if program.collective == "reduce_scatter" else whole
-    for rank, gpu in enumerate(program.gpus):
-        if gpu.input_chunks not in (0, inputs):
-            yield f"GPU {rank}: i_chunks is {gpu.input_chunks}, not {inputs}"
-        if gpu.output_chunks not in (0, outputs):
-            yield f"GPU {rank}: o_chunks is {gpu.output_chunks}, not {outputs}"
-
-
-def _over(what: str, number: int, most: int) -> str:
-    return f"{number:,} {what}; the MSCCL runtime takes at most {most:,}"
-
-
-def _broken_of(gpu: Gpu, members: int) -> Iterator[str]:
-    """The limits that one GPU breaks."""
-    if len(gpu.blocks) > MOST_BLOCKS:
-        yield _over("thread blocks", len(gpu.blocks), MOST_BLOCKS)
-    elements = 1 + members + len(gpu.blocks) + sum(len(block.steps) for block in gpu.blocks)
-    if elements > MOST_ELEMENTS:
-        yield _over("XML elements", elements, MOST_ELEMENTS)
-    for number, block in enumerate(gpu.blocks):
-        if len(block.steps) > MOST_STEPS:
-            yield f"thread block {number}: {_over('steps', len(block.steps), MOST_STEPS)}"
-        largest = max((step.count for step in block.steps), default=0)
-        if largest > MOST_COUNT:
-            yield f"thread block {number}: {_over('chunks in one step', largest, MOST_COUNT)}"
-    yield from _crowded(gpu)
-    awaited = [step.waits_for[0] for b in gpu.blocks for step in b.steps if step.waits_for]
-    if awaited and max(awaited) > LAST_AWAITED:
-        yield f"waits for thread block {max(awaited)}; the MSCCL runtime knows 0 to {LAST_AWAITED}"
-    chunks = max(gpu.input_chunks, gpu.output_chunks, gpu.scratch_chunks)
-    if chunks > LAST_OFFSET + 1:
-        yield _over("chunks in one buffer", chunks, LAST_OFFSET + 1)
-
-
-def _crowded(gpu: Gpu) -> Iterator[str]:
-    """Channels with more peers than the runtime keeps."""
-    for what in ("send", "recv"):
-        peers = Counter(b.channel for b in gpu.blocks if getattr(b, what) >= 0)
-        for channel, number in sorted(peers.items()):
-            if number > MOST_ON_CHANNEL:
-                words = f"thread blocks that {what} on channel {channel}"
-                yield _over(words, number, MOST_ON_CHANNEL)
-
-
-def clashes(program: Program) -> Iterator[str]:
-    """Two thread blocks at one end of a connection, and waits for what is not there."""
-    for rank, gpu in enumerate(program.gpus):
-        for what in ("send", "recv"):
-            ends = Counter((getattr(b, what), b.channel) for b in gpu.blocks)
-            for (peer, channel), number in sorted(ends.items()):
-                if peer >= 0 and number > 1:
-                    words = f"{number} thread blocks {what} with GPU {peer} on channel {channel}"
-                    yield f"GPU {rank}: {words}"
-        for number, block in enumerate(gpu.blocks):
-            if not 0 <= block.channel < program.channels:
-                yield f"GPU {rank}: thread block {number}: channel {block.channel} is not there"
-            if rank in (block.send, block.recv):
-                yield f"GPU {rank}: thread block {number} has its own GPU as its peer"
-            for at, step in enumerate(block.steps):
-                other = step.waits_for
-                if other and not (
-                    other[0] < len(gpu.blocks) and 0 <= other[1] < len(gpu.blocks[other[0]].steps)
-                ):
-                    where = f"GPU {rank}: thread block {number}: step {at}"
-                    yield f"{where} waits for step {other[1]} of {other[0]}, which is not there"
-
-
 def to_xml(program: Program) -> str:
     """The XML of a program, without a header, which the runtime does not read."""
     head = {
@@ -281,7 +174,8 @@ def from_xml(text: str, name: str) -> Program:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         line, _ = error.position
-        raise InputError(f"{name}: line {line}: not valid XML") from error
+        reason = str(error).partition(":")[0]
+        raise InputError(f"{name}: line {line}: not valid XML: {reason}") from error
     if root.tag != "algo":
         raise InputError(f"{name}: starts with <{root.tag[:60]}>, an MSCCL file with <algo>")
     try:

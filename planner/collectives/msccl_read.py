@@ -47,6 +47,8 @@ def schedule_of(
         lines = ["nothing is sent"]
     if network is not None and network.nodes != program.members:
         lines = [f"is for {program.members} GPUs, the network has {network.nodes} nodes"]
+    if network is not None and not lines:
+        lines = _lacking(found, network)
     _refuse(name, lines)
     network = network or _network(program.members, found)
     schedule = _schedule(program, wanted, found, name, network)
@@ -70,6 +72,15 @@ def _network(members: int, found: Run) -> Network:
     return Network(nodes=members, links=links, lanes=tuple(len(channels[link]) for link in links))
 
 
+def _lacking(found: Run, network: Network) -> list[str]:
+    """A line where an algorithm uses links that a machine does not have."""
+    used = {(one.source, one.target) for one in found.transfers}
+    if not (lacking := sorted(used - set(network.links))):
+        return []
+    words = f"it does not have {len(lacking)} of the {len(used)} links that are used"
+    return [f"was made for another machine: {words}, e.g. from {lacking[0][0]} to {lacking[0][1]}"]
+
+
 def _schedule(
     program: Program, wanted: Wanted, found: Run, name: str, network: Network
 ) -> Schedule:
@@ -78,7 +89,10 @@ def _schedule(
     if None in numbers:
         lines = ["sends chunks made of different chunks; no schedule of the model does"]
         _refuse(name, lines)
-    steps, rounds = placed(found.transfers, _widths(found, network), _noted(program))
+    order = placed(found.transfers, _widths(found, network), _noted(program))
+    if order is None:
+        _refuse(name, ["some transfers must come both before and after others; no steps do that"])
+    steps, rounds = order or ([], ())
     combines = wanted.collective in COMBINING and not local
     sends = {
         Send(step, one.source, one.target, number or 0, combines and _partial(wanted, one))

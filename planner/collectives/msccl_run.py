@@ -22,16 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.collectives.msccl_goal import Wanted, wanted_of
-from planner.collectives.msccl_program import (
-    RECEIVES,
-    REDUCES,
-    SENDS,
-    Instruction,
-    Place,
-    Program,
-    broken_limits,
-    clashes,
-)
+from planner.collectives.msccl_limits import broken_limits, clashes
+from planner.collectives.msccl_program import RECEIVES, REDUCES, SENDS, Instruction, Place, Program
 
 SLOTS = {"Simple": 2, "LL": 8, "LL128": 8}
 """Messages that a connection holds, by protocol: 8 buffers of NCCL, of which Simple uses 4 each."""

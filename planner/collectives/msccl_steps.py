@@ -9,87 +9,113 @@ is looked for.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
 
 from planner.collectives.msccl_run import Transfer
+from planner.plan import IntArray
 
 Connection = tuple[int, int, int]
 """Sender, receiver, channel."""
 _TRIES = 300
-_WORK = 10**6
+_WORK = 5 * 10**5
 """Transfers placed in all of these tries."""
+_MOST_STEPS = 200
+"""Steps up to which the least total of rounds is looked for."""
+
+
+class _Row(NamedTuple):
+    """A transfer: the number of its connection, that one's width, and what it must follow."""
+
+    lane: int
+    width: int
+    behind: tuple[int, ...]
+    not_before: tuple[int, ...]
 
 
 def placed(
     transfers: tuple[Transfer, ...],
     widths: Mapping[Connection, int],
     noted: tuple[int, ...] = (),
-) -> tuple[list[int], tuple[int, ...]]:
-    """The step of each transfer, and the rounds of each step.
+) -> tuple[list[int], tuple[int, ...]] | None:
+    """The step of each transfer, and the rounds of each step; None: no order in steps is right.
 
     Args:
         transfers: At least one, in the order in which they were sent.
         widths: Chunks that each connection carries in a round.
         noted: Rounds of each step that are tried first; empty: none are known.
     """
-    if noted and (steps := _earliest(transfers, widths, noted)) is not None:
+    lanes = {one: at for at, one in enumerate(sorted({connection(one) for one in transfers}))}
+    rows = [
+        _Row(
+            lanes[connection(one)], widths[connection(one)], tuple(one.after | one.replaces),
+            tuple(one.not_before),
+        )
+        for one in transfers
+    ]  # fmt: skip
+    if noted and (steps := _earliest(rows, noted)) is not None:
         return steps, noted
-    earliest = _earliest(transfers, widths, None) or [0]
+    if (earliest := _earliest(rows, None)) is None:
+        return None
     least = max(earliest) + 1
-    loads = Counter((step, connection(one)) for step, one in zip(earliest, transfers, strict=True))
+    loads = Counter((step, row.lane, row.width) for step, row in zip(earliest, rows, strict=True))
     counted = [1] * least
-    for (step, one), number in loads.items():
-        counted[step] = max(counted[step], -(-number // widths[one]))
-    needed = _needed(transfers, widths, earliest, _latest(transfers, least))
-    tries = min(_TRIES, _WORK // len(transfers))
+    for (step, _, width), number in loads.items():
+        counted[step] = max(counted[step], -(-number // width))
+    if least > _MOST_STEPS:
+        return earliest, tuple(counted)
+    needed = _needed(rows, earliest, _latest(transfers, least))
+    tries = min(_TRIES, _WORK // (len(rows) + least**2))
     for rounds in itertools.islice(_vectors(needed, sum(counted) - 1), tries):
-        if (steps := _earliest(transfers, widths, rounds)) is not None:
+        if (steps := _earliest(rows, rounds)) is not None:
             return steps, rounds
     return earliest, tuple(counted)
 
 
-def _needed(
-    transfers: tuple[Transfer, ...],
-    widths: Mapping[Connection, int],
-    earliest: list[int],
-    latest: list[int],
-) -> list[list[int]]:
-    """needed[b][a]: rounds that steps a to b need for what can be nowhere else; at least 1 each."""
-    steps = range(max(earliest) + 1)
-    lanes: dict[Connection, list[int]] = defaultdict(list)
-    for number, one in enumerate(transfers):
-        lanes[connection(one)].append(number)
-    windows = [
-        (widths[one], [(earliest[n], latest[n]) for n in numbers]) for one, numbers in lanes.items()
-    ]
-
-    def need(a: int, b: int) -> int:
-        bound = (
-            -(-sum(first >= a and last <= b for first, last in rows) // width)
-            for width, rows in windows
-        )
-        return max(b - a + 1, *bound)
-
-    return [[need(a, b) for a in range(b + 1)] for b in steps]
+def _needed(rows: list[_Row], earliest: list[int], latest: list[int]) -> IntArray:
+    """[b, a]: rounds that steps a to b need for what can be nowhere else; at least 1 each."""
+    steps = max(earliest) + 1
+    at = np.arange(steps)
+    needed = at[:, None] - at[None, :] + 1
+    lane = np.array([row.lane for row in rows])
+    width = np.array([row.width for row in rows])
+    windows = np.array([latest, earliest])
+    for one in range(int(lane.max()) + 1):
+        mine = lane == one
+        inside = np.zeros((steps, steps), dtype=np.int64)
+        np.add.at(inside, tuple(windows[:, mine]), 1)
+        inside = np.cumsum(np.cumsum(inside, axis=0)[:, ::-1], axis=1)[:, ::-1]
+        needed = np.maximum(needed, -(-inside // width[mine][0]))
+    return needed
 
 
-def _vectors(needed: list[list[int]], most: int) -> Iterator[tuple[int, ...]]:
-    """Rounds of each step that allow for what is needed, the smallest total first."""
+def _vectors(needed: IntArray, most: int) -> Iterator[tuple[int, ...]]:
+    """Rounds of each step that allow for what is needed, the smallest total first.
 
-    def extend(chosen: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
-        step = len(chosen)
-        if step == len(needed):
-            if not left:
-                yield chosen
+    Rounds up to the end are at least those of the longest way there, so none is begun in vain.
+    """
+    need = needed.tolist()
+    steps = len(need)
+    ahead = [0] * (steps + 1)
+    for a in reversed(range(steps)):
+        ahead[a] = max(need[b][a] + ahead[b + 1] for b in range(a, steps))
+
+    def extend(ends: tuple[int, ...], total: int) -> Iterator[tuple[int, ...]]:
+        """Continues the rounds up to each step."""
+        step = len(ends) - 1
+        if step == steps:
+            yield tuple(np.diff(ends).tolist())
             return
-        least = max(need - sum(chosen[a:]) for a, need in enumerate(needed[step]))
-        later = needed[-1][step + 1] if step + 1 < len(needed) else 0
-        for rounds in range(max(least, 1), left - later + 1):
-            yield from extend((*chosen, rounds), left - rounds)
+        least = max(end + need[step][a] for a, end in enumerate(ends))
+        last = total - ahead[step + 1]
+        for end in range(least if step < steps - 1 else total, last + 1):
+            yield from extend((*ends, end), total)
 
-    for total in range(needed[-1][0], most + 1):
-        yield from extend((), total)
+    for total in range(ahead[0], most + 1):
+        yield from extend((0,), total)
 
 
 def connection(one: Transfer) -> Connection:
@@ -97,43 +123,38 @@ def connection(one: Transfer) -> Connection:
     return one.source, one.target, one.channel
 
 
-def _earliest(
-    transfers: tuple[Transfer, ...],
-    widths: Mapping[Connection, int],
-    rounds: tuple[int, ...] | None,
-) -> list[int] | None:
+def _earliest(rows: list[_Row], rounds: tuple[int, ...] | None) -> list[int] | None:
     """The earliest step of each transfer that all rules allow; None: there are too few steps.
+
+    As many steps as transfers are too few only where one must come both before and after another.
 
     Every rule only ever moves a transfer to a later step, so moving them until no rule is broken
     ends at the earliest steps.
 
     Args:
-        transfers: In the order in which they were sent.
-        widths: Chunks that each connection carries in a round.
+        rows: In the order in which they were sent.
         rounds: Of each step; None: as many as it takes.
     """
-    queues: dict[Connection, list[int]] = defaultdict(list)
-    steps = [0] * len(transfers)
+    lanes = max(row.lane for row in rows) + 1
+    most = len(rows) if rounds is None else len(rounds)
+    steps = [0] * len(rows)
     moved = True
     while moved:
         moved = False
-        queues.clear()
-        for number, one in enumerate(transfers):
-            queue = queues[connection(one)]
-            step = max(
-                steps[number],
-                max((steps[a] + 1 for a in one.after), default=0),
-                max((steps[a] for a in one.not_before), default=0),
-                max((steps[a] + 1 for a in one.replaces), default=0),
-                steps[queue[-1]] if queue else 0,
-            )
+        last, filled = [0] * lanes, [0] * lanes
+        for number, (lane, width, behind, not_before) in enumerate(rows):
+            step = max(steps[number], last[lane])
+            for other in behind:
+                step = max(step, steps[other] + 1)
+            for other in not_before:
+                step = max(step, steps[other])
+            used = filled[lane] if step == last[lane] else 0
             if rounds is not None:
-                width = widths[connection(one)]
-                while step < len(rounds) and rounds[step] * width <= _in_step(steps, queue, step):
-                    step += 1
-                if step >= len(rounds):
-                    return None
-            queue.append(number)
+                while step < len(rounds) and rounds[step] * width <= used:
+                    step, used = step + 1, 0
+            if step >= most:
+                return None
+            last[lane], filled[lane] = step, used + 1
             moved = moved or step != steps[number]
             steps[number] = step
     return steps
@@ -156,8 +177,3 @@ def _latest(transfers: tuple[Transfer, ...], steps: int) -> list[int]:
                     moved = moved or latest[other] > step - apart
                     latest[other] = min(latest[other], step - apart)
     return latest
-
-
-def _in_step(steps: list[int], queue: list[int], step: int) -> int:
-    """Transfers at the end of a queue that are in a step."""
-    return sum(1 for _ in itertools.takewhile(lambda a: steps[a] == step, reversed(queue)))

@@ -16,13 +16,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from planner.collectives.msccl_layout import Layout
+from planner.collectives.msccl_limits import MOST_FUSED, MOST_ON_CHANNEL, broken_limits
 from planner.collectives.msccl_program import (
     COLLECTIVES,
     MOST_NOTE,
-    MOST_ON_CHANNEL,
     NAME_CHARACTERS,
     PROTOCOLS,
     Gpu,
@@ -30,7 +30,6 @@ from planner.collectives.msccl_program import (
     Place,
     Program,
     ThreadBlock,
-    broken_limits,
 )
 from planner.errors import InputError
 from planner.messages import not_one_of
@@ -42,6 +41,7 @@ MAX_BYTES = 2**30
 """Largest size by default. The runtime allocates scratch memory for it at start-up."""
 _MOST = 4
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._:=+x-]+")
+_NOT_IN_A_LABEL = re.compile(r"[^A-Za-z0-9._:=+, x-]+")
 _LOCAL = (-1, -1, -1, 0)
 
 _Block = tuple[int, int, int, int]
@@ -112,7 +112,7 @@ def program_of(
         min_bytes=min_bytes,
         max_bytes=max_bytes,
         gpus=gpus,
-        notes=_notes(schedule, root),
+        notes=_notes(schedule, root, label),
     )
     _refuse(broken_limits(program))
     return program
@@ -133,9 +133,11 @@ def _name(schedule: Schedule, label: str) -> str:
     return "-".join(part for part in (schedule.collective, middle, ends) if part)
 
 
-def _notes(schedule: Schedule, root: int) -> dict[str, str]:
+def _notes(schedule: Schedule, root: int, label: str) -> dict[str, str]:
     """What the runtime does not need and a reader of the file does."""
     notes = {"collective": schedule.collective}
+    if topology := _NOT_IN_A_LABEL.sub("-", label)[:MOST_NOTE].strip("- "):
+        notes["topology"] = topology
     if schedule.collective in ROOTED:
         notes["root"] = str(root)
     if schedule.local_reduce:
@@ -270,8 +272,14 @@ class _Writer:
                 self._copy(node, self._at[node, chunk], place)
             for chunk in chunks:
                 if chunk not in own:
-                    src = self._at[node, chunk]
-                    self._add(node, _Draft(block=_LOCAL, kind="re", src=src, dst=place))
+                    self._add_up(node, self._at[node, chunk], place)
+
+    def _add_up(self, node: int, src: Place, dst: Place) -> None:
+        """Adds a contribution; a signal parts additions that the runtime would take together."""
+        drafts = self._drafts[node]
+        row = list(takewhile(lambda one: one.kind == "re" and one.dst == dst, reversed(drafts)))
+        parted = len(row) % MOST_FUSED == MOST_FUSED - 1
+        self._add(node, _Draft(block=_LOCAL, kind="re", src=src, dst=dst, signals=parted))
 
     def _add(self, node: int, draft: _Draft) -> None:
         """Adds an instruction behind those that touched the same cells before it."""

@@ -20,7 +20,7 @@ from planner.collectives.times import ScheduleTime, cell_name, schedule_time
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
 from planner.plan import FloatArray
-from planner.units import parse_count, plain
+from planner.units import plain
 from solvers.collectives.schedule import Schedule
 
 
@@ -126,50 +126,58 @@ def _changed_fields(table: Resynthesis) -> dict[str, Any]:
 
 
 def changes_of(machine: Machine, slow: Sequence[str], gone: Sequence[str]) -> Changes:
-    """Slow and failed links as they are typed: `0-2=0.25` and `0-2`.
+    """Slow and failed links as they are typed: `0-2=0.25`, `0-2=25%`, `0-2=0` (failed) and `0-2`.
 
     Raises:
         InputError: One line per mistake.
     """
     problems: list[str] = []
-    slowed, failed = [], []
-    for text in slow:
-        pair, equals, share = text.rpartition("=")
+    shares: dict[tuple[int, int], float] = {}
+    asked = [("degrade", text, _slowed) for text in slow] + [("fail", text, _gone) for text in gone]
+    for flag, text, parse in asked:
         try:
-            if not equals:
-                raise InputError(f"degrade: {shown(text)}: write it like 0-2=0.25")
-            left = parse_count(share.strip(), "degrade")
-            if not 0 < left <= 1:
-                raise InputError(
-                    f"degrade: {shown(text)}: the share that is left is above 0 and at most 1; "
-                    "a link that carries nothing is given by --fail"
-                )
-            slowed.append((pair_of(pair.strip(), machine, "degrade"), left))
+            (u, v), share = parse(text.strip(), machine)
         except InputError as error:
             problems += str(error).split("\n")
-    for text in gone:
-        try:
-            failed.append(pair_of(text.strip(), machine, "fail"))
-        except InputError as error:
-            problems += str(error).split("\n")
+            continue
+        pair = min(u, v), max(u, v)
+        if pair in shares:
+            problems.append(f"{flag}: {_pair_words(machine, pair)}: is given twice")
+        shares[pair] = share
     if problems:
-        raise InputError("\n".join(problems))
-    return Changes(slow=tuple(slowed), gone=tuple(failed))
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return Changes(
+        slow=tuple((pair, share) for pair, share in shares.items() if share),
+        gone=tuple(pair for pair, share in shares.items() if not share),
+    )
+
+
+def _slowed(text: str, machine: Machine) -> tuple[tuple[int, int], float]:
+    """A pair of nodes and the share of the bandwidth that is left between them."""
+    pair, equals, share = text.rpartition("=")
+    if not equals:
+        raise InputError(f"degrade: {shown(text)}: write it like 0-2=0.25")
+    number = share.strip().removesuffix("%")
+    try:
+        left = float(number) / (100.0 if share.strip().endswith("%") else 1.0)
+    except ValueError:
+        left = -1.0
+    if not 0.0 <= left <= 1.0:
+        raise InputError(
+            f"degrade: {shown(text)}: the share of the bandwidth that is left is from 0 (failed) "
+            "to 1, e.g. 0.25 or 25%"
+        )
+    return pair_of(pair.strip(), machine, "degrade"), left
+
+
+def _gone(text: str, machine: Machine) -> tuple[tuple[int, int], float]:
+    return pair_of(text, machine, "fail"), 0.0
 
 
 def changed_machine(machine: Machine, changes: Changes) -> Machine:
     """A machine with its slow and failed links."""
     machine = fail(machine, changes.gone) if changes.gone else machine
-    return degraded(machine, _shares(changes)) if changes.slow else machine
-
-
-def _shares(changes: Changes) -> dict[tuple[int, int], float]:
-    """What is left of the bandwidth between pairs; of one that is named twice the product."""
-    shares: dict[tuple[int, int], float] = {}
-    for (u, v), share in changes.slow:
-        pair = min(u, v), max(u, v)
-        shares[pair] = shares.get(pair, 1.0) * share
-    return shares
+    return degraded(machine, dict(changes.slow)) if changes.slow else machine
 
 
 def _without_slow(machine: Machine, changes: Changes, worse: Machine) -> Machine | None:

@@ -15,27 +15,27 @@ from planner.collectives.machine import Machine, Wires
 from planner.collectives.msccl_program import from_xml, to_xml
 from planner.collectives.msccl_read import schedule_of
 from planner.collectives.msccl_xml import MAX_BYTES, program_of
+from planner.collectives.schedule_checks import MOST_CHUNKS, check, check_made_for, first
 from planner.errors import InputError
 from planner.fields import choice
 from planner.files import read_bytes, read_text, write_atomically
 from planner.jsonfile import SEAL, digest_of, json_object, sealed
 from planner.messages import mistakes, one_line
-from solvers.collectives.checking import faults
-from solvers.collectives.problem import COLLECTIVES, COMBINING, ROOTED, Network, Shared
+from solvers.collectives.problem import COLLECTIVES, ROOTED, Network, Shared
 from solvers.collectives.schedule import Schedule, Send
 
 FORMAT = "planner-collective-schedule"
 VERSION = 2
 """1 without the field `wires`, which only machines whose links differ need."""
 ENDINGS = (".json", ".xml")
-_MOST = 4
 _MOST_NODES = 2048
 _MOST_LANES = 10**6
-_MOST_CHUNKS = 2 * 10**6
 
 _Node = Annotated[int, Field(ge=0, lt=_MOST_NODES)]
 _Lanes = Annotated[int, Field(ge=1, le=_MOST_LANES)]
 _Latency = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+_Step = Annotated[int, Field(ge=0, le=10**6)]
+_Chunk = Annotated[int, Field(ge=0, lt=MOST_CHUNKS)]
 _Rate = Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)]
 
 
@@ -60,7 +60,7 @@ class Saved:
         schedule: What is sent when; it keeps all rules on `network`.
         network: Its links; of an XML file read without a machine, those that it uses.
         root: Of a rooted collective.
-        label: The topology; of an XML file, the name of the algorithm.
+        label: The topology; of an XML file that does not name it, `the links of` the file.
         machine: Names and times; None where the file says nothing of them.
     """
 
@@ -130,7 +130,7 @@ def read_schedule(path: Path, machine: Machine | None = None) -> Saved:
         return _read_json(read_bytes(path), name, machine)
     program = from_xml(read_text(path), name)
     schedule, network, root = schedule_of(program, name, machine.network if machine else None)
-    label = machine.label if machine else program.name
+    label = machine.label if machine else program.notes.get("topology") or f"the links of {name}"
     return Saved(schedule=schedule, network=network, root=root, label=label, machine=machine)
 
 
@@ -150,7 +150,7 @@ def schedule_json(machine: Machine, schedule: Schedule, *, root: int = 0) -> str
         InputError: The schedule breaks a rule.
     """
     network = machine.network
-    _check("schedule", schedule, network, root)
+    check("schedule", schedule, network, root)
     fields = {
         "format": FORMAT,
         "version": 1 if machine.uneven is None else VERSION,
@@ -240,7 +240,7 @@ class _File(BaseModel):
     local_reduce: bool = False
     chunks: Annotated[int, Field(ge=1, le=10**6)]
     rounds: Annotated[list[Annotated[int, Field(ge=1, le=10**9)]], Field(min_length=1)]
-    sends: list[tuple[Annotated[int, Field(ge=0)], _Node, _Node, Annotated[int, Field(ge=0)], bool]]
+    sends: list[tuple[_Step, _Node, _Node, _Chunk, bool]]
     digest: str | None = None
 
 
@@ -254,16 +254,22 @@ def _read_json(content: bytes, name: str, machine: Machine | None) -> Saved:
     try:
         file = _File.model_validate_json(text)
     except ValidationError as error:
-        raise InputError(_first(mistakes(error, _labels(name), _File.model_fields))) from error
+        if error.errors()[0]["type"] == "json_invalid":  # half of a character
+            reason = one_line(str(error.errors()[0]["ctx"]["error"]))
+            raise InputError(f"{name}: not valid JSON: {reason}") from error
+        raise InputError(first(mistakes(error, _labels(name), _File.model_fields))) from error
     if file.digest is not None and file.digest != digest_of(data):
         words = "was changed after it was written"
         raise InputError(f"{name}: {words}; take the field {SEAL} out to use it as it is")
     used = machine or _machine(file, name)
-    schedule = _schedule(file)
+    order = sorted(range(len(file.sends)), key=file.sends.__getitem__)
+    schedule = _schedule(file, order)
     if used.network.nodes != len(file.nodes):
-        words = f"is for {len(file.nodes)} nodes, {used.label} has {used.network.nodes}"
-        raise InputError(f"{name}: {words}")
-    _check(name, schedule, used.network, file.root)
+        words = f"{len(file.nodes)} nodes; {used.label} has {used.network.nodes}"
+        raise InputError(f"{name}: was made for {file.topology}, {words}")
+    if machine is not None:
+        check_made_for(name, schedule, file.topology, machine)
+    check(name, schedule, used.network, file.root, order)
     return Saved(
         schedule=schedule, network=used.network, root=file.root, label=used.label, machine=used
     )
@@ -282,11 +288,6 @@ def _labels(name: str) -> Any:
     return label
 
 
-def _first(lines: list[str]) -> str:
-    more = [f"and {len(lines) - _MOST:,} more faults"] if len(lines) > _MOST else []
-    return "\n".join(lines[:_MOST] + more)
-
-
 def _machine(file: _File, name: str) -> Machine:
     """The machine of a file.
 
@@ -302,7 +303,7 @@ def _machine(file: _File, name: str) -> Machine:
         if not {link[:2] for link in file.links} <= set(wired):
             lines.append("wires: links: some that have lanes are missing")
     if lines:
-        raise InputError(_first([f"{name}: {line}" for line in lines]))
+        raise InputError(first([f"{name}: {line}" for line in lines]))
     network = _network(nodes, file.links, file.shared)
     return Machine(
         label=file.topology,
@@ -354,34 +355,11 @@ def _odd_links(
             yield f"shared: entry {at}: links are 0 to {len(links) - 1}, not {max(one.links)}"
 
 
-def _schedule(file: _File) -> Schedule:
+def _schedule(file: _File, order: Sequence[int]) -> Schedule:
     return Schedule(
         collective=file.collective,
         chunks=file.chunks,
         rounds=tuple(file.rounds),
-        sends=tuple(Send(*send) for send in sorted(file.sends)),
+        sends=tuple(Send(*file.sends[at]) for at in order),
         local_reduce=file.local_reduce,
     )
-
-
-def _check(name: str, schedule: Schedule, network: Network, root: int) -> None:
-    """Refuses a schedule that breaks a rule of the model."""
-    lines = []
-    if root >= network.nodes:
-        lines.append(f"root: {root} is not one of the nodes 0 to {network.nodes - 1}")
-    if schedule.local_reduce and schedule.collective not in COMBINING:
-        lines.append(f"local_reduce: {schedule.collective} adds nothing up")
-    if schedule.collective == "allreduce" and not schedule.local_reduce:
-        rest = schedule.chunks % network.nodes
-        if rest:
-            words = f"a multiple of the {network.nodes} nodes"
-            lines.append(f"chunks: {schedule.chunks} of an allreduce must be {words}")
-    parts = {"alltoall": network.nodes**2, "allreduce": 1, "broadcast": 1, "reduce": 1}
-    total = schedule.chunks * parts.get(schedule.collective, network.nodes)
-    if total > _MOST_CHUNKS:
-        words = f"make {total:,} parts in all; at most {_MOST_CHUNKS:,}"
-        lines.append(f"chunks: {schedule.chunks:,} chunks {words}")
-    if not lines:
-        lines = [fault.text for fault in faults(schedule, network, root=root)]
-    if lines:
-        raise InputError(_first([f"{name}: {line}" for line in lines]))

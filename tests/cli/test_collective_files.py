@@ -44,10 +44,10 @@ def test_a_file_on_another_machine(saved: Path) -> None:
     assert run["synchronous_s"] == pytest.approx([2 * 0.7e-6 + 1.5 * 1e6 / 50e9])
 
 
-def test_a_file_that_does_not_fit_the_machine_names_the_send(saved: Path) -> None:
+def test_a_file_that_does_not_fit_the_machine_names_both(saved: Path) -> None:
     lines = refused("collective", "simulate", saved / "one.json", "--topology", "ring:8")
-    assert "send" in lines[0]
-    assert "link" in lines[0]
+    (line,) = lines
+    assert "one.json: was made for dgx-1, not for ring:8: ring:8 does not have" in line
 
 
 def test_a_file_that_breaks_a_rule_names_the_send(saved: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_file_that_breaks_a_rule_names_the_send(saved: Path, tmp_path: Path) -
     data["sends"][0] = [step, source, target, 2 * ((source + 3) % 8), reduces]
     (tmp_path / "wrong.json").write_text(json.dumps(data), encoding="utf-8")
     lines = refused("collective", "simulate", tmp_path / "wrong.json")
-    assert "send" in lines[0]
+    assert "wrong.json: sends: entry 0 (step 0" in lines[0]
 
 
 def test_a_file_has_its_own_collective(saved: Path) -> None:
@@ -78,8 +78,13 @@ def test_what_a_slow_link_costs_and_what_is_bought_back() -> None:
     ("flags", "message"),
     [
         (("--degrade", "0-2"), "degrade: '0-2': write it like 0-2=0.25"),
-        (("--degrade", "0-2=2"), "the share that is left is above 0 and at most 1"),
-        (("--degrade", "0-2=0"), "a link that carries nothing is given by --fail"),
+        (
+            ("--degrade", "0-1=2"),
+            "that is left is from 0 .failed. to 1, e.g. 0.25 or 25%",
+        ),
+        (("--degrade", "0-1=nan"), "bandwidth that is left is from 0"),
+        (("--degrade", "0-1=0.5", "--degrade", "1-0=25%"), "degrade: 0-1: is given twice"),
+        (("--degrade", "0-1=0.5", "--fail", "1-0"), "fail: 0-1: is given twice"),
         (("--fail", "0-3"), "fail: ring:4 has no link 0-3|fail: "),
         (("--fail", "0-9"), "no chip '9'"),
         (("--mode", "dependant"), "mode: 'dependant' is not one of .*did you mean 'dependent'"),

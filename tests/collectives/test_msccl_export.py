@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectives.flooding import dgx1, flooded, gathered, network_of
+from planner.collectives.msccl_limits import broken_limits
 from planner.collectives.msccl_program import from_xml, to_xml
 from planner.collectives.msccl_read import schedule_of
 from planner.collectives.msccl_run import run
@@ -152,6 +153,21 @@ def test_many_peers_are_spread_over_channels():
     program = program_of(flooded(network, "allgather", 1), network)
     assert program.channels == 2
     assert run(program).faults == ()
+
+
+def test_no_more_additions_in_a_row_than_the_runtime_has_room_for():
+    """It keeps the sources of 16 that it takes together; a signal or a wait parts them."""
+    line = network_of(np.eye(40, k=1, dtype=int) + np.eye(40, k=-1, dtype=int))
+    program = program_of(gathered(line, "gather", 1, 39), line, root=39)
+    last = program.gpus[39]
+    assert [step.kind for step in last.blocks[-1].steps].count("re") == 39
+    assert run(program).faults == ()
+    unparted = replace(
+        last.blocks[-1], steps=tuple(replace(s, signals=False) for s in last.blocks[-1].steps)
+    )
+    crammed = replace(last, blocks=(*last.blocks[:-1], unparted))
+    (text,) = broken_limits(replace(program, gpus=(*program.gpus[:39], crammed)))
+    assert "39 additions in a row; the MSCCL runtime takes at most 16" in text
 
 
 def test_limits_are_named():

@@ -57,7 +57,7 @@ def test_xml_comes_back(tmp_path, collective, chunks, root):
     assert saved.schedule.total_rounds == schedule.total_rounds
     alone = read_schedule(path)
     assert alone.machine is None
-    assert alone.label.startswith(f"{collective}-dgx-1-c{schedule.chunks}-s")
+    assert alone.label == "dgx-1"
     assert set(alone.network.links) <= set(dgx1().links)
 
 
@@ -128,7 +128,7 @@ def put(*path_and_value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put("sends", 0, [9, 0, 1, 0, False]), "send 111 (step 9, node 0 to 1, chunk 0): st"),
+        (put("sends", 0, [9, 0, 1, 0, False]), "sends: entry 0 (step 9, node 0 to 1, chunk 0): st"),
         (put("sends", 0, [0, 0, 7, 0, False]), "there is no link from 0 to 7"),
         (put("sends", 0, [0, 0, 1, 99, False]), "chunks are 0 to 15"),
         (put("sends", 0, [0, 0, 1, 5, False]), "node 0 does not have it before step 0"),
@@ -194,7 +194,7 @@ def test_files_that_are_no_schedules(tmp_path, name, content, words):
 def test_a_schedule_for_other_nodes(tmp_path):
     write_schedule(tmp_path / "a.json", machine(dgx1()), made())
     small = Network(nodes=2, links=((0, 1), (1, 0)), lanes=(1, 1))
-    with pytest.raises(InputError, match="is for 8 nodes, mine has 2"):
+    with pytest.raises(InputError, match="was made for mine, 8 nodes; mine has 2"):
         read_schedule(tmp_path / "a.json", machine(small))
 
 
@@ -204,3 +204,32 @@ def test_nothing_is_left_half_written(tmp_path):
         with pytest.raises(InputError):
             write_schedule(tmp_path / name, machine(dgx1()), wrong)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_schedule_that_could_never_arrive_is_refused_at_once(tmp_path):
+    def change(fields):
+        fields |= {"nodes": [str(at) for at in range(2048)], "chunks": 900, "sends": []}
+
+    message = edited(tmp_path, change)
+    assert "sends: 0 of them; 900 chunks among 2,048 nodes take about 3,773,030,400" in message
+
+
+def test_an_algorithm_of_others_is_named_by_its_file(tmp_path):
+    path = tmp_path / "a.xml"
+    write_schedule(path, machine(dgx1(), "dgx-1"), made())
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(' topology="dgx-1"', ""), encoding="utf-8")
+    assert read_schedule(path).label == f"the links of {path}"
+    path.write_text(text.replace("</algo>", "</gpu>"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line [0-9]+: not valid XML: mismatched tag$"):
+        read_schedule(path)
+
+
+def test_an_algorithm_on_links_that_are_not_there(tmp_path):
+    path = tmp_path / "a.xml"
+    write_schedule(path, machine(dgx1(), "dgx-1"), made())
+    ring = Network(
+        nodes=8, links=tuple((u, (u + d) % 8) for u in range(8) for d in (1, 7)), lanes=(1,) * 16
+    )
+    with pytest.raises(InputError, match=r"it does not have .* of the .* links that are used"):
+        read_schedule(path, machine(ring))

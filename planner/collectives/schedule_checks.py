@@ -1,0 +1,99 @@
+"""What is refused of a schedule from a file: the first faults, each with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.collectives.machine import Machine
+from planner.errors import InputError
+from solvers.collectives.checking import GATHERED, Fault, faults
+from solvers.collectives.problem import COMBINING, Network
+from solvers.collectives.schedule import Schedule
+
+MOST_CHUNKS = 2 * 10**6
+"""Parts of the data of all nodes."""
+_MOST = 4
+_MOST_ARRIVALS = 2 * 10**6
+
+
+def first(lines: list[str]) -> str:
+    """The first lines, and how many more there are."""
+    more = [f"and {len(lines) - _MOST:,} more faults"] if len(lines) > _MOST else []
+    return "\n".join(lines[:_MOST] + more)
+
+
+def check(
+    name: str, schedule: Schedule, network: Network, root: int, places: Sequence[int] = ()
+) -> None:
+    """Refuses a schedule that breaks a rule of the model.
+
+    Args:
+        name: What messages call the file.
+        schedule: What is replayed.
+        network: Where.
+        root: Of a rooted collective.
+        places: Where each send stands in the file; empty: in the order of the schedule.
+
+    Raises:
+        InputError: One line for each of the first faults.
+    """
+    lines = _odd(schedule, network, root)
+    if not lines:
+        found = faults(schedule, network, root=root)
+        lines = [_with_place(fault, places) for fault in found]
+    if lines:
+        raise InputError(first([f"{name}: {line}" for line in lines]))
+
+
+def check_made_for(name: str, schedule: Schedule, label: str, machine: Machine) -> None:
+    """Refuses a schedule that uses links which a machine does not have.
+
+    Args:
+        name: What messages call the file.
+        schedule: What is sent.
+        label: The topology that it was made for.
+        machine: Where it is asked to run.
+
+    Raises:
+        InputError: One line: the two machines, and how many links are missing.
+    """
+    used = {(send.source, send.target) for send in schedule.sends}
+    if lacking := sorted(used - set(machine.network.links)):
+        (u, v), there = lacking[0], f"{len(lacking)} of the {len(used)} links that are used"
+        other = f", not for {machine.label}" if label != machine.label else ""
+        raise InputError(
+            f"{name}: was made for {label}{other}: {machine.label} does not have {there}, e.g. "
+            f"from {u} to {v}"
+        )
+
+
+def _with_place(fault: Fault, places: Sequence[int]) -> str:
+    """`sends: entry 5 (step 0, ...)`: the place in the file, which counts from 0."""
+    number = f"send {fault.send} "
+    if fault.send is None or not fault.text.startswith(number):
+        return fault.text
+    place = places[fault.send] if places else fault.send
+    return f"sends: entry {place} {fault.text.removeprefix(number)}"
+
+
+def _odd(schedule: Schedule, network: Network, root: int) -> list[str]:
+    """What is wrong before anything is sent."""
+    nodes, name, lines = network.nodes, schedule.collective, []
+    if root >= nodes:
+        lines.append(f"root: {root} is not one of the nodes 0 to {nodes - 1}")
+    if schedule.local_reduce and name not in COMBINING:
+        lines.append(f"local_reduce: {name} adds nothing up")
+    if name == "allreduce" and not schedule.local_reduce and schedule.chunks % nodes:
+        words = f"a multiple of the {nodes} nodes"
+        lines.append(f"chunks: {schedule.chunks} of an allreduce must be {words}")
+    goal = GATHERED.get(name, name) if schedule.local_reduce else name
+    parts = {"alltoall": nodes**2, "allreduce": 1, "broadcast": 1, "reduce": 1}.get(goal, nodes)
+    total = schedule.chunks * parts
+    if total > MOST_CHUNKS:
+        words = f"make {total:,} parts in all; at most {MOST_CHUNKS:,}"
+        lines.append(f"chunks: {schedule.chunks:,} chunks {words}")
+    least = total * (1 if goal in ("alltoall", "gather", "scatter") else nodes - 1)
+    if len(schedule.sends) < least and least > _MOST_ARRIVALS:
+        words = f"{schedule.chunks:,} chunks among {nodes:,} nodes take about {least:,}"
+        lines.append(f"sends: {len(schedule.sends):,} of them; {words}")
+    return lines
