@@ -22,6 +22,7 @@ from solvers.collectives.model import (
     symmetry_of,
     unrolled,
 )
+from solvers.collectives.rooted import rooted_sends
 from solvers.collectives.schedule import Send
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class Search:
             if crossings is not None:
                 self._keep(sends_of(forward, self.parts, held, crossings))
                 break
+        if not self.ended:
+            sends = rooted_sends(self.asked, self.parts, self.steps, self.least, self.ready)
+            if sends is not None:
+                self._keep(sends)
         if not self.ended:
             self._keep(greedy_sends(forward, self.parts, self.steps, hops_))
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.checking import faults
@@ -37,6 +37,7 @@ from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.searching import Search
 from solvers.collectives.symmetry import free_subgroup
+from solvers.collectives.ways import Ways
 from solvers.solution import Solution, Status
 
 _SHARE = 0.5
@@ -56,6 +57,7 @@ class Question:
         hops: (nodes, nodes) links on a shortest way of `forward`.
         least_steps: S_min.
         group: The free automorphisms that schedules are held to first.
+        made: Ways in so many steps, once they were made (`rooted`).
     """
 
     network: Network
@@ -66,6 +68,7 @@ class Question:
     hops: tuple[tuple[int, ...], ...]
     least_steps: int
     group: tuple[Permutation, ...]
+    made: dict[int, Ways] = field(default_factory=dict, compare=False, repr=False)
 
     def goal(self, chunks: int) -> Goal:
         """The goal as asked, with C chunks."""
