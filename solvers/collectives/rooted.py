@@ -64,8 +64,6 @@ def rooted_sends(
     except OutOfTime:
         return None
     dealt = made.dealt(chunks, least, min(DEAL_S, left_s(deadline) * _SHARE))
-    if dealt is None:
-        return None
     sends, given = [], [0] * len(parts)
     for way in dealt:
         chunk = parts[way.part].chunks[given[way.part]]

@@ -25,7 +25,8 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
-from solvers.collectives.clock import keep_time, left_s
+from solvers.collectives.clock import deadline_of, keep_time, left_s
+from solvers.collectives.dealing import Dealer
 from solvers.collectives.model import Part
 from solvers.collectives.problem import Network
 
@@ -327,22 +328,63 @@ class Ways:
         prices = np.maximum(-found.ineqlin.marginals, 0.0)
         return prices.reshape(-1, self.steps), np.asarray(found.eqlin.marginals)
 
-    def dealt(self, chunks: int, least: int, time_limit_s: float) -> list[Way] | None:
-        """Whole ways for C chunks of every part, with few rounds; None: none were found in time.
+    def dealt(self, chunks: int, least: int, time_limit_s: float) -> list[Way]:
+        """Whole ways for C chunks of every part, with few rounds.
 
         Args:
             chunks: C.
             least: No schedule has fewer rounds.
-            time_limit_s: Of the mixed-integer program.
+            time_limit_s: Of each of the two ways to deal: a program over ways in use, and shares
+                rounded down and mended.
         """
+        shares, cost = self._weighed(chunks)
+        take, _ = self._matrix(self.ways)
+        parts = np.array([way.part for way in self.ways], dtype=np.int64)
+        dealer = Dealer(take, self._rows.room, parts)
+        floor = np.floor(shares * chunks + GAIN).astype(np.int64)
+        counts, rounds = dealer.dealt(floor, chunks, least, deadline_of(time_limit_s))
+        if rounds > least:
+            order = np.lexsort((cost, shares <= GAIN))
+            used = int((shares > GAIN).sum())
+            few = np.sort(order[: used + used // 2])
+            whole = self._whole([self.ways[at] for at in few], chunks, least, time_limit_s)
+            if whole is not None:
+                other = np.zeros(len(self.ways), dtype=np.int64)
+                other[few] = whole
+                again, found = dealer.dealt(other, chunks, least, deadline_of(time_limit_s / 4))
+                counts = again if found < rounds else counts
+        return [
+            way
+            for way, count in zip(self.ways, counts.tolist(), strict=True)
+            for _ in range(count)
+        ]
+
+    def _weighed(self, chunks: int) -> tuple[Array, Array]:
+        """Shares of ways with at least one round a step for C chunks, and what they cost more."""
         take, give = self._matrix(self.ways)
         width = len(self.ways)
-        of_parts = hstack([self._of_parts(self.ways), csr_array((len(self.parts), self.steps))])
-        whole = np.ones(width + self.steps)
+        parts = self._of_parts(self.ways)
+        found = linprog(
+            np.concatenate([np.zeros(width), np.ones(self.steps)]),
+            A_ub=hstack([take, -give]).tocsr(), b_ub=np.zeros(take.shape[0]),
+            A_eq=hstack([parts, csr_array((len(self.parts), self.steps))]).tocsr(),
+            b_eq=np.ones(len(self.parts)),
+            bounds=[(0.0, None)] * width + [(1 / chunks, None)] * self.steps, method="highs",
+        )  # fmt: skip
+        price = -take.T @ found.ineqlin.marginals - parts.T @ found.eqlin.marginals
+        return found.x[:width], np.asarray(price)
+
+    def _whole(
+        self, ways: Sequence[Way], chunks: int, least: int, time_limit_s: float
+    ) -> list[int] | None:
+        """How many chunks go each way, with the fewest rounds that were found in time."""
+        take, give = self._matrix(ways)
+        width = len(ways)
+        of_parts = hstack([self._of_parts(ways), csr_array((len(self.parts), self.steps))])
         total = np.concatenate([np.zeros(width), np.ones(self.steps)])
         found = milp(
             total,
-            integrality=whole,
+            integrality=np.ones(width + self.steps),
             bounds=Bounds(total, np.inf),
             constraints=[
                 LinearConstraint(hstack([take, -give]), -np.inf, 0.0),
@@ -351,7 +393,4 @@ class Ways:
             ],
             options={"time_limit": time_limit_s},
         )
-        if found.x is None:
-            return None
-        counts = np.rint(found.x[:width]).astype(int).tolist()
-        return [way for way, count in zip(self.ways, counts, strict=True) for _ in range(count)]
+        return None if found.x is None else np.rint(found.x[:width]).astype(int).tolist()
