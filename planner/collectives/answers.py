@@ -90,6 +90,7 @@ def _row_fields(row: Row) -> dict[str, Any]:
         "steps": row.steps,
         "rounds": row.rounds,
         "proved": row.proved,
+        "proof": row.proof,
         "lower_bound": row.lower_bound,
         **exactly(row.load),
         "least_of_steps": exactly(row.load_bound),
