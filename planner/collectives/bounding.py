@@ -82,8 +82,9 @@ def least_time(question: Question) -> tuple[int, float]:
 def _finely(machine: Machine) -> tuple[Machine, float]:
     """A machine with at least the bandwidth of another in small lanes, and what they carry."""
     wires = machine.wires
-    rates, ports = wires.bytes_per_s.tolist(), wires.port_bytes_per_s.tolist()
-    lane = min(*rates, *ports) / _FINENESS
+    rates: list[float] = wires.bytes_per_s.tolist()
+    ports: list[float] = wires.port_bytes_per_s.tolist()
+    lane = min((*rates, *ports)) / _FINENESS
 
     def units(capacity: int, rate: float) -> int:
         return math.ceil(capacity * rate / lane * (1.0 - _EXACT))

@@ -145,14 +145,14 @@ def _uneven(
 ) -> Wires | None:
     """The links of a wiring as they are; None where all are as fast, and lanes are cables.
 
-    Cables of unequal bandwidth at switches stay cut into whole lanes: one chunk may take several
-    of them at once.
+    Cables of unequal bandwidth at switches stay cut into whole lanes, of which a chunk
+    takes one.
     """
-    switched = (wiring.ends >= wiring.chips).any(axis=1)
-    alike = len(np.unique(bandwidth[switched])) <= 1
+    switched: np.ndarray = np.max(wiring.ends, axis=1) >= wiring.chips
+    alike = len(set(bandwidth[switched].tolist())) <= 1
     if (lanes.lanes == 1).all() or (switched.all() and not alike):
         return None
-    kept = switched & ~np.full(len(switched), alike)
+    kept = np.zeros_like(switched) if alike else switched
     cables = _cables(wiring, wiring.links * np.where(kept, lanes.lanes, 1), latency)
     rates = np.where(kept, lanes.lane_bytes_per_s, bandwidth)
     found = contracted(cables)

@@ -93,9 +93,7 @@ def resynthesis(
     before = [schedule_time(schedule, healthy) for schedule in old]
     oblivious = [schedule_time(schedule, changed, reroute=True) for schedule in old]
     after = [schedule_time(schedule, changed) for schedule in new]
-    after += [
-        schedule_time(one, changed, f"{cell_name(one)} as if failed") for one in without
-    ]
+    after += [schedule_time(one, changed, f"{cell_name(one)} as if failed") for one in without]
     after += [
         schedule_time(one, changed, f"{cell_name(one)} as before", reroute=True) for one in old
     ]

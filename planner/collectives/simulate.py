@@ -92,9 +92,12 @@ class Simulation:
         moved = self.link_busy_s * wires.bytes_per_s
         shared = [
             float(moved[list(port.links)].sum()) / rate / port.capacity / self.finish_s
-            for port, rate in zip(wires.network.shared, wires.port_bytes_per_s, strict=True)
+            for port, rate in zip(
+                wires.network.shared, wires.port_bytes_per_s.tolist(), strict=True
+            )
         ]
-        return max([float(self.link_use.max()), *shared])
+        busiest: float = max([float(self.link_use.max()), *shared])
+        return busiest
 
     @property
     def _sends(self) -> IntArray:

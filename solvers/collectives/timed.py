@@ -5,8 +5,9 @@ A step lasts as long as its slowest link:
     T_s >= alpha_e used[e, s] + ceil(n[e, s] / lanes_e) (L / C) beta_e,    min sum of T_s
 
 with n[e, s] the chunks that cross link e in step s. The n[p, s] chunks through shared capacity p
-take ceil(n[p, s] / capacity_p) (L / C) beta_p beside the latency of each of its links in use. With equal alpha and beta this is S alpha + (R / C) L beta. Steps
-without sends take no time and are left out, so S is only the most that there can be.
+take ceil(n[p, s] / capacity_p) (L / C) beta_p beside the latency of each of its links in use. With
+equal alpha and beta this is S alpha + (R / C) L beta. Steps without sends take no time and are left
+out, so S is only the most that there can be.
 
 CP-SAT counts time in whole ticks, and every duration is rounded down once, so that its bound holds
 for the true times; the schedule found is then timed exactly.
@@ -79,7 +80,8 @@ class Timing:
     def __post_init__(self) -> None:
         if len(self.latency_s) != len(self.lane_s_per_byte):
             raise ValueError("every link needs a latency and a time per byte")
-        if min((*self.latency_s, *self.lane_s_per_byte, *self.port_s_per_byte, self.size_bytes)) < 0:
+        seconds = (*self.latency_s, *self.lane_s_per_byte, *self.port_s_per_byte)
+        if min((*seconds, self.size_bytes)) < 0:
             raise ValueError("times and sizes are not negative")
 
     def of_ports(self, network: Network) -> tuple[float, ...]:

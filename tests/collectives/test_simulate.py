@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.collectives.asking import timing_of
+from planner.collectives.degrade import degrade
 from planner.collectives.machine import Machine
 from planner.collectives.machines import machine_of
 from planner.collectives.program import program_of
@@ -24,6 +26,8 @@ from solvers.collectives.checking import faults
 from solvers.collectives.compose import reverse, split
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.schedule import Schedule, Send
+from solvers.collectives.timed import step_times_s
+from tests.collectives.flooding import flooded
 from tests.collectives.solved import (
     CELLS,
     allgather,
@@ -108,8 +112,7 @@ def test_the_timed_objective_has_the_same_steps(spec: str) -> None:
     machine = machine_of(spec)
     if spec == "dgx-1":
         machine = degrade(machine, [(0, 2)], 0.3)
-    asked = question(machine.wires.network, "allgather")
-    schedule = tree_schedule_of(asked, 3)
+    schedule = flooded(replace(machine.wires.network, shared=()), "allgather", 3)
     program = program_of(schedule, machine)
     for size in (1e3, 64e3, 64e6):
         timing = timing_of(machine.wires, size)

@@ -51,7 +51,7 @@ def test_a_slow_pair_cuts_all_lanes() -> None:
 
 
 def test_every_cable_of_a_slow_link_is_slow() -> None:
-    """Two cables at half their speed: a chunk takes twice as long, not as long beside a dead one."""
+    """Two cables at half their speed: a chunk takes twice as long, which one cable would not."""
     machine = degrade(dgx1(), [(0, 1)], 0.5)
     assert machine.lane_bytes_per_s == 12.5e9
     lanes = dict(zip(machine.network.links, machine.network.lanes, strict=True))
