@@ -115,7 +115,8 @@ KINDS: dict[str, Kind] = {
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",
-        frozenset(field.name for field in fields(Assumptions)) - {"name", "collectives"} | {"preset"},
+        frozenset(field.name for field in fields(Assumptions)) - {"name", "collectives"}
+        | {"preset"},
     ),
 }
 

@@ -101,12 +101,25 @@ def _known(asked: Question, made: Ways, steps: int, deadline: float) -> list[Way
                 for way, share in zip(of_fewer.ways, of_fewer.shares, strict=True)
                 if share > _USED
             ]
-    found += [way for way in _packed(asked, made) if way.sends[-1][1] < steps]
+    always = _over_neighbours(made) or _packed(asked, made)
+    found += [way for way in always if way.sends[-1][1] < steps]
     return sorted(set(found))
 
 
 def _from_start(way: Way) -> Way:
     return later(way, -way.sends[0][1])
+
+
+def _over_neighbours(made: Ways) -> list[Way]:
+    """Where links join all nodes, each tree that goes to one of them and from there to the rest."""
+    number = {ends: link for link, ends in enumerate(made.network.links)}
+    if len(made.parts) > 1 or len(number) < made.network.nodes * (made.network.nodes - 1):
+        return []
+    root, others = made.parts[0].source, sorted(made.parts[0].destinations)
+    return [
+        Way(0, ((number[root, u], 0), *sorted((number[u, v], 1) for v in others if v != u)))
+        for u in others
+    ]
 
 
 def _packed(asked: Question, made: Ways) -> list[Way]:

@@ -354,9 +354,7 @@ class Ways:
                 again, found = dealer.dealt(other, chunks, least, deadline_of(time_limit_s / 4))
                 counts = again if found < rounds else counts
         return [
-            way
-            for way, count in zip(self.ways, counts.tolist(), strict=True)
-            for _ in range(count)
+            way for way, count in zip(self.ways, counts.tolist(), strict=True) for _ in range(count)
         ]
 
     def _weighed(self, chunks: int) -> tuple[Array, Array]:

@@ -1,0 +1,103 @@
+"""Rows of a front that are made at once: broadcasts and reduces along ways, in any number of steps.
+
+With many steps a search is beyond reach, and not needed: pieces follow each other down packed
+trees, and R / C comes near its limit (`rooted`). The numbers of steps grow by a share of what they
+are, for a step more or less changes little then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from solvers.collectives.clock import OutOfTime, deadline_of, left_s
+from solvers.collectives.greedy import rounds_of
+from solvers.collectives.model import parts_of
+from solvers.collectives.problem import ROOTED
+from solvers.collectives.rooted import MOST_CELLS, rooted_sends, ways_of
+from solvers.collectives.rows import Row
+from solvers.collectives.synthesis import Question, as_asked
+
+MOST_STEPS = 64
+"""The most steps of a pipeline that is made unasked."""
+MOST_CHUNKS = 128
+"""The most chunks of one, unless more are asked for."""
+NEAR = Fraction(21, 20)
+"""R / C within so much of its limit ends them."""
+_GROWTH = 1.3
+"""Of the steps, from one pipeline to the next."""
+_TRIED = 3
+"""Numbers of chunks that are tried for each number of steps."""
+_LEAST_ROUNDS_S = 0.3
+"""Less time is of no use to one of them."""
+_SLACK = 1e-6
+
+
+def has_pipelines(asked: Question) -> bool:
+    """Whether rows are made at once for a collective: those with a root."""
+    return asked.collective in ROOTED
+
+
+def further_steps(last: int) -> Iterator[int]:
+    """Numbers of steps of pipelines after the last that was searched."""
+    steps = last
+    while (steps := max(steps + 1, math.ceil(steps * _GROWTH))) <= MOST_STEPS:
+        yield steps
+
+
+def row_at_once(
+    asked: Question,
+    steps: int,
+    bound: Fraction,
+    *,
+    before: Fraction | None,
+    most: int | None,
+    until: float,
+) -> Row | None:
+    """The best schedule along ways with so many steps, if its R / C is less than before.
+
+    Args:
+        asked: The question.
+        steps: S.
+        bound: No schedule with so many steps has a smaller R / C.
+        before: R / C to be beaten; None: any will do.
+        most: The largest C; None: `MOST_CHUNKS`.
+        until: On the clock of `time.perf_counter`.
+    """
+    if not has_pipelines(asked) or len(asked.forward.links) * steps > MOST_CELLS:
+        return None
+    try:
+        load = ways_of(asked, steps, deadline_of(left_s(until) / 2)).load
+    except OutOfTime:
+        return None
+    best: Row | None = None
+    numbers = _numbers(load, steps, most or MOST_CHUNKS)
+    for place, chunks in enumerate(numbers):
+        beaten = best.load if best else before
+        if beaten is not None and load >= beaten:
+            break
+        if best is not None and left_s(until) < _LEAST_ROUNDS_S:
+            break
+        least = max(steps, math.ceil(bound * chunks))
+        parts = parts_of(asked.copied(chunks))
+        share = deadline_of(left_s(until) / (len(numbers) - place))
+        sends = rooted_sends(asked, parts, steps, least, share)
+        if sends is None:
+            return best
+        rounds = rounds_of(asked.forward, sends, steps)
+        if beaten is None or Fraction(sum(rounds), chunks) < beaten:
+            schedule = as_asked(asked, chunks, sends, rounds)
+            best = Row(schedule=schedule, lower_bound=least, load_bound=bound)
+    return best
+
+
+def _numbers(load: float, steps: int, most: int) -> Sequence[int]:
+    """Numbers of chunks to try: with one round a step, then those that lose least to rounding."""
+
+    def least(chunks: int) -> float:
+        return max(steps, math.ceil(load * chunks - _SLACK)) / chunks
+
+    even = min(most, max(1, int(steps / load + _SLACK)))
+    others = sorted(range(1, most + 1), key=lambda chunks: (round(least(chunks), 9), -chunks))
+    return list(dict.fromkeys([even, *others]))[:_TRIED]
