@@ -211,13 +211,14 @@ class _Walk:
         """Rows with many more steps, along known trees; says up to how many steps."""
         last = self.asked.least_steps + MORE_STEPS
         done = last
-        for steps in further_steps(last):
+        further = list(further_steps(last))
+        for place, steps in enumerate(further):
             rows = self.rows
             if not left_s(self.deadline) or rows[-1].load <= NEAR * self.limit.load:
                 break
             row = row_at_once(
                 self.asked, steps, self.limit.load, before=rows[-1].load,
-                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * _SHARE),
+                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * min(1.0, 2 / (len(further) - place))),
             )  # fmt: skip
             done = steps
             if row is not None:

@@ -74,22 +74,38 @@ def row_at_once(
     best: Row | None = None
     numbers = _numbers(load, steps, most or MOST_CHUNKS)
     for place, chunks in enumerate(numbers):
-        beaten = best.load if best else before
-        if beaten is not None and load >= beaten:
-            break
         if best is not None and left_s(until) < _LEAST_ROUNDS_S:
             break
-        least = max(steps, math.ceil(bound * chunks))
-        parts = parts_of(asked.copied(chunks))
         share = deadline_of(left_s(until) / (len(numbers) - place))
-        sends = rooted_sends(asked, parts, steps, least, share)
-        if sends is None:
-            return best
-        rounds = rounds_of(asked.forward, sends, steps)
-        if beaten is None or Fraction(sum(rounds), chunks) < beaten:
-            schedule = as_asked(asked, chunks, sends, rounds)
-            best = Row(schedule=schedule, lower_bound=least, load_bound=bound)
-    return best
+        row = _row(asked, chunks, steps, bound, share)
+        if row is None:
+            break
+        if (best is None or row.load < best.load) and (before is None or row.load < before):
+            best = row
+    return best if best is None else _coarser(asked, best, until)
+
+
+def _row(asked: Question, chunks: int, steps: int, bound: Fraction, until: float) -> Row | None:
+    """The schedule along ways with C chunks; None: time ended."""
+    least = max(steps, math.ceil(bound * chunks))
+    sends = rooted_sends(asked, parts_of(asked.copied(chunks)), steps, least, until)
+    if sends is None:
+        return None
+    schedule = as_asked(asked, chunks, sends, rounds_of(asked.forward, sends, steps))
+    return Row(schedule=schedule, lower_bound=least, load_bound=bound)
+
+
+def _coarser(asked: Question, row: Row, until: float) -> Row:
+    """The same R / C with fewer chunks, if that is found in time."""
+    for chunks in range(row.load.denominator, row.chunks, row.load.denominator):
+        if left_s(until) < _LEAST_ROUNDS_S:
+            break
+        if row.load * chunks < row.steps:
+            continue
+        found = _row(asked, chunks, row.steps, row.load_bound, deadline_of(left_s(until) / 2))
+        if found is not None and found.load <= row.load:
+            return found
+    return row
 
 
 def _numbers(load: float, steps: int, most: int) -> Sequence[int]:

@@ -14,6 +14,7 @@ J. Parallel Distrib. Comput. 1994, doi:10.1006/jpdc.1994.1080 (broadcast as scat
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ DEAL_S = 3.0
 """Of the program that deals chunks to ways."""
 _SHARE = 0.5
 """Of the time that is left, what making ways may take."""
+_DEAL_SHARE = 0.15
+"""And what dealing may take, of each of its two ways."""
 _USED = 1e-6
 
 
@@ -63,7 +66,7 @@ def rooted_sends(
         made = ways_of(asked, steps, deadline_of(left_s(deadline) * _SHARE))
     except OutOfTime:
         return None
-    dealt = made.dealt(chunks, least, min(DEAL_S, left_s(deadline) * _SHARE))
+    dealt = made.dealt(chunks, least, min(DEAL_S, left_s(deadline) * _DEAL_SHARE))
     sends, given = [], [0] * len(parts)
     for way in dealt:
         chunk = parts[way.part].chunks[given[way.part]]
@@ -86,6 +89,8 @@ def ways_of(asked: Question, steps: int, deadline: float) -> Ways:
         for by in range(steps - last):
             made.add(later(way, by))
     made.make(deadline, grow=steps <= asked.least_steps + GROWN_STEPS)
+    if math.isinf(made.load):
+        raise OutOfTime
     asked.made[steps] = made
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap
@@ -117,8 +117,16 @@ class StepSearch:
         """The best schedule along ways, of collectives with a root."""
         self.best = row_at_once(
             self.asked, self.steps, self.bound, before=self.before,
-            most=self.effort.max_chunks, until=deadline_of(left_s(self.until) * _SHARE),
+            most=self.effort.max_chunks, until=deadline_of(left_s(self.until) * FRACTION),
         )  # fmt: skip
+        if self.best is None or self.best.proved:
+            return
+        known = round_bound(
+            self.asked, self.best.chunks, self.steps, limit=self.bound,
+            time_limit_s=left_s(self.until) * FRACTION / 2,
+        )  # fmt: skip
+        if known.lower_bound > self.best.lower_bound:
+            self.best = replace(self.best, lower_bound=known.lower_bound, bound_by=MIXED_INTEGER)
 
     def search(self, numbers: Sequence[int], fraction: float) -> None:
         """One number of chunks after the other, each in a part of the time that is left."""
@@ -154,7 +162,7 @@ class StepSearch:
         first = self.before is None and self.best is None
         found = fewest_rounds(
             self.asked, chunks, self.steps, limit=self.bound, known=known,
-            time_limit_s=left_s(until), seed=self.effort.seed,
+            time_limit_s=left_s(until), seed=self.effort.seed, along_ways=False,
             ready_s=left_s(self.deadline) + max(_GRACE_S, _SEND_S * self.sends) if first else None,
         )  # fmt: skip
         self.least_of[chunks] = int(found.bound)

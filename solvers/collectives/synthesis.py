@@ -213,6 +213,7 @@ def fewest_rounds(
     limit: Fraction = Fraction(0),
     known: RoundBound | None = None,
     ready_s: float | None = None,
+    along_ways: bool = True,
     time_limit_s: float = 60.0,
     seed: int = 0,
 ) -> Solution[Schedule]:
@@ -224,6 +225,7 @@ def fewest_rounds(
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
         known: What `round_bound` says of this C and S; None: it is asked.
         ready_s: What is made without a search may take so long; default: the time limit.
+        along_ways: Broadcasts and others with a root are made along ways too (`rooted`).
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -240,6 +242,7 @@ def fewest_rounds(
         deadline=started + time_limit_s,
         ready=started + max(ready_s or 0.0, time_limit_s),
         seed=seed,
+        along_ways=along_ways,
     )
     search.at_once()
     if limit and search.least == steps and not search.ended:

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
+from solvers.collectives.cheapest import Clock
 from solvers.collectives.clock import deadline_of, keep_time, left_s
 from solvers.collectives.dealing import Dealer
 from solvers.collectives.model import Part
@@ -32,8 +33,12 @@ from solvers.collectives.problem import Network
 
 TURNS = 40
 """Times that prices are taken, at most."""
+MOST_FIRST = 16
+"""Trees made before prices are known, at most."""
 GAIN = 1e-6
 """A way that costs so much less than the dearest in use is worth having."""
+_AT_LEAST_S = 0.05
+"""Of a linear program, late as it may be."""
 _NOISE = (0.0, 0.1, 0.3, 0.6, 1.0)
 """By which prices are disturbed for each further tree made at the same prices."""
 _TINY = 1e-5
@@ -89,82 +94,6 @@ class Capacities:
         ]
 
 
-class _Clock:
-    """Cheapest ways over links in time."""
-
-    def __init__(self, network: Network, steps: int) -> None:
-        ends = np.array(network.links, dtype=np.int64)
-        self.order = np.argsort(ends[:, 1], kind="stable")
-        self.tail = ends[self.order, 0]
-        self.heads, self.first = np.unique(ends[self.order, 1], return_index=True)
-        self.after = np.append(self.first[1:], len(self.order))
-        self.place = {int(v): at for at, v in enumerate(self.heads)}
-        self.nodes, self.steps = network.nodes, steps
-
-    def costs(self, price: Array, since: Array) -> Array:
-        """(steps + 1, nodes) least price at which a node has the chunk after so many steps.
-
-        Args:
-            price: (steps, links) in the order of heads.
-            since: (nodes,) steps after which it is there for nothing; inf: it is not.
-        """
-        cost = np.full((self.steps + 1, self.nodes), np.inf)
-        for step in range(self.steps):
-            cost[step][since <= step] = 0.0
-            received = np.minimum.reduceat(cost[step][self.tail] + price[step], self.first)
-            cost[step + 1] = cost[step]
-            cost[step + 1, self.heads] = np.minimum(cost[step, self.heads], received)
-        cost[self.steps][since <= self.steps] = 0.0
-        return cost
-
-    def way(self, part: Part, price: Array) -> tuple[tuple[int, int], ...] | None:
-        """A cheap tree or path: the nearest destination is joined first, then the next.
-
-        Args:
-            part: Source and destinations.
-            price: (steps, links) in the order of heads.
-        """
-        since = np.full(self.nodes, np.inf)
-        since[part.source] = 0
-        by: dict[int, tuple[int, int]] = {}
-        missing = np.array(sorted(part.destinations), dtype=np.int64)
-        while len(missing):
-            cost = self.costs(price, since)
-            node = int(missing[np.argmin(cost[self.steps, missing])])
-            if not np.isfinite(cost[self.steps, node]):
-                return None
-            self._join(node, cost, price, since, by)
-            missing = missing[np.isinf(since[missing])]
-        return self._needed(part, by)
-
-    def _join(
-        self, node: int, cost: Array, price: Array, since: Array, by: dict[int, tuple[int, int]]
-    ) -> None:
-        """Adds the cheapest way to a node; nodes on it receive no later than before."""
-        step = self.steps
-        while cost[step, node] > 0:
-            while step and cost[step - 1, node] <= cost[step, node]:
-                step -= 1
-            at = self.place[node]
-            inner = slice(self.first[at], self.after[at])
-            best = int(np.argmin(cost[step - 1][self.tail[inner]] + price[step - 1, inner]))
-            link = self.first[at] + best
-            by[node] = (int(self.order[link]), step - 1)
-            since[node] = step
-            step, node = step - 1, int(self.tail[link])
-
-    def _needed(self, part: Part, by: dict[int, tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The sends that end at a destination or go on."""
-        tail = {int(link): int(u) for link, u in zip(self.order, self.tail, strict=True)}
-        kept: dict[int, tuple[int, int]] = {}
-        for end in sorted(part.destinations):
-            node = end
-            while node != part.source and node not in kept:
-                kept[node] = by[node]
-                node = tail[by[node][0]]
-        return tuple(sorted(kept.values(), key=lambda send: (send[1], send[0])))
-
-
 @dataclass(slots=True)
 class Ways:
     """Ways of the parts of a goal in S steps, and the program that weighs them.
@@ -185,13 +114,13 @@ class Ways:
     shares: Array = field(default_factory=lambda: np.zeros(0))
     load: float = np.inf
     _rows: Capacities = field(init=False, repr=False)
-    _clock: _Clock = field(init=False, repr=False)
+    _clock: Clock = field(init=False, repr=False)
     _seen: set[Way] = field(init=False, repr=False)
     _noise: np.random.Generator = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._rows = Capacities(self.network)
-        self._clock = _Clock(self.network, self.steps)
+        self._clock = Clock(self.network, self.steps)
         self._seen = set()
         self._noise = np.random.default_rng(0)
 
@@ -207,11 +136,13 @@ class Ways:
         """
         if grow or not self.ways:
             self._start(deadline)
+        keep_time(deadline)
         steady: Array | None = None
         for _ in range(TURNS):
-            if not left_s(deadline):
+            solved = self._solve(deadline)
+            if solved is None:
                 return
-            row_price, worth = self._solve()
+            row_price, worth = solved
             steady = row_price if steady is None else 0.5 * (row_price + steady)
             before = len(self.ways)
             self._moved(row_price, worth)
@@ -221,15 +152,16 @@ class Ways:
                     break
             if len(self.ways) == before:
                 return
-        self._solve()
+        self._solve(deadline)
 
     def _start(self, deadline: float) -> None:
         """First ways, as many as leave a source, at prices that grow with what is carried."""
         tails = [u for u, _ in self.network.links]
         out = max(tails.count(part.source) for part in self.parts)
         carried = np.zeros((len(self._rows.room), self.steps))
-        turns = 2 * out if len(self.parts) == 1 else 2
+        turns = min(2 * out, MOST_FIRST) if len(self.parts) == 1 else 2
         for _ in range(turns):
+            known = len(self.ways)
             for at in range(len(self.parts)):
                 if self.ways and len(self.ways) >= len(self.parts):
                     if not left_s(deadline):
@@ -242,6 +174,8 @@ class Ways:
                 for link, step in way.sends:
                     carried[self._rows.of_link[link], step] += 1
                 self.add(way)
+            if len(self.ways) == known:
+                return
 
     def add(self, way: Way) -> None:
         """Takes a way, once."""
@@ -314,19 +248,33 @@ class Ways:
         shape = (len(self.parts), len(ways))
         return coo_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=shape).tocsr()
 
-    def _solve(self) -> tuple[Array, Array]:
-        """Weighs the ways; returns prices (rows, steps) and what a chunk of each part costs."""
-        take, give = self._matrix(self.ways)
+    def _solve(self, deadline: float) -> tuple[Array, Array] | None:
+        """Weighs the ways; returns prices (rows, steps) and what a chunk of each part costs.
+
+        None where time ended; the weights stay what they were then.
+        """
         width = len(self.ways)
-        of_parts = hstack([self._of_parts(self.ways), csr_array((len(self.parts), self.steps))])
-        cost = np.concatenate([np.zeros(width), np.ones(self.steps)])
-        found = linprog(
-            cost, A_ub=hstack([take, -give]).tocsr(), b_ub=np.zeros(take.shape[0]),
-            A_eq=of_parts.tocsr(), b_eq=np.ones(len(self.parts)), method="highs",
-        )  # fmt: skip
+        found = self._program(0.0, deadline)
+        if found is None:
+            self.shares = np.append(self.shares, np.zeros(width - len(self.shares)))
+            return None
         self.shares, self.load = found.x[:width], float(found.fun)
         prices = np.maximum(-found.ineqlin.marginals, 0.0)
         return prices.reshape(-1, self.steps), np.asarray(found.eqlin.marginals)
+
+    def _program(self, least_rounds: float, deadline: float) -> OptimizeResult | None:
+        """Weights of ways and rounds of steps, as fractions of one chunk; None where time ended."""
+        take, give = self._matrix(self.ways)
+        width = len(self.ways)
+        of_parts = hstack([self._of_parts(self.ways), csr_array((len(self.parts), self.steps))])
+        found = linprog(
+            np.concatenate([np.zeros(width), np.ones(self.steps)]),
+            A_ub=hstack([take, -give]).tocsr(), b_ub=np.zeros(take.shape[0]),
+            A_eq=of_parts.tocsr(), b_eq=np.ones(len(self.parts)),
+            bounds=[(0.0, None)] * width + [(least_rounds, None)] * self.steps,
+            method="highs", options={"time_limit": max(left_s(deadline), _AT_LEAST_S)},
+        )  # fmt: skip
+        return found if found.status == 0 else None
 
     def dealt(self, chunks: int, least: int, time_limit_s: float) -> list[Way]:
         """Whole ways for C chunks of every part, with few rounds.
@@ -337,7 +285,7 @@ class Ways:
             time_limit_s: Of each of the two ways to deal: a program over ways in use, and shares
                 rounded down and mended.
         """
-        shares, cost = self._weighed(chunks)
+        shares, cost = self._weighed(chunks, deadline_of(time_limit_s))
         take, _ = self._matrix(self.ways)
         parts = np.array([way.part for way in self.ways], dtype=np.int64)
         dealer = Dealer(take, self._rows.room, parts)
@@ -357,20 +305,15 @@ class Ways:
             way for way, count in zip(self.ways, counts.tolist(), strict=True) for _ in range(count)
         ]
 
-    def _weighed(self, chunks: int) -> tuple[Array, Array]:
+    def _weighed(self, chunks: int, deadline: float) -> tuple[Array, Array]:
         """Shares of ways with at least one round a step for C chunks, and what they cost more."""
-        take, give = self._matrix(self.ways)
-        width = len(self.ways)
-        parts = self._of_parts(self.ways)
-        found = linprog(
-            np.concatenate([np.zeros(width), np.ones(self.steps)]),
-            A_ub=hstack([take, -give]).tocsr(), b_ub=np.zeros(take.shape[0]),
-            A_eq=hstack([parts, csr_array((len(self.parts), self.steps))]).tocsr(),
-            b_eq=np.ones(len(self.parts)),
-            bounds=[(0.0, None)] * width + [(1 / chunks, None)] * self.steps, method="highs",
-        )  # fmt: skip
-        price = -take.T @ found.ineqlin.marginals - parts.T @ found.eqlin.marginals
-        return found.x[:width], np.asarray(price)
+        found = self._program(1 / chunks, deadline)
+        if found is None:
+            return self.shares, np.zeros(len(self.ways))
+        take, _ = self._matrix(self.ways)
+        price = -take.T @ found.ineqlin.marginals
+        price -= self._of_parts(self.ways).T @ found.eqlin.marginals
+        return found.x[: len(self.ways)], np.asarray(price)
 
     def _whole(
         self, ways: Sequence[Way], chunks: int, least: int, time_limit_s: float
