@@ -55,7 +55,7 @@ _BEST_FRACTION = 0.6
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
 
-_PIPED_SHARE = 0.25
+_PIPED_SHARE = 0.1
 """Of all time, what rows with many more steps may take."""
 _MET = "no schedule with more steps has a smaller R/C"
 
@@ -216,9 +216,10 @@ class _Walk:
             rows = self.rows
             if not left_s(self.deadline) or rows[-1].load <= NEAR * self.limit.load:
                 break
+            share = min(1.0, 2 / (len(further) - place))
             row = row_at_once(
                 self.asked, steps, self.limit.load, before=rows[-1].load,
-                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * min(1.0, 2 / (len(further) - place))),
+                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * share),
             )  # fmt: skip
             done = steps
             if row is not None:

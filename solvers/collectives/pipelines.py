@@ -15,7 +15,7 @@ from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.model import parts_of
 from solvers.collectives.problem import ROOTED
-from solvers.collectives.rooted import MOST_CELLS, rooted_sends, ways_of
+from solvers.collectives.rooted import MOST_CELLS, pipeline, rooted_sends, ways_of
 from solvers.collectives.rows import Row
 from solvers.collectives.synthesis import Question, as_asked
 
@@ -23,6 +23,8 @@ MOST_STEPS = 64
 """The most steps of a pipeline that is made unasked."""
 MOST_CHUNKS = 128
 """The most chunks of one, unless more are asked for."""
+MOST_PIPED = 256
+"""The most chunks down packed trees, which take no search."""
 NEAR = Fraction(21, 20)
 """R / C within so much of its limit ends them."""
 _GROWTH = 1.3
@@ -67,14 +69,16 @@ def row_at_once(
     """
     if not has_pipelines(asked) or len(asked.forward.links) * steps > MOST_CELLS:
         return None
+    best = _plain(asked, steps, bound, before, most)
+    if best is not None and best.load <= NEAR * bound:
+        return best
     try:
         load = ways_of(asked, steps, deadline_of(left_s(until) / 2)).load
     except OutOfTime:
-        return None
-    best: Row | None = None
+        return best
     numbers = _numbers(load, steps, most or MOST_CHUNKS)
     for place, chunks in enumerate(numbers):
-        if best is not None and left_s(until) < _LEAST_ROUNDS_S:
+        if (best is not None and load >= best.load) or left_s(until) < _LEAST_ROUNDS_S * place:
             break
         share = deadline_of(left_s(until) / (len(numbers) - place))
         row = _row(asked, chunks, steps, bound, share)
@@ -83,6 +87,22 @@ def row_at_once(
         if (best is None or row.load < best.load) and (before is None or row.load < before):
             best = row
     return best if best is None else _coarser(asked, best, until)
+
+
+def _plain(
+    asked: Question, steps: int, bound: Fraction, before: Fraction | None, most: int | None
+) -> Row | None:
+    """The pipeline down packed trees, if it is better than before."""
+    made = pipeline(asked, steps)
+    if made is None or made[0] > (most or MOST_PIPED):
+        return None
+    chunks, sends = made
+    rounds = rounds_of(asked.forward, sends, steps)
+    if before is not None and sum(rounds) >= before * chunks:
+        return None
+    schedule = as_asked(asked, chunks, sends, rounds)
+    least = max(steps, math.ceil(bound * chunks))
+    return Row(schedule=schedule, lower_bound=least, load_bound=bound)
 
 
 def _row(asked: Question, chunks: int, steps: int, bound: Fraction, until: float) -> Row | None:

@@ -75,6 +75,25 @@ def rooted_sends(
     return tuple(sorted(sends))
 
 
+def pipeline(asked: Question, steps: int) -> tuple[int, tuple[Send, ...]] | None:
+    """A broadcast down the trees that are always good, one chunk after the other; C and sends.
+
+    A tree of depth D carries S - D + 1 chunks. None: another collective, or no tree that fits.
+    """
+    parts = parts_of(asked.copied(1))
+    if asked.collective not in ROOTED or len(parts) > 1:
+        return None
+    made = Ways(asked.forward, parts, steps)
+    sends, chunk = [], 0
+    for way in _over_neighbours(made) or _packed(asked, made):
+        for by in range(steps - way.sends[-1][1]):
+            sends += [
+                Send(step + by, *asked.forward.links[link], chunk) for link, step in way.sends
+            ]
+            chunk += 1
+    return (chunk, tuple(sorted(sends))) if chunk else None
+
+
 def ways_of(asked: Question, steps: int, deadline: float) -> Ways:
     """The ways of a question in S steps, made once.
 

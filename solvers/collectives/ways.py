@@ -79,8 +79,9 @@ class Capacities:
             for link in port.links
             if port.capacity <= network.lanes[link]
         }
-        rows = [((link,), network.lanes[link]) for link in range(len(network.links))
-                if link not in tight]  # fmt: skip
+        rows: list[tuple[tuple[int, ...], int]] = [
+            ((link,), lanes) for link, lanes in enumerate(network.lanes) if link not in tight
+        ]
         rows += [(port.links, port.capacity) for port in network.shared]
         at = [row for row, (links, _) in enumerate(rows) for _ in links]
         column = [link for links, _ in rows for link in links]
