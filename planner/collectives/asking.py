@@ -20,7 +20,7 @@ from solvers.collectives.allreduce import allreduce_load
 from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.flows import load_bound
-from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
+from solvers.collectives.front import Effort, pareto
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
 from solvers.collectives.rows import EXACT, MIXED_INTEGER, SEARCH, Front, Row
@@ -79,9 +79,7 @@ def front_of(question: Question, on_progress: Progress | None = None) -> FrontAn
         question.collective,
         root=question.root,
         symmetries=machine.symmetries,
-        effort=Effort(
-            max_chunks=question.max_chunks or MAX_CHUNKS, time_limit_s=question.time_limit_s
-        ),
+        effort=Effort(max_chunks=question.max_chunks, time_limit_s=question.time_limit_s),
         on_row=noted,
     )
     proved = front.complete and all(row.proved for row in front.rows)

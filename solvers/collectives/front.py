@@ -14,43 +14,38 @@ single nodes, and without a proof for all C).
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
+from solvers.collectives.candidates import (
+    MAX_CHUNKS,
+    Gap,
+    gap_words,
+    promising,
+)
 from solvers.collectives.clock import deadline_of, left_s
-from solvers.collectives.commodities import commodities
+from solvers.collectives.commodities import commodities, same_backwards
 from solvers.collectives.compose import reverse
 from solvers.collectives.flows import LoadBound, load_bound
+from solvers.collectives.pipelines import NEAR, further_steps, has_pipelines, row_at_once
 from solvers.collectives.problem import Network
-from solvers.collectives.rows import MIXED_INTEGER, SEARCH, Front, Row
-from solvers.collectives.searching import RAISED
+from solvers.collectives.rows import Front, Row
+from solvers.collectives.step_search import FRACTION, Effort, StepSearch
 from solvers.collectives.symmetry import Permutation
 from solvers.collectives.synthesis import (
     Question,
-    as_asked,
-    fewest_rounds,
     question,
-    round_bound,
-    tree_schedule,
 )
 
-MAX_CHUNKS = 32
-"""Chunks that are tried unless more are asked for."""
 MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
 _FEW = 4
 """Numbers of chunks that are tried before more promising ones: their programs are small."""
 _MORE = 8
 """And then up to these."""
-_GRACE_S = 1.0
-"""So much later what is made without a search may end, or by what trees would take instead."""
-_SEND_S = 1e-5
-"""About what it takes to write down and to replay one send."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
 _STEPS_SHARE = 0.4
@@ -59,29 +54,12 @@ _BEST_FRACTION = 0.6
 """Of the time of one S that is left, what the most promising number of chunks takes."""
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
-_LEAST_S = 0.2
-"""Less is of no use to a number of chunks."""
-_FRACTION = 0.25
-"""Of the time that is left, what the search for symmetries, a bound, one number of chunks take."""
+
+_PIPED_SHARE = 0.1
+"""Of all time, what rows with many more steps may take."""
+_MET = "no schedule with more steps has a smaller R/C"
 
 OnRow = Callable[[Row], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How far a front is followed.
-
-    Attributes:
-        max_chunks: The largest C tried.
-        max_steps: The largest S tried; None: `MORE_STEPS` beyond the fewest.
-        time_limit_s: When the search ends with what it has.
-        seed: Of CP-SAT.
-    """
-
-    max_chunks: int = MAX_CHUNKS
-    max_steps: int | None = None
-    time_limit_s: float = 60.0
-    seed: int = 0
 
 
 def pareto(
@@ -119,11 +97,11 @@ def pareto(
     deadline = deadline_of(effort.time_limit_s)
     asked = question(
         network, collective, root=root, groups=groups, symmetries=symmetries,
-        time_limit_s=effort.time_limit_s * _FRACTION,
+        time_limit_s=effort.time_limit_s * FRACTION,
     )  # fmt: skip
     limit = load_bound(
         asked.forward, asked.copied(1), group=asked.group,
-        time_limit_s=left_s(deadline) * _FRACTION,
+        time_limit_s=left_s(deadline) * FRACTION,
     )  # fmt: skip
     walk = _Walk(asked=asked, limit=limit, effort=effort, deadline=deadline, sends=_sends(asked))
     ends = walk.run(on_row)
@@ -132,9 +110,11 @@ def pareto(
         rows=tuple(walk.rows),
         least_steps=asked.least_steps,
         limit=limit.load,
-        complete=walk.complete and walk.met,
+        complete=not walk.gaps and walk.met,
         ends=ends,
         seconds=time.perf_counter() - started,
+        gaps=walk.gaps,
+        out_of_time=walk.out_of_time,
     )
 
 
@@ -148,8 +128,9 @@ class _Walk:
         effort: Limits.
         deadline: On the clock of `time.perf_counter`.
         sends: What one chunk of every part takes, about.
-        rows: Found so far.
-        complete: Whether no row can be missing so far.
+        tried: What was found with each number of steps, that fewer do not rule out.
+        out_of_time: Whether the time ended before all steps were tried.
+        piped: Rows with more steps than are searched.
     """
 
     asked: Question
@@ -157,16 +138,47 @@ class _Walk:
     effort: Effort
     deadline: float
     sends: int
-    rows: list[Row] = field(default_factory=list)
-    complete: bool = True
+    tried: list[StepSearch] = field(default_factory=list)
+    out_of_time: bool = False
+    piped: list[Row] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Found so far: S rising, R / C falling."""
+        rows: list[Row] = []
+        for one in self.tried:
+            if one.best is not None and (not rows or one.best.load < rows[-1].load):
+                rows.append(one.best)
+        return rows + [row for row in self.piped if row.load < rows[-1].load]
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What is left open."""
+        return tuple(gap for one in self.tried if (gap := one.gap()) is not None)
 
     @property
     def met(self) -> bool:
         """Whether the last row has the least R / C of all."""
-        return bool(self.rows) and self.rows[-1].load <= self.limit.load
+        rows = self.rows
+        return bool(rows) and rows[-1].load <= self.limit.load
 
     def run(self, on_row: OnRow | None) -> str:
-        """Find row after row; returns why there are no more, in words.
+        """Find row after row; returns why there are no more, in words."""
+        until = self.deadline
+        piped = has_pipelines(self.asked) and self.effort.max_steps is None
+        if piped:
+            self.deadline = deadline_of(left_s(until) * (1 - _PIPED_SHARE))
+        ends = self._walk(on_row)
+        self._again(on_row)
+        self.deadline = until
+        if piped and not self.met:
+            ends = "; ".join((ends, *self._piped(on_row)))
+        if self.met:
+            ends = _MET
+        return "; ".join(words for words in (ends, gap_words(self.gaps)) if words)
+
+    def _walk(self, on_row: OnRow | None) -> str:
+        """One number of steps after the other.
 
         Each number of steps takes no more than a part of the time that is left.
         """
@@ -174,39 +186,75 @@ class _Walk:
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
         for steps in range(first, last + 1):
             if self.rows and not left_s(self.deadline):
+                self.out_of_time = True
                 return f"the time ended before {steps} steps"
             share = max(1 / (last + 1 - steps), _STEPS_SHARE)
             until = deadline_of(left_s(self.deadline) * share)
-            row = self._row(steps, until)
-            if row is not None:
-                self.rows.append(row)
-                if on_row is not None:
-                    on_row(row)
+            of_step = self._row(steps, until)
+            if of_step is not None and of_step.best is not None and on_row is not None:
+                on_row(of_step.best)
             if self.met:
-                return "no schedule with more steps has a smaller R/C"
+                return _MET
         return f"more than {last} steps were not tried"
 
-    def _row(self, steps: int, until: float) -> Row | None:
-        """The least R / C with so many steps, if it is less than with fewer."""
-        before = self.rows[-1].load if self.rows else None
+    def _again(self, on_row: OnRow | None) -> None:
+        """Searches that only their share of the time ended, in the time that is left."""
+        again = [one for one in self.tried if one.gap() is not None and one.cut_short]
+        for at, one in enumerate(again):
+            before = one.best
+            one.until = deadline_of(left_s(self.deadline) / (len(again) - at))
+            one.search(one.cut_short, _SHARE)
+            if on_row is not None and one.best is not None and one.best is not before:
+                on_row(one.best)
+
+    def _piped(self, on_row: OnRow | None) -> list[str]:
+        """Rows with many more steps, along known trees; says up to how many steps."""
+        last = self.asked.least_steps + MORE_STEPS
+        done = last
+        further = list(further_steps(last))
+        for place, steps in enumerate(further):
+            rows = self.rows
+            if not left_s(self.deadline) or rows[-1].load <= NEAR * self.limit.load:
+                break
+            share = min(1.0, 2 / (len(further) - place))
+            row = row_at_once(
+                self.asked, steps, self.limit.load, before=rows[-1].load,
+                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * share),
+            )  # fmt: skip
+            done = steps
+            if row is not None:
+                self.piped.append(row)
+                if on_row is not None:
+                    on_row(row)
+        return [f"up to {done} steps only along known trees"] if done > last else []
+
+    def _row(self, steps: int, until: float) -> StepSearch | None:
+        """The least R / C with so many steps, if it can be less than with fewer."""
+        rows = self.rows
+        before = rows[-1].load if rows else None
         bound, exact = self._bound(steps, until)
         if before is not None and bound >= before:
             return None
-        order = [chunks for _, chunks in _promising(bound, steps, self.effort.max_chunks)]
+        order = promising(bound, steps, self.effort.max_chunks, self.sends)
+        most = self.effort.max_chunks or MAX_CHUNKS
         few, more, others = (
             [chunks for chunks in order if low < chunks <= high]
-            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, self.effort.max_chunks))
+            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, most))
         )
-        of_step = _OfSteps(walk=self, steps=steps, bound=bound, until=until, before=before)
+        of_step = StepSearch(
+            asked=self.asked, effort=self.effort, deadline=self.deadline, sends=self.sends,
+            steps=steps, bound=bound, until=until, before=before, order=order,
+        )  # fmt: skip
+        self.tried.append(of_step)
+        of_step.at_once()
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
-        of_step.search(more, _FRACTION)
+        of_step.search(more, FRACTION)
         of_step.search(others[:1], _BEST_FRACTION)
         of_step.along_trees()
-        of_step.search(others[1:], _FRACTION)
-        best = of_step.best
-        self.complete &= best is not None and best.least_load
-        return best
+        of_step.search(others[1:], FRACTION)
+        of_step.search([chunks for chunks in order if chunks > most], FRACTION * 2)
+        return of_step
 
     def _bound(self, steps: int, until: float) -> tuple[Fraction, bool]:
         """rho_S, or the limit of all S where the program is too large or time is short.
@@ -223,103 +271,11 @@ class _Walk:
         return self.limit.load, self.limit.exact
 
 
-@dataclass(slots=True, kw_only=True)
-class _OfSteps:
-    """The way to the best row with a number of steps.
-
-    Attributes:
-        walk: Along the front.
-        steps: S.
-        bound: Of R / C.
-        until: When it ends, on the clock of `time.perf_counter`.
-        before: R / C of the last row, which is to be beaten; None: this is the first.
-        best: The best row so far.
-    """
-
-    walk: _Walk
-    steps: int
-    bound: Fraction
-    until: float
-    before: Fraction | None
-    best: Row | None = None
-
-    @property
-    def beaten(self) -> Fraction | None:
-        """R / C of the best schedule so far, of fewer steps too."""
-        return self.best.load if self.best else self.before
-
-    def search(self, numbers: Sequence[int], fraction: float) -> None:
-        """One number of chunks after the other, each in a part of the time that is left."""
-        least_s = max(left_s(self.until) * fraction / 2, _LEAST_S)
-        for chunks in numbers:
-            if self.beaten is not None:
-                if self._least(chunks) >= self.beaten * chunks:
-                    continue
-                if not self._worth(chunks):
-                    break
-            self._better(chunks, max(left_s(self.until) * fraction, least_s))
-
-    def _least(self, chunks: int) -> int:
-        return max(self.steps, math.ceil(self.bound * chunks))
-
-    def _worth(self, chunks: int) -> bool:
-        """Whether there is time to write down a schedule of so many chunks at all."""
-        return left_s(self.until) > _SEND_S * self.walk.sends * chunks
-
-    def _better(self, chunks: int, seconds: float) -> None:
-        """The best schedule of (C, S), if its R / C is less than the one to be beaten."""
-        walk, known, until = self.walk, None, deadline_of(min(seconds, left_s(self.until)))
-        if self.beaten is not None and self._least(chunks) > self.steps:
-            known = round_bound(
-                walk.asked, chunks, self.steps, limit=self.bound,
-                time_limit_s=left_s(until) * _SHARE,
-            )  # fmt: skip
-            if known.lower_bound >= self.beaten * chunks:
-                return
-        first = not walk.rows and self.beaten is None
-        found = fewest_rounds(
-            walk.asked, chunks, self.steps, limit=self.bound, known=known,
-            time_limit_s=left_s(until), seed=walk.effort.seed,
-            ready_s=left_s(walk.deadline) + max(_GRACE_S, _SEND_S * walk.sends) if first else None,
-        )  # fmt: skip
-        schedule = found.decision
-        if schedule is None or (self.beaten is not None and schedule.load >= self.beaten):
-            return
-        self.best = Row(
-            schedule=schedule, lower_bound=int(found.bound), load_bound=self.bound,
-            bound_by=SEARCH if RAISED in found.counts else MIXED_INTEGER,
-        )  # fmt: skip
-
-    def along_trees(self) -> None:
-        """The best schedule by shortest trees over all numbers of chunks, if it is better."""
-        if self.best is not None and self.best.least_load:
-            return
-        asked, until = self.walk.asked, deadline_of(left_s(self.until) * _FRACTION)
-        loads: dict[int, Fraction] = {}
-        for chunks in range(1, self.walk.effort.max_chunks + 1):
-            if left_s(until) <= _SEND_S * self.walk.sends * chunks:
-                break
-            loads[chunks] = Fraction(sum(tree_schedule(asked, chunks, self.steps)[1]), chunks)
-        chunks = min(loads, key=lambda one: loads[one], default=0)
-        if not chunks or (self.beaten is not None and loads[chunks] >= self.beaten):
-            return
-        schedule = as_asked(asked, chunks, *tree_schedule(asked, chunks, self.steps))
-        self.best = Row(schedule=schedule, lower_bound=self._least(chunks), load_bound=self.bound)
-
-
 def _sends(asked: Question) -> int:
     """Sends of one chunk of every part: one per destination, or along its way to a single one."""
     parts = commodities(asked.copied(1))
     return sum(
         len(ends) if len(ends) > 1 else asked.hops[source][ends[0]] for source, ends, _ in parts
-    )
-
-
-def _promising(bound: Fraction, steps: int, most: int) -> list[tuple[Fraction, int]]:
-    """(least possible R / C, C) for each C up to the most, the smallest first."""
-    return sorted(
-        (Fraction(max(steps, math.ceil(bound * chunks)), chunks), chunks)
-        for chunks in range(1, most + 1)
     )
 
 
@@ -336,7 +292,7 @@ def _composed(
     gathering = pareto(
         network, "allgather", groups=groups, symmetries=symmetries, effort=half, on_row=on_row
     )
-    if _same_backwards(network):
+    if same_backwards(network):
         scattering = tuple(reverse(row.schedule) for row in gathering.rows)
     else:
         scattered = pareto(
@@ -362,18 +318,3 @@ def _composed(
         ends="no schedule with more steps has a smaller R/C" if met else gathering.ends,
         seconds=time.perf_counter() - started,
     )
-
-
-def _same_backwards(network: Network) -> bool:
-    """Whether a network and the one with all links turned round are the same."""
-    there, back = (
-        (
-            set(zip(way.links, way.lanes, strict=True)),
-            Counter(
-                (frozenset(way.links[link] for link in port.links), port.capacity)
-                for port in way.shared
-            ),
-        )
-        for way in (network, network.reversed())
-    )
-    return there == back

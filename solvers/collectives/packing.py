@@ -11,6 +11,7 @@ Source: Zhao et al., ForestColl, arXiv:2402.06787 (spanning trees packed at the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -49,12 +50,16 @@ class _Grown:
     nodes: set[int] = field(default_factory=set)
 
 
-def packed_trees(network: Network, load: Fraction) -> tuple[Tree, ...]:
-    """Spanning trees out of every node, `load.denominator` each, within `load.numerator` rounds.
+def packed_trees(
+    network: Network, load: Fraction, roots: Sequence[int] | None = None
+) -> tuple[Tree, ...]:
+    """Spanning trees out of every root, `load.denominator` each, within `load.numerator` rounds.
 
     Args:
         network: Links and lanes; without shared capacities.
-        load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`).
+        load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`), or of a broadcast
+            from the one root.
+        roots: Nodes that trees start from; default: all.
 
     Raises:
         ValueError: Shared capacities, or a load below the cut.
@@ -63,7 +68,8 @@ def packed_trees(network: Network, load: Fraction) -> tuple[Tree, ...]:
         raise ValueError("trees are packed into links; ports that links share are not known here")
     room = np.array(network.lanes, dtype=np.int64) * load.numerator
     sets = [
-        _Grown(root=root, count=load.denominator, nodes={root}) for root in range(network.nodes)
+        _Grown(root=root, count=load.denominator, nodes={root})
+        for root in (range(network.nodes) if roots is None else roots)
     ]
     at = 0
     while at < len(sets):

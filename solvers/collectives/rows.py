@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from solvers.collectives.candidates import CHUNKS, SIZE, TIME, Gap
 from solvers.collectives.schedule import Schedule
 
 EXACT = "exact"
@@ -84,6 +85,8 @@ class Front:
         complete: Whether it is proved that no schedule is left out, whatever C.
         ends: Why there are no more rows, in words.
         seconds: Wall time.
+        gaps: Numbers of steps for which better schedules are not excluded.
+        out_of_time: Whether the time ended before all steps were tried.
     """
 
     collective: str
@@ -93,3 +96,15 @@ class Front:
     complete: bool
     ends: str
     seconds: float
+    gaps: tuple[Gap, ...] = ()
+    out_of_time: bool = False
+
+    @property
+    def ended_by(self) -> str:
+        """`proof`, `time limit`, `size`, `chunks`, or `steps`: no more of them were tried."""
+        if self.complete:
+            return "proof"
+        reasons = {gap.reason for gap in self.gaps}
+        if self.out_of_time or TIME in reasons:
+            return TIME
+        return SIZE if SIZE in reasons else CHUNKS if CHUNKS in reasons else "steps"

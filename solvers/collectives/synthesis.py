@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.checking import faults
@@ -37,6 +37,7 @@ from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.searching import Search
 from solvers.collectives.symmetry import free_subgroup
+from solvers.collectives.ways import Ways
 from solvers.solution import Solution, Status
 
 NODES_OF_WORK = 100  # of the program of the bound, for each unit of work
@@ -57,6 +58,7 @@ class Question:
         hops: (nodes, nodes) links on a shortest way of `forward`.
         least_steps: S_min.
         group: The free automorphisms that schedules are held to first.
+        made: Ways in so many steps, once they were made (`rooted`).
     """
 
     network: Network
@@ -67,6 +69,7 @@ class Question:
     hops: tuple[tuple[int, ...], ...]
     least_steps: int
     group: tuple[Permutation, ...]
+    made: dict[int, Ways] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -205,6 +208,7 @@ def fewest_rounds(
     limit: Fraction = Fraction(0),
     known: RoundBound | None = None,
     ready_s: float | None = None,
+    along_ways: bool = True,
     time_limit_s: float = 60.0,
     work: float | None = None,
     seed: int = 0,
@@ -219,6 +223,7 @@ def fewest_rounds(
         work: Ends each search after so much deterministic time, the same on every machine, and
             the program of the bound after `NODES_OF_WORK` nodes for each unit; None: only time.
         ready_s: What is made without a search may take so long; default: the time limit.
+        along_ways: Broadcasts and others with a root are made along ways too (`rooted`).
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -236,6 +241,7 @@ def fewest_rounds(
         work=math.inf if work is None else work,
         ready=started + max(ready_s or 0.0, time_limit_s),
         seed=seed,
+        along_ways=along_ways,
     )
     search.at_once()
     if limit and search.least == steps and not search.ended:
