@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from planner.collectives.answers import FrontAnswer
+from planner.collectives.methods import by_methods
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
@@ -51,9 +52,13 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     """
     if question.size_bytes is not None:
         return timed(question, on_progress)
-    if question.chunks is None and question.steps is None:
-        return front_of(question, on_progress)
-    return single(question)
+    whole = question.chunks is None and question.steps is None
+    return by_methods(
+        question,
+        lambda asked: front_of(asked, on_progress) if whole else single(asked),
+        lambda asked: (load_of(asked), steps_needed(asked)[0]),
+        on_progress,
+    )
 
 
 def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
