@@ -7,6 +7,7 @@ the reversed schedule of its dual on reversed links (`copying`); an all-reduce i
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 
 from solvers.collectives.problem import Goal, Network
@@ -34,6 +35,7 @@ def copying(network: Network, goal: Goal) -> tuple[Network, Goal]:
     return (network.reversed(), goal.reversed()) if goal.combined else (network, goal)
 
 
+@lru_cache(maxsize=8)
 def commodities(goal: Goal) -> tuple[Commodity, ...]:
     """The chunks of a goal that copies, by what is alike; sorted, without those that stay put.
 

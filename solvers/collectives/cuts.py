@@ -13,6 +13,7 @@ arXiv:2402.06787 (bottleneck cuts of collectives).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import Commodity, commodities, copying
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import representatives
@@ -54,7 +56,13 @@ class Cut:
         return Fraction(self.demand, self.capacity)
 
 
-def cut_bound(network: Network, goal: Goal, *, group: Sequence[Permutation] = ()) -> Cut:
+def cut_bound(
+    network: Network,
+    goal: Goal,
+    *,
+    group: Sequence[Permutation] = (),
+    time_limit_s: float = math.inf,
+) -> Cut:
     """The cut with the greatest lower bound of R / C.
 
     It is the greatest over all sets of nodes if the chunks of all sources go to all other nodes
@@ -68,20 +76,22 @@ def cut_bound(network: Network, goal: Goal, *, group: Sequence[Permutation] = ()
         network: Nodes and links.
         goal: With one chunk per part, e.g. `goal_of(collective, nodes, 1)`.
         group: Symmetries of network and goal; one destination of each orbit is left out in turn.
+        time_limit_s: When the search ends with the best cut so far, a valid bound too.
 
     Raises:
         ValueError: A destination cannot be reached, or the goal is an all-reduce.
     """
+    deadline = deadline_of(time_limit_s)
     least_steps(network, goal)
     links, copied = copying(network, goal)
     parts = commodities(copied)
     if not parts:
         raise ValueError("no chunk has to move")
     spots = representatives(network, tuple(group))
-    best = _by_target(links, parts, spots, None)
+    best = _by_target(links, parts, spots, deadline)
     single = tuple(Commodity(d[0], (s,), w) for s, d, w in parts if len(d) == 1)
     if single:
-        turned = _by_target(links.reversed(), single, spots, None)
+        turned = _by_target(links.reversed(), single, spots, deadline)
         best = max(best, _complement(links, parts, turned), key=lambda cut: cut.load)
     mixed = len({part.source for part in parts}) > 1 and len({d for _, d, _ in parts}) > 1
     if single and mixed and network.nodes <= LISTED_NODES and not network.shared:
@@ -216,10 +226,10 @@ class _Pipes:
 
 
 def _by_target(
-    network: Network, parts: Sequence[Commodity], spots: frozenset[int], best: Cut | None
+    network: Network, parts: Sequence[Commodity], spots: frozenset[int], deadline: float
 ) -> Cut:
     """The best cut that leaves out a destination and counts the chunks that go there."""
-    pipes = _Pipes(network)
+    pipes, best = _Pipes(network), None
     wanted: dict[int, list[tuple[int, int]]] = {}
     for source, ends, chunks in parts:
         for node in ends:
@@ -230,7 +240,7 @@ def _by_target(
         if best is None:
             everywhere = frozenset(range(network.nodes)) - {target}
             best = pipes.cut(parts, everywhere)
-        while True:
+        while left_s(deadline):
             load = best.load
             scaled = [(source, load.denominator * chunks) for source, chunks in supplies]
             side = pipes.source_side(scaled, target, load.numerator)

@@ -56,7 +56,14 @@ def least_steps(network: Network, goal: Goal) -> int:
     links, parts = copying(network, goal)
     between = hops(links)
     longest = 0
-    for source, others, _ in commodities(parts):
+    wanted = commodities(parts)
+    single = np.array([(u, v[0]) for u, v, _ in wanted if len(v) == 1], dtype=np.int64)
+    if len(single):
+        reached = between[single[:, 0], single[:, 1]]
+        if (reached < network.nodes).all():
+            longest = int(reached.max())
+            wanted = tuple(part for part in wanted if len(part.destinations) > 1)
+    for source, others, _ in wanted:
         reached = between[[source]][:, list(others)]
         if goal.combined:
             _refuse_unreachable(reached.T, others, (source,), network.nodes)

@@ -15,12 +15,14 @@ left is a fractional solution, so a flow with rounded rounds is there but for ti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from solvers.collectives.clock import left_s
 from solvers.collectives.distances import IntArray
 from solvers.collectives.model import Crossing, Part, Symmetry
 from solvers.collectives.problem import Network
@@ -35,6 +37,7 @@ def exchange_crossings(
     symmetry: Symmetry,
     steps: int,
     hops: Sequence[Sequence[int]],
+    deadline: float = math.inf,
 ) -> list[Crossing] | None:
     """The sends of the leading parts of an all-to-all, along shortest words of directions.
 
@@ -44,16 +47,17 @@ def exchange_crossings(
         symmetry: Of a commuting group that carries one node to every other.
         steps: S.
         hops: (nodes, nodes) links on a shortest way.
+        deadline: On the clock of `time.perf_counter`.
 
     Returns:
         The crossings; None where the group, the parts or the network are others, some
         destination is too far away, or the rounding found no flow.
     """
-    words = _Words.of(network, parts, symmetry, hops)
+    words = _Words.of(network, parts, symmetry, hops) if left_s(deadline) else None
     if words is None or words.longest > steps:
         return None
     moves = words.chosen()
-    order = _steps_of(moves, np.array(words.lanes, dtype=np.int64), steps)
+    order = _steps_of(moves, np.array(words.lanes, dtype=np.int64), steps, deadline)
     return None if order is None else words.crossings(order)
 
 
@@ -181,7 +185,7 @@ class _Words:
         return crossings
 
 
-def _steps_of(moves: IntArray, lanes: IntArray, steps: int) -> IntArray | None:
+def _steps_of(moves: IntArray, lanes: IntArray, steps: int, deadline: float) -> IntArray | None:
     """(jobs, steps) the direction that each job moves in in each step, -1 where it waits."""
     left = moves.copy()
     order = np.full((len(moves), steps), -1, dtype=np.int64)
@@ -190,7 +194,8 @@ def _steps_of(moves: IntArray, lanes: IntArray, steps: int) -> IntArray | None:
         after = steps - step - 1
         chosen = None
         for now in dict.fromkeys((-(-rounds // (after + 1)), rounds // (after + 1))):
-            chosen = _one_step(left, lanes, now, rounds - now, after)
+            limit_s = min(STEP_LIMIT_S, left_s(deadline))
+            chosen = _one_step(left, lanes, now, rounds - now, after, limit_s)
             if chosen is not None:
                 break
         if chosen is None:
@@ -203,12 +208,14 @@ def _steps_of(moves: IntArray, lanes: IntArray, steps: int) -> IntArray | None:
 
 
 def _one_step(
-    left: IntArray, lanes: IntArray, now: int, later: int, after: int
+    left: IntArray, lanes: IntArray, now: int, later: int, after: int, limit_s: float
 ) -> tuple[IntArray, IntArray] | None:
     """Jobs that move in a step of `now` rounds and where to; None: there is no such step."""
     jobs, directions = np.nonzero(left)
     if not len(jobs):
         return jobs, directions
+    if limit_s <= 0:
+        return None
     ones, column = np.ones(len(jobs)), np.arange(len(jobs))
     by_job = coo_array((ones, (jobs, column)), shape=(len(left), len(jobs))).tocsr()
     by_way = coo_array((ones, (directions, column)), shape=(len(lanes), len(jobs))).tocsr()
@@ -222,7 +229,7 @@ def _one_step(
             LinearConstraint(by_job, must, 1.0),
             LinearConstraint(by_way, floor, lanes * now),
         ],
-        options={"time_limit": STEP_LIMIT_S},
+        options={"time_limit": limit_s},
     )
     if found.x is None:
         return None

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, vstack
 
+from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.cuts import Cut, cut_bound
 from solvers.collectives.distances import least_steps
@@ -92,16 +93,17 @@ def load_bound(
         goal: With one chunk per part, e.g. `goal_of(collective, nodes, 1)`.
         steps: S, at least `distances.least_steps`; None: any.
         group: Symmetries of network and goal, all of them (see `symmetry.free_subgroup`).
-        time_limit_s: Of the linear program, after which the cut bound stands in.
+        time_limit_s: Of all of it; when it ends, the cut bound stands in.
 
     Raises:
         ValueError: Fewer steps than the farthest chunk needs, a destination that cannot be
             reached, or an all-reduce.
     """
+    deadline = deadline_of(time_limit_s)
     fewest = least_steps(network, goal)
     if steps is not None and steps < fewest:
         raise ValueError(f"too few steps, {steps}: the farthest chunk needs {fewest}")
-    cut = cut_bound(network, goal, group=group)
+    cut = cut_bound(network, goal, group=group, time_limit_s=time_limit_s)
     from_cut = LoadBound(steps=steps, load=cut.load, exact=False, certificate=cut)
     facing = oriented(network, goal)
     copied = any(len(part.destinations) > 1 for part in facing.parts)
@@ -110,12 +112,18 @@ def load_bound(
     flows = flows_of(facing.parts, representatives(facing.network, tuple(group)))
     if send_count(facing.network, flows, steps) > MOST_SENDS:
         return from_cut
-    model = expand(facing.network, flows, steps, tuple(group))
-    small = folded(model, facing)
-    found = _solve(small, model.steps, time_limit_s) if small.columns <= MOST_COLUMNS else None
-    if found is None:
+    try:
+        keep_time(deadline)
+        model = expand(facing.network, flows, steps, tuple(group))
+        small = folded(model, facing, time_limit_s=left_s(deadline))
+        if small.columns > MOST_COLUMNS:
+            return from_cut
+        found = _solve(small, model.steps, deadline)
+        load, exact, prices = _proved(
+            network, goal, model, small, found, steps, tuple(group), deadline
+        )
+    except OutOfTime:
         return from_cut
-    load, exact, prices = _proved(network, goal, model, small, found, steps, tuple(group))
     if cut.load > load:
         return from_cut
     return LoadBound(steps=steps, load=load, exact=exact, certificate=prices)
@@ -134,35 +142,40 @@ def _proved(
     found: OptimizeResult,
     steps: int | None,
     group: tuple[Permutation, ...],
+    deadline: float,
 ) -> tuple[Fraction, bool, Prices]:
     """The bound that the best rounded prices prove, whether the flows confirm it, the prices."""
     facing = oriented(network, goal)
     values, duals = found.x[small.column_of], _duals(small, found)
     tried: list[tuple[Fraction, bool, Prices]] = []
     for most in _DENOMINATORS:
+        keep_time(deadline)
         prices = _prices(facing, model, duals, steps, group, most)
-        load = check_prices(network, goal, prices)
+        keep_time(deadline)
+        load = check_prices(network, goal, prices, deadline=deadline)
         tried.append((load, _confirmed(model, values, most) == load, prices))
         if tried[-1][1]:
             break
     return max(tried, key=lambda one: one[:2])
 
 
-def _solve(model: Folded, steps: int, time_limit_s: float) -> OptimizeResult | None:
-    """The fewest rounds, a vertex, with its duals; None when time is up.
+def _solve(model: Folded, steps: int, deadline: float) -> OptimizeResult:
+    """The fewest rounds, a vertex, with its duals.
 
     Raises:
+        OutOfTime: The deadline passed.
         RuntimeError: The solver failed.
     """
+    keep_time(deadline)
     cost = np.zeros(model.columns)
     cost[-steps:] = 1
     rows = vstack([model.copies, model.capacity])
     found = linprog(
         cost, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=model.balance, b_eq=model.demands,
-        method="highs-ds", options={"time_limit": time_limit_s},
+        method="highs-ds", options={"time_limit": left_s(deadline)},
     )  # fmt: skip
     if found.status == 1:
-        return None
+        raise OutOfTime
     if found.status != 0:
         raise RuntimeError(f"the linear program was not solved: {found.message}")
     return found

@@ -7,12 +7,14 @@ the rows on one orbit one is enough.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from solvers.collectives.clock import deadline_of, keep_time
 from solvers.collectives.distances import IntArray
 from solvers.collectives.expansion import Expansion, Oriented
 from solvers.collectives.problem import Network
@@ -46,23 +48,29 @@ class Folded:
     capacity_of: IntArray
 
 
-def folded(model: Expansion, facing: Oriented) -> Folded:
+def folded(model: Expansion, facing: Oriented, *, time_limit_s: float = math.inf) -> Folded:
     """The expansion by the symmetries that keep the source, if one commodity with one is left.
 
     Args:
         model: The expansion of the goal.
         facing: What was expanded. Of the symmetries that keep the source those are used that map
             the orbits of links of the expansion onto each other.
+        time_limit_s: When the search for symmetries ends.
+
+    Raises:
+        OutOfTime: The limit passed while they were used.
     """
+    deadline = deadline_of(time_limit_s)
     flows = model.flows
     one_commodity = len({flow.group for flow in flows}) == 1 and len(flows) > 1
     if not one_commodity or len(model.send_flow) < WORTH_SENDS:
         return _as_it_is(model)
     network = facing.network
-    kept = fixing(network, facing.parts, flows[0].source)
+    kept = fixing(network, facing.parts, flows[0].source, time_limit_s=time_limit_s)
     whole, rows = _row_images(model, network, kept)
     kept = tuple(one for one, maps in zip(kept, whole, strict=True) if maps)
-    return _fold(model, network, kept, rows) if len(kept) > 1 else _as_it_is(model)
+    keep_time(deadline)
+    return _fold(model, network, kept, rows, deadline) if len(kept) > 1 else _as_it_is(model)
 
 
 def _as_it_is(model: Expansion) -> Folded:
@@ -99,7 +107,9 @@ def _row_images(
     return whole, images[whole]
 
 
-def _fold(model: Expansion, network: Network, kept: Group, rows: IntArray) -> Folded:
+def _fold(
+    model: Expansion, network: Network, kept: Group, rows: IntArray, deadline: float
+) -> Folded:
     """Columns and rows by the least member of their orbits."""
     nodes = np.array(kept, dtype=np.int64)
     links = link_images(network, kept)
@@ -108,7 +118,9 @@ def _fold(model: Expansion, network: Network, kept: Group, rows: IntArray) -> Fo
     flow_to[ends] = np.arange(len(ends))
     flows = flow_to[nodes[:, ends]]
     of_sends = _least(flows, links, model.send_flow, model.send_link, model.send_step)
+    keep_time(deadline)
     of_stays = _least(flows, nodes, *model.stay)
+    keep_time(deadline)
     of_rows = _least(flows, nodes, *model.balance_at)
     columns, sends, stays = model.columns, len(model.send_flow), model.stay.shape[1]
     least = np.empty(columns, dtype=np.int64)

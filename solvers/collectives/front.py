@@ -2,8 +2,10 @@
 
 For S = S_min, S_min + 1, ...: rho_S is the exact infimum of R / C with S steps, whatever C, so R
 is at least max(S, ceil(rho_S C)). Numbers of chunks are tried in the order of the R / C that they
-could reach, until no other can beat the best schedule found. The front ends where rho_S, or what
-was found, meets the limit that holds for any number of steps: more steps gain nothing then.
+could reach, the first few before all others, until no other can beat the best schedule found.
+Each takes no more than a part of the time of its S, and each S of what is left, so that a hard one
+leaves time for the others. The front ends where rho_S, or what was found, meets the limit that
+holds for any number of steps: more steps gain nothing then.
 
 Source of the question and of the loop over S: Cai et al., Synthesizing Optimal Collective
 Algorithms, PPoPP 2021, doi:10.1145/3437801.3441620, algorithm 1 (there with a bound by cuts of
@@ -20,19 +22,39 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
+from solvers.collectives.clock import deadline_of, left_s
+from solvers.collectives.commodities import commodities
 from solvers.collectives.compose import reverse
-from solvers.collectives.flows import load_bound
+from solvers.collectives.flows import LoadBound, load_bound
 from solvers.collectives.problem import Network
-from solvers.collectives.rows import Front, Row
+from solvers.collectives.rows import MIXED_INTEGER, SEARCH, Front, Row
+from solvers.collectives.searching import RAISED
 from solvers.collectives.symmetry import Permutation
-from solvers.collectives.synthesis import Question, fewest_rounds, question, round_bound
+from solvers.collectives.synthesis import (
+    Question,
+    as_asked,
+    fewest_rounds,
+    question,
+    round_bound,
+    tree_schedule,
+)
 
 MAX_CHUNKS = 32
 """Chunks that are tried unless more are asked for."""
 MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
+_FEW = 4
+"""Numbers of chunks that are tried before more promising ones: their programs are small."""
+_SEND_S = 1e-5
+"""About what it takes to write down and to replay one send."""
 _SHARE = 0.5
-"""Of the time that is left, what the bound of one number of chunks, and then its search, take."""
+"""Of the time of one number of chunks, what its bound may take."""
+_FEW_FRACTION = 0.4
+"""Of the time of one S that is left, what each of the first few numbers of chunks takes."""
+_LEAST_S = 0.2
+"""Less is of no use to a number of chunks."""
+_FRACTION = 0.25
+"""Of the time that is left, what the search for symmetries, a bound, one number of chunks take."""
 
 OnRow = Callable[[Row], None]
 
@@ -86,15 +108,22 @@ def pareto(
     started = time.perf_counter()
     if collective == "allreduce":
         return _composed(network, groups, symmetries, effort, on_row)
-    asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    limit = load_bound(asked.forward, asked.copied(1), group=asked.group).load
-    walk = _Walk(asked=asked, limit=limit, effort=effort, deadline=started + effort.time_limit_s)
+    deadline = deadline_of(effort.time_limit_s)
+    asked = question(
+        network, collective, root=root, groups=groups, symmetries=symmetries,
+        time_limit_s=effort.time_limit_s * _FRACTION,
+    )  # fmt: skip
+    limit = load_bound(
+        asked.forward, asked.copied(1), group=asked.group,
+        time_limit_s=left_s(deadline) * _FRACTION,
+    )  # fmt: skip
+    walk = _Walk(asked=asked, limit=limit, effort=effort, deadline=deadline, sends=_sends(asked))
     ends = walk.run(on_row)
     return Front(
         collective=collective,
         rows=tuple(walk.rows),
         least_steps=asked.least_steps,
-        limit=limit,
+        limit=limit.load,
         complete=walk.complete and walk.met,
         ends=ends,
         seconds=time.perf_counter() - started,
@@ -110,35 +139,36 @@ class _Walk:
         limit: Of R / C with any number of steps.
         effort: Limits.
         deadline: On the clock of `time.perf_counter`.
+        sends: What one chunk of every part takes, about.
         rows: Found so far.
         complete: Whether no row can be missing so far.
     """
 
     asked: Question
-    limit: Fraction
+    limit: LoadBound
     effort: Effort
     deadline: float
+    sends: int
     rows: list[Row] = field(default_factory=list)
     complete: bool = True
 
     @property
-    def left_s(self) -> float:
-        """Seconds that are left."""
-        return self.deadline - time.perf_counter()
-
-    @property
     def met(self) -> bool:
         """Whether the last row has the least R / C of all."""
-        return bool(self.rows) and self.rows[-1].load <= self.limit
+        return bool(self.rows) and self.rows[-1].load <= self.limit.load
 
     def run(self, on_row: OnRow | None) -> str:
-        """Find row after row; returns why there are no more, in words."""
+        """Find row after row; returns why there are no more, in words.
+
+        Of k numbers of steps that are left, the next one takes a k-th of the time that is left.
+        """
         first = self.asked.least_steps
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
         for steps in range(first, last + 1):
-            if self.rows and self.left_s <= 0:
+            if self.rows and not left_s(self.deadline):
                 return f"the time ended before {steps} steps"
-            row = self._row(steps)
+            until = deadline_of(left_s(self.deadline) / (last + 1 - steps))
+            row = self._row(steps, until)
             if row is not None:
                 self.rows.append(row)
                 if on_row is not None:
@@ -147,46 +177,129 @@ class _Walk:
                 return "no schedule with more steps has a smaller R/C"
         return f"more than {last} steps were not tried"
 
-    def _row(self, steps: int) -> Row | None:
+    def _row(self, steps: int, until: float) -> Row | None:
         """The least R / C with so many steps, if it is less than with fewer."""
         before = self.rows[-1].load if self.rows else None
-        bound = self._bound(steps)
+        bound, exact = self._bound(steps, until)
         if before is not None and bound >= before:
             return None
-        best: Row | None = None
-        for possible, chunks in _promising(bound, steps, self.effort.max_chunks):
-            beaten = best.load if best else before
-            if beaten is not None and (possible >= beaten or self.left_s <= 0):
-                break
-            best = self._better(steps, chunks, bound, beaten) or best
+        order = [chunks for _, chunks in _promising(bound, steps, self.effort.max_chunks)]
+        few, others = [c for c in order if c <= _FEW], [c for c in order if c > _FEW]
+        of_step = _OfSteps(walk=self, steps=steps, bound=bound, until=until, before=before)
+        # A bound that time cut short says little of what is promising; few chunks are quick.
+        of_step.search(few if exact else sorted(few), _FEW_FRACTION)
+        of_step.search(others[:1], _FRACTION)
+        of_step.along_trees()
+        of_step.search(others[1:], _FRACTION)
+        best = of_step.best
         self.complete &= best is not None and best.least_load
         return best
 
-    def _bound(self, steps: int) -> Fraction:
-        """rho_S, or the limit of all S where the program is too large or time is short."""
-        if not self.rows and self.left_s <= 0:
-            return self.limit
-        asked = self.asked
-        found = load_bound(asked.forward, asked.copied(1), steps, group=asked.group)
-        return max(self.limit, found.load)
+    def _bound(self, steps: int, until: float) -> tuple[Fraction, bool]:
+        """rho_S, or the limit of all S where the program is too large or time is short.
 
-    def _better(
-        self, steps: int, chunks: int, bound: Fraction, beaten: Fraction | None
-    ) -> Row | None:
-        """The best schedule of (C, S), if its R / C is less than the one to be beaten."""
+        Also whether it is known to be the infimum.
+        """
         asked = self.asked
-        seconds = max(self.left_s, 0.0) * _SHARE
-        known = round_bound(asked, chunks, steps, limit=bound, time_limit_s=seconds)
-        if beaten is not None and Fraction(known.lower_bound, chunks) >= beaten:
-            return None
+        found = load_bound(
+            asked.forward, asked.copied(1), steps, group=asked.group,
+            time_limit_s=left_s(until) * _SHARE,
+        )  # fmt: skip
+        if found.load > self.limit.load:
+            return found.load, found.exact
+        return self.limit.load, self.limit.exact
+
+
+@dataclass(slots=True, kw_only=True)
+class _OfSteps:
+    """The way to the best row with a number of steps.
+
+    Attributes:
+        walk: Along the front.
+        steps: S.
+        bound: Of R / C.
+        until: When it ends, on the clock of `time.perf_counter`.
+        before: R / C of the last row, which is to be beaten; None: this is the first.
+        best: The best row so far.
+    """
+
+    walk: _Walk
+    steps: int
+    bound: Fraction
+    until: float
+    before: Fraction | None
+    best: Row | None = None
+
+    @property
+    def beaten(self) -> Fraction | None:
+        """R / C of the best schedule so far, of fewer steps too."""
+        return self.best.load if self.best else self.before
+
+    def search(self, numbers: Sequence[int], fraction: float) -> None:
+        """One number of chunks after the other, each in a part of the time that is left."""
+        least_s = max(left_s(self.until) * fraction / 2, _LEAST_S)
+        for chunks in numbers:
+            if self.beaten is not None:
+                if self._least(chunks) >= self.beaten * chunks:
+                    continue
+                if not self._worth(chunks):
+                    break
+            self._better(chunks, max(left_s(self.until) * fraction, least_s))
+
+    def _least(self, chunks: int) -> int:
+        return max(self.steps, math.ceil(self.bound * chunks))
+
+    def _worth(self, chunks: int) -> bool:
+        """Whether there is time to write down a schedule of so many chunks at all."""
+        return left_s(self.until) > _SEND_S * self.walk.sends * chunks
+
+    def _better(self, chunks: int, seconds: float) -> None:
+        """The best schedule of (C, S), if its R / C is less than the one to be beaten."""
+        walk, known, until = self.walk, None, deadline_of(min(seconds, left_s(self.until)))
+        if self.beaten is not None and self._least(chunks) > self.steps:
+            known = round_bound(
+                walk.asked, chunks, self.steps, limit=self.bound,
+                time_limit_s=left_s(until) * _SHARE,
+            )  # fmt: skip
+            if known.lower_bound >= self.beaten * chunks:
+                return
+        first = not walk.rows and self.beaten is None
         found = fewest_rounds(
-            asked, chunks, steps, limit=bound, known=known,
-            time_limit_s=max(self.left_s, 0.0) * _SHARE, seed=self.effort.seed,
+            walk.asked, chunks, self.steps, limit=self.bound, known=known,
+            time_limit_s=left_s(until), seed=walk.effort.seed,
+            ready_s=left_s(walk.deadline) * _SHARE if first else None,
         )  # fmt: skip
         schedule = found.decision
-        if schedule is None or (beaten is not None and schedule.load >= beaten):
-            return None
-        return Row(schedule=schedule, lower_bound=int(found.bound), load_bound=bound)
+        if schedule is None or (self.beaten is not None and schedule.load >= self.beaten):
+            return
+        self.best = Row(
+            schedule=schedule, lower_bound=int(found.bound), load_bound=self.bound,
+            bound_by=SEARCH if RAISED in found.counts else MIXED_INTEGER,
+        )  # fmt: skip
+
+    def along_trees(self) -> None:
+        """The best schedule by shortest trees over all numbers of chunks, if it is better."""
+        if self.best is not None and self.best.least_load:
+            return
+        asked, until = self.walk.asked, deadline_of(left_s(self.until) * _FRACTION)
+        loads: dict[int, Fraction] = {}
+        for chunks in range(1, self.walk.effort.max_chunks + 1):
+            if left_s(until) <= _SEND_S * self.walk.sends * chunks:
+                break
+            loads[chunks] = Fraction(sum(tree_schedule(asked, chunks, self.steps)[1]), chunks)
+        chunks = min(loads, key=lambda one: loads[one], default=0)
+        if not chunks or (self.beaten is not None and loads[chunks] >= self.beaten):
+            return
+        schedule = as_asked(asked, chunks, *tree_schedule(asked, chunks, self.steps))
+        self.best = Row(schedule=schedule, lower_bound=self._least(chunks), load_bound=self.bound)
+
+
+def _sends(asked: Question) -> int:
+    """Sends of one chunk of every part: one per destination, or along its way to a single one."""
+    parts = commodities(asked.copied(1))
+    return sum(
+        len(ends) if len(ends) > 1 else asked.hops[source][ends[0]] for source, ends, _ in parts
+    )
 
 
 def _promising(bound: Fraction, steps: int, most: int) -> list[tuple[Fraction, int]]:

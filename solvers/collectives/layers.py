@@ -15,6 +15,7 @@ and R = n - 1: R / C = (n - 1) / 2 d is the limit by what can enter one node, in
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -22,6 +23,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
+from solvers.collectives.clock import left_s
 from solvers.collectives.model import Crossing, Part, Symmetry
 from solvers.collectives.problem import Network
 
@@ -38,6 +40,7 @@ def layered_crossings(
     symmetry: Symmetry,
     steps: int,
     hops: Sequence[Sequence[int]],
+    deadline: float = math.inf,
 ) -> list[Crossing] | None:
     """The sends of the leading parts, each at its earliest step, with few rounds per step.
 
@@ -47,10 +50,11 @@ def layered_crossings(
         symmetry: Of the group that the schedule is held to; its identity alone: any schedule.
         steps: S.
         hops: (nodes, nodes) links on a shortest way.
+        deadline: On the clock of `time.perf_counter`.
 
     Returns:
         One crossing per leading part, copy and destination; None where some destination lies
-        behind a node that is none, or farther than `steps` links away.
+        behind a node that is none, or farther than `steps` links away, and after the deadline.
     """
     options = _options(network, parts, symmetry, hops)
     if options is None or len(options) > steps:
@@ -58,7 +62,7 @@ def layered_crossings(
     crossings: list[Crossing] = []
     for step, choices in enumerate(options):
         copies = np.array([len(parts[at].chunks) for at, _, _ in choices], dtype=np.int64)
-        dealt = _dealt(network, symmetry, choices, copies)
+        dealt = _dealt(network, symmetry, choices, copies, min(STEP_LIMIT_S, left_s(deadline)))
         if dealt is None:
             return None
         given: dict[tuple[int, int], int] = defaultdict(int)
@@ -96,9 +100,15 @@ def _options(
 
 
 def _dealt(
-    network: Network, symmetry: Symmetry, choices: Sequence[_Option], copies: np.ndarray
+    network: Network,
+    symmetry: Symmetry,
+    choices: Sequence[_Option],
+    copies: np.ndarray,
+    limit_s: float,
 ) -> np.ndarray | None:
     """How many copies come over each link in question, with the fewest rounds of the step."""
+    if limit_s <= 0:
+        return None
     width = len(choices)
     links = np.array([link for _, _, link in choices], dtype=np.int64)
     pairs: dict[tuple[int, int], int] = {}
@@ -120,7 +130,7 @@ def _dealt(
             LinearConstraint(hstack([receive, none]), wanted, wanted),
             LinearConstraint(hstack([carried, rounds]), -np.inf, 0.0),
         ],
-        options={"time_limit": STEP_LIMIT_S},
+        options={"time_limit": limit_s},
     )
     return None if found.x is None else np.rint(found.x[:-1]).astype(np.int64)
 

@@ -20,11 +20,13 @@ L. Perron, F. Didier, https://developers.google.com/optimization/cp/cp_solver.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from solvers.collectives.clock import keep_time
 from solvers.collectives.problem import Goal, Network
 from solvers.collectives.schedule import Send
 
@@ -212,6 +214,8 @@ def unrolled(
     symmetry: Symmetry,
     steps: int,
     hops: Sequence[Sequence[int]],
+    *,
+    deadline: float = math.inf,
 ) -> Model:
     """The sends of every leading chunk, received once and held before they go on.
 
@@ -221,6 +225,10 @@ def unrolled(
         symmetry: Of the group that schedules are held to.
         steps: S.
         hops: (nodes, nodes) shortest distances.
+        deadline: On the clock of `time.perf_counter`.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
     from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
 
@@ -229,6 +237,7 @@ def unrolled(
     for at in symmetry.leaders:
         window = windows(network, parts[at], steps, hops)
         for copy in range(len(parts[at].chunks)):
+            keep_time(deadline)
             mine = {
                 Crossing(at, copy, link, step): model.new_bool_var("")
                 for link, first, last in window

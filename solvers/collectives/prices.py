@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from solvers.collectives.clock import keep_time
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.expansion import oriented
 from solvers.collectives.problem import Goal, Network
@@ -50,12 +51,15 @@ class Prices:
     shares: Mapping[tuple[Commodity, int], Priced]
 
 
-def check_prices(network: Network, goal: Goal, prices: Prices) -> Fraction:
+def check_prices(
+    network: Network, goal: Goal, prices: Prices, *, deadline: float = math.inf
+) -> Fraction:
     """The lower bound of R / C that prices prove, counted again from network and goal.
 
     Raises:
         ValueError: A price is negative, a step costs more than 1, shares exceed a price, or the
             group does not leave network and prices as they are.
+        OutOfTime: `deadline`, on the clock of `time.perf_counter`, passed.
     """
     facing = oriented(network, goal)
     _check_steps(facing.network, prices)
@@ -71,6 +75,7 @@ def check_prices(network: Network, goal: Goal, prices: Prices) -> Fraction:
     single: dict[int, list[Fraction]] = {}
     values: dict[Commodity, Fraction] = {}
     for part in facing.parts:
+        keep_time(deadline)
         if len(part.destinations) > 1 and (part, part.destinations[0]) in prices.shares:
             values[part] = part.chunks * _shared_out(cheapest, part, prices, paid)
         elif len(part.destinations) == 1 and part.source in first:

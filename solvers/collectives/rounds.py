@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
+from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import (
     expand,
@@ -80,7 +81,7 @@ def least_rounds(
     """
     if chunks < 1:
         raise ValueError(f"{chunks} chunks; at least 1")
-    started = time.perf_counter()
+    started, deadline = time.perf_counter(), deadline_of(time_limit_s)
     if steps < least_steps(network, goal):
         return RoundBound(lower_bound=0, rounds=None, status=Status.INFEASIBLE, seconds=0.0)
     known = max(steps, math.ceil(chunks * at_least))
@@ -89,9 +90,14 @@ def least_rounds(
     flows = flows_of(facing.parts, representatives(facing.network, elements))
     if send_count(facing.network, flows, steps) > MOST_SENDS:
         return _bound(known, None, started)
-    expansion = expand(facing.network, flows, steps, elements)
-    model = folded(expansion, facing)
-    found = _solve(model, steps, chunks, known, time_limit_s)
+    try:
+        keep_time(deadline)
+        expansion = expand(facing.network, flows, steps, elements)
+        model = folded(expansion, facing, time_limit_s=left_s(deadline))
+        keep_time(deadline)
+    except OutOfTime:
+        return _bound(known, None, started)
+    found = _solve(model, steps, chunks, known, left_s(deadline))
     lower = known
     if found.mip_dual_bound is not None and math.isfinite(found.mip_dual_bound):
         lower = max(known, math.ceil(found.mip_dual_bound - TOLERANCE))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from solvers.collectives.schedule import Schedule
+
+EXACT = "exact"
+"""By the steps, by a cut, or by a linear program whose prices were checked in fractions."""
+MIXED_INTEGER = "mixed-integer program"
+"""By HiGHS in floating-point numbers, rounded up (`rounds.TOLERANCE`)."""
+SEARCH = "search"
+"""By CP-SAT, which found that no schedule has fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +24,14 @@ class Row:
         schedule: The best found with so many steps.
         lower_bound: No schedule with this C and S has fewer rounds.
         load_bound: No schedule with S steps has a smaller R / C, whatever C.
+        bound_by: What `lower_bound` rests on where it is more than `load_bound` gives:
+            `MIXED_INTEGER` or `SEARCH`.
     """
 
     schedule: Schedule
     lower_bound: int
     load_bound: Fraction
+    bound_by: str = EXACT
 
     @property
     def chunks(self) -> int:
@@ -46,6 +57,14 @@ class Row:
     def proved(self) -> bool:
         """Whether no schedule with this C and S has fewer rounds."""
         return self.rounds <= self.lower_bound
+
+    @property
+    def proof(self) -> str | None:
+        """What proves it: `EXACT` where that suffices; None where nothing does."""
+        if not self.proved:
+            return None
+        exact = max(self.steps, math.ceil(self.load_bound * self.chunks))
+        return EXACT if self.rounds <= exact else self.bound_by
 
     @property
     def least_load(self) -> bool:

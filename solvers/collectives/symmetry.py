@@ -9,14 +9,17 @@ over orbits hold for every schedule.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from solvers.collectives.backtracking import colours_of, images_of, node_kinds, rotation
+from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import Commodity, commodities, copying
-from solvers.collectives.distances import IntArray, hops
+from solvers.collectives.distances import IntArray
 from solvers.collectives.problem import Goal, Network
 
 Permutation = tuple[int, ...]
@@ -26,8 +29,6 @@ SEARCHED_NODES = 80
 """Above so many nodes no automorphism is searched for: they must be given."""
 _ALL_WITHIN = 2_000
 """Automorphisms that are listed to choose a group from."""
-_TRIALS = 4_000
-"""Images that one search tries before it gives up."""
 
 
 def link_images(network: Network, group: Sequence[Permutation]) -> IntArray:
@@ -137,18 +138,21 @@ def is_free(group: Sequence[Permutation]) -> bool:
     return bool((~kept.any(axis=1) | kept.all(axis=1)).all())
 
 
-def automorphisms(network: Network, *, most: int = _ALL_WITHIN) -> Group:
-    """Automorphisms found by backtracking, sorted; all of them unless there are more than `most`.
+def automorphisms(
+    network: Network, *, most: int = _ALL_WITHIN, time_limit_s: float = math.inf
+) -> Group:
+    """Automorphisms found by backtracking, sorted: all, unless time or `most` ends it.
 
     A node may only be mapped on one with the same links, lanes and distances to all nodes that
     are placed already.
     """
-    colour = _colours(network)
-    kinds = _node_kinds(colour)
+    deadline = deadline_of(time_limit_s)
+    colour = colours_of(network)
+    kinds = node_kinds(colour)
     sizes = Counter(kinds.tolist())
     order = sorted(range(network.nodes), key=lambda node: (sizes[int(kinds[node])], node))
     found: list[Permutation] = []
-    for permutation in _images(colour, kinds, order):
+    for permutation in images_of(colour, kinds, order, deadline):
         if not network.shared or is_automorphism(network, permutation):
             found.append(permutation)
         if len(found) >= most:
@@ -156,7 +160,13 @@ def automorphisms(network: Network, *, most: int = _ALL_WITHIN) -> Group:
     return tuple(sorted(found))
 
 
-def free_subgroup(network: Network, goal: Goal, generators: Sequence[Permutation] = ()) -> Group:
+def free_subgroup(
+    network: Network,
+    goal: Goal,
+    generators: Sequence[Permutation] = (),
+    *,
+    time_limit_s: float = math.inf,
+) -> Group:
     """The largest group found that keeps the goal and in which only the identity keeps any node.
 
     Args:
@@ -165,10 +175,12 @@ def free_subgroup(network: Network, goal: Goal, generators: Sequence[Permutation
         generators: Known symmetries, e.g. the translations of a torus. Those members of the group
             they generate are taken that keep network and goal. Without them, and up to
             `SEARCHED_NODES` nodes, symmetries are searched for.
+        time_limit_s: When the search ends with the largest group so far.
 
     Returns:
         All its permutations, sorted, the identity first; the identity alone if none is found.
     """
+    deadline = deadline_of(time_limit_s)
     links, parts_of = copying(network, goal)
     parts = commodities(parts_of)
     identity = tuple(range(network.nodes))
@@ -187,37 +199,41 @@ def free_subgroup(network: Network, goal: Goal, generators: Sequence[Permutation
             group = tuple(one for one in group if fits(one))
         if is_free(group):
             return group
-        return _greedy([one for one in group if is_free((one,))], network.nodes)
+        return _greedy([one for one in group if is_free((one,))], network.nodes, deadline)
     if network.nodes > SEARCHED_NODES:
         return (identity,)
-    return _greedy([one for one in _candidates(links) if fits(one)], network.nodes)
+    candidates = [one for one in _candidates(links, deadline) if fits(one)]
+    return _greedy(candidates, network.nodes, deadline)
 
 
 def fixing(
-    network: Network, parts: tuple[Commodity, ...], node: int, *, most: int = 1_000
-) -> Group:
+    network: Network, parts: tuple[Commodity, ...], node: int, *, most: int = 1_000,
+    time_limit_s: float = math.inf,
+) -> Group:  # fmt: skip
     """All automorphisms that keep a node and the commodities; sorted.
 
-    The identity alone if there are more than `most`, or more nodes than `SEARCHED_NODES`.
+    The identity alone if there are more than `most`, more nodes than `SEARCHED_NODES`, or
+    time is up before all are found.
     """
     identity = tuple(range(network.nodes))
     if network.nodes > SEARCHED_NODES:
         return (identity,)
-    colour = _colours(network)
-    kinds = _node_kinds(colour)
+    deadline = deadline_of(time_limit_s)
+    colour = colours_of(network)
+    kinds = node_kinds(colour)
     kinds[node] = kinds.max() + 1
     order = sorted(range(network.nodes), key=lambda other: (int(colour[node, other]), other))
     order.remove(node)
     found: list[Permutation] = []
-    for one in _images(colour, kinds, [node, *order]):
+    for one in images_of(colour, kinds, [node, *order], deadline):
         if is_automorphism(network, one) and _keeps_parts(network.nodes, parts, np.array(one)):
             found.append(one)
         if len(found) > most:
             return (identity,)
-    return tuple(sorted(found))
+    return tuple(sorted(found)) if left_s(deadline) else (identity,)
 
 
-def _greedy(candidates: Sequence[Permutation], nodes: int) -> Group:
+def _greedy(candidates: Sequence[Permutation], nodes: int, deadline: float) -> Group:
     """The largest free group met when candidates are joined, started from each of them."""
     best: Group = (tuple(range(nodes)),)
     for first in candidates:
@@ -226,6 +242,8 @@ def _greedy(candidates: Sequence[Permutation], nodes: int) -> Group:
         generators: Group = ()
         group: Group = (tuple(range(nodes)),)
         for one in (first, *candidates):
+            if not left_s(deadline):
+                return max(best, group, key=len)
             larger = None if one in group else _joined((*generators, one), nodes)
             if larger is not None:
                 generators, group = (*generators, one), larger
@@ -244,18 +262,20 @@ def _joined(generators: Group, nodes: int) -> Group | None:
     return group if is_free(group) else None
 
 
-def _candidates(network: Network) -> list[Permutation]:
+def _candidates(network: Network, deadline: float) -> list[Permutation]:
     """Automorphisms of which no power but the identity keeps a node, longest cycles first."""
-    colour = _colours(network)
+    colour = colours_of(network)
     found: set[Permutation] = set()
-    listed = automorphisms(network, most=_ALL_WITHIN) if network.nodes <= 16 else ()
+    listed: Group = ()
+    if network.nodes <= 16:
+        listed = automorphisms(network, most=_ALL_WITHIN, time_limit_s=left_s(deadline))
     if 0 < len(listed) < _ALL_WITHIN:
         found |= {one for one in listed if _cycle(one)}
     else:
         lengths = [p for p in range(network.nodes, 1, -1) if network.nodes % p == 0]
         for length in lengths:
             for target in range(1, network.nodes):
-                one = _rotation(colour, length, target)
+                one = rotation(colour, length, target) if left_s(deadline) else None
                 if one is None or not is_automorphism(network, one):
                     continue
                 if length == network.nodes:
@@ -279,119 +299,3 @@ def _cycle(permutation: Permutation) -> int:
             return 0
         lengths.add(length)
     return lengths.pop() if len(lengths) == 1 else 0
-
-
-def _colours(network: Network) -> IntArray:
-    """(n, n) number of what an ordered pair of nodes is like: lanes, shared ones, distances."""
-    between = hops(network)
-    ports: list[list[tuple[int, int]]] = [[] for _ in network.links]
-    for port in network.shared:
-        for link in port.links:
-            ports[link].append((port.capacity, len(port.links)))
-    of_link = {
-        ends: (lanes, *sorted(of))
-        for ends, lanes, of in zip(network.links, network.lanes, ports, strict=True)
-    }
-    number: dict[object, int] = {}
-    colour = np.empty((network.nodes, network.nodes), dtype=np.int64)
-    for u in range(network.nodes):
-        for v in range(network.nodes):
-            kind = (
-                of_link.get((u, v)), of_link.get((v, u)),
-                int(between[u, v]), int(between[v, u]),
-            )  # fmt: skip
-            colour[u, v] = number.setdefault(kind, len(number))
-    return colour
-
-
-def _node_kinds(colour: IntArray) -> IntArray:
-    """(n,) number of the kind of each node, refined by its pairs until it stays the same."""
-    kinds = np.zeros(len(colour), dtype=np.int64)
-    while True:
-        pairs = np.sort(colour * (kinds.max() + 1) + kinds, axis=1)
-        refined = np.unique(np.column_stack([kinds, pairs]), axis=0, return_inverse=True)[1]
-        refined = np.asarray(refined, dtype=np.int64).reshape(-1)
-        if refined.max() == kinds.max():
-            return refined
-        kinds = refined
-
-
-def _images(colour: IntArray, kinds: IntArray, order: list[int]) -> Iterator[Permutation]:
-    """Every permutation that keeps the colours of all pairs, by depth-first search."""
-    image = np.full(len(order), -1, dtype=np.int64)
-    stack = [iter(_fitting(colour, kinds, image, order, 0))]
-    while stack:
-        depth = len(stack) - 1
-        image[order[depth]] = -1
-        chosen = next(stack[-1], None)
-        if chosen is None:
-            stack.pop()
-            continue
-        image[order[depth]] = chosen
-        if depth + 1 == len(order):
-            yield tuple(image.tolist())
-        else:
-            stack.append(iter(_fitting(colour, kinds, image, order, depth + 1)))
-
-
-def _fitting(
-    colour: IntArray, kinds: IntArray, image: IntArray, order: list[int], depth: int
-) -> list[int]:
-    """The nodes that the next one in order can be mapped on."""
-    node, placed = order[depth], order[:depth]
-    at = image[placed]
-    fits = (colour[:, at] == colour[node, placed]).all(axis=1) & (kinds == kinds[node])
-    fits[at] = False
-    found: list[int] = np.flatnonzero(fits).tolist()
-    return found
-
-
-def _rotation(colour: IntArray, length: int, target: int) -> Permutation | None:
-    """A permutation that keeps the colours, all of whose cycles are so long, with 0 on `target`.
-
-    Cycle after cycle is filled by depth-first search, which gives up after `_TRIALS` images.
-    """
-    nodes = len(colour)
-    image = np.full(nodes, -1, dtype=np.int64)
-    placed: list[int] = []
-    stack: list[Iterator[int]] = [iter([target])]
-    for _ in range(_TRIALS):
-        node = placed[-1] if len(placed) == len(stack) else None
-        if node is not None:
-            image[placed.pop()] = -1
-        chosen = next(stack[-1], None)
-        if chosen is None:
-            stack.pop()
-            if not stack:
-                return None
-            continue
-        source = _next_source(image, placed, length)
-        image[source] = chosen
-        placed.append(source)
-        if len(placed) == nodes:
-            return tuple(image.tolist())
-        stack.append(iter(_turned(colour, image, placed, length)))
-    return None
-
-
-def _next_source(image: IntArray, placed: list[int], length: int) -> int:
-    """The node whose image comes next: the end of the open cycle, or the least one left."""
-    if len(placed) % length:
-        return int(image[placed[-1]])
-    return int(np.flatnonzero(image < 0)[0])
-
-
-def _turned(colour: IntArray, image: IntArray, placed: list[int], length: int) -> list[int]:
-    """The nodes that the next source can be mapped on, so that cycles have their length."""
-    source = _next_source(image, placed, length)
-    at = image[placed]
-    fits = (colour[:, at] == colour[source, placed]).all(axis=1)
-    fits[at] = False
-    fits[source] = False
-    done = len(placed) % length
-    if done == length - 1:
-        start = placed[-done]
-        return [start] if fits[start] else []
-    fits[placed] = False
-    found: list[int] = np.flatnonzero(fits).tolist()
-    return found

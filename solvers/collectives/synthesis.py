@@ -20,38 +20,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from solvers.collectives.checking import faults
+from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import copying
 from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.cuts import cut_bound
 from solvers.collectives.distances import hops, least_steps
-from solvers.collectives.exchange import exchange_crossings
 from solvers.collectives.flows import load_bound
 from solvers.collectives.greedy import greedy_sends, rounds_of
-from solvers.collectives.layers import layered_crossings
-from solvers.collectives.model import (
-    Part,
-    Permutation,
-    Symmetry,
-    bind_rounds,
-    free_rounds,
-    parts_of,
-    sends_of,
-    size_of,
-    symmetry_of,
-    unrolled,
-)
+from solvers.collectives.model import Permutation, parts_of
 from solvers.collectives.problem import COMBINING, Goal, Network, goal_of
 from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
+from solvers.collectives.searching import Search
 from solvers.collectives.symmetry import free_subgroup
 from solvers.solution import Solution, Status
 
-MOST_CROSSINGS = 1_000_000
-"""Sends in question above which CP-SAT is not asked."""
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
 
@@ -98,6 +85,7 @@ def question(
     root: int = 0,
     groups: Sequence[Sequence[int]] | None = None,
     symmetries: Sequence[Permutation] = (),
+    time_limit_s: float = math.inf,
 ) -> Question:
     """Make a collective on a network ready for any C and S.
 
@@ -107,6 +95,7 @@ def question(
         root: Of rooted collectives: its place within every group.
         groups: Members of each group; default: all nodes.
         symmetries: Known automorphisms, e.g. translations; default: they are searched for.
+        time_limit_s: Of that search.
 
     Raises:
         ValueError: A wrong collective, root or group, or nodes that cannot be reached.
@@ -123,7 +112,7 @@ def question(
         forward=forward,
         hops=tuple(map(tuple, hops(forward).tolist())),
         least_steps=least_steps(network, goal),
-        group=tuple(free_subgroup(network, goal, symmetries)),
+        group=tuple(free_subgroup(network, goal, symmetries, time_limit_s=time_limit_s)),
     )
 
 
@@ -159,20 +148,25 @@ def synthesize(
     Raises:
         ValueError: No chunks or steps, or what `question` refuses.
     """
-    asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    limit = load_limit(asked) if steps >= asked.least_steps else Fraction(0)
+    deadline = deadline_of(time_limit_s)
+    asked = question(
+        network, collective, root=root, groups=groups, symmetries=symmetries,
+        time_limit_s=time_limit_s * _SHARE,
+    )  # fmt: skip
+    limit = Fraction(0)
+    if steps >= asked.least_steps:
+        limit = load_limit(asked, left_s(deadline) * _SHARE)
     return fewest_rounds(
-        asked, chunks, steps, rounds=rounds, limit=limit, time_limit_s=time_limit_s, seed=seed
+        asked, chunks, steps, rounds=rounds, limit=limit, time_limit_s=left_s(deadline), seed=seed
     )
 
 
-def load_limit(asked: Question) -> Fraction:
+def load_limit(asked: Question, time_limit_s: float = math.inf) -> Fraction:
     """What R / C is at least in any steps: by cuts and, where nothing is copied, steady flows."""
     goal = asked.copied(1)
-    limit = cut_bound(asked.forward, goal, group=asked.group).load
     if all(len(end) == 1 for end in goal.final):
-        limit = max(limit, load_bound(asked.forward, goal, group=asked.group).load)
-    return limit
+        return load_bound(asked.forward, goal, group=asked.group, time_limit_s=time_limit_s).load
+    return cut_bound(asked.forward, goal, group=asked.group, time_limit_s=time_limit_s).load
 
 
 def round_bound(
@@ -210,6 +204,7 @@ def fewest_rounds(
     rounds: int | None = None,
     limit: Fraction = Fraction(0),
     known: RoundBound | None = None,
+    ready_s: float | None = None,
     time_limit_s: float = 60.0,
     seed: int = 0,
 ) -> Solution[Schedule]:
@@ -220,6 +215,7 @@ def fewest_rounds(
         chunks, steps, rounds, time_limit_s, seed: See `synthesize`.
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
         known: What `round_bound` says of this C and S; None: it is asked.
+        ready_s: What is made without a search may take so long; default: the time limit.
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -227,18 +223,21 @@ def fewest_rounds(
     if steps < asked.least_steps:
         return _answer(None, math.inf, started)
     least = max(steps, math.ceil(limit * chunks), known.lower_bound if known else 0)
-    search = _Search(
+    search = Search(
         asked=asked,
         parts=parts_of(asked.copied(chunks)),
         steps=steps,
         least=least,
         enough=max(least, rounds or 0),
         deadline=started + time_limit_s,
+        ready=started + max(ready_s or 0.0, time_limit_s),
         seed=seed,
     )
     search.at_once()
+    if search.least == steps and not search.ended:
+        search.straight()
     if sum(search.rounds) > search.least:
-        share = time_limit_s * _SHARE
+        share = left_s(search.deadline) * _SHARE
         known = known or round_bound(asked, chunks, steps, limit=limit, time_limit_s=share)
         search.least = max(search.least, known.lower_bound)
         search.enough = max(search.enough, search.least)
@@ -248,6 +247,14 @@ def fewest_rounds(
     schedule = as_asked(asked, chunks, search.sends, search.rounds)
     found = _answer(schedule, search.least, started, search.counts)
     return found if rounds is None else _enough(found, rounds)
+
+
+def tree_schedule(
+    asked: Question, chunks: int, steps: int
+) -> tuple[tuple[Send, ...], tuple[int, ...]]:
+    """Sends by shortest trees (`greedy`) with their rounds, in the direction of `forward`."""
+    sends = greedy_sends(asked.forward, parts_of(asked.copied(chunks)), steps, asked.hops)
+    return sends, rounds_of(asked.forward, sends, steps)
 
 
 def _answer(
@@ -291,107 +298,3 @@ def as_asked(
     if wrong:
         raise AssertionError(f"a synthesized schedule is wrong: {wrong[0].text}")
     return schedule
-
-
-@dataclass(slots=True, kw_only=True)
-class _Search:
-    """The searches of one (C, S), the best schedule so far, and what is proved.
-
-    Attributes:
-        asked: The question.
-        parts: Of the goal that copies.
-        steps: S.
-        least: No schedule has fewer rounds.
-        enough: A schedule with at most so many rounds ends the search.
-        deadline: On the clock of `time.perf_counter`.
-        seed: Of CP-SAT.
-        sends, rounds: The best schedule.
-        counts: Searches run, by kind.
-    """
-
-    asked: Question
-    parts: tuple[Part, ...]
-    steps: int
-    least: int
-    enough: int
-    deadline: float
-    seed: int
-    sends: tuple[Send, ...] = ()
-    rounds: tuple[int, ...] = ()
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def at_once(self) -> None:
-        """What is made without a search: a schedule to start from, often the best already."""
-        forward, hops_ = self.asked.forward, self.asked.hops
-        held = symmetry_of(forward, self.parts, self.asked.group)
-        for made in (layered_crossings, exchange_crossings):
-            crossings = made(forward, self.parts, held, self.steps, hops_)
-            if crossings is not None:
-                self._keep(sends_of(forward, self.parts, held, crossings))
-                break
-        if not self.ended:
-            self._keep(greedy_sends(forward, self.parts, self.steps, hops_))
-
-    def _keep(self, sends: tuple[Send, ...]) -> None:
-        """Takes sends that need fewer rounds than those so far."""
-        rounds = rounds_of(self.asked.forward, sends, self.steps)
-        if not self.rounds or sum(rounds) < sum(self.rounds):
-            self.sends, self.rounds = sends, rounds
-
-    def run(self, vector: Sequence[int] | None) -> None:
-        """All searches in order, as long as there is time and something to win.
-
-        Args:
-            vector: r_s with which a fractional flow meets the bound, or None.
-        """
-        forward = self.asked.forward
-        held = symmetry_of(forward, self.parts, self.asked.group)
-        free = symmetry_of(forward, self.parts)
-        if vector is not None and sum(vector) < sum(self.rounds) and not self.ended:
-            self._search("fixed rounds", held, vector)
-        if len(held.group) > 1 and not self.ended:
-            self._search("under symmetry", held)
-        if not self.ended:
-            self._search("free", free)
-
-    @property
-    def ended(self) -> bool:
-        """Whether the best schedule is good enough."""
-        return bool(self.rounds) and sum(self.rounds) <= self.enough
-
-    def _search(self, kind: str, symmetry: Symmetry, vector: Sequence[int] | None = None) -> None:
-        """One search by CP-SAT; keeps a better schedule, and the bound where it holds for all.
-
-        Rounds can be added to any schedule, so none between `enough` and the best is none below.
-        """
-        from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
-
-        seconds = (self.deadline - time.perf_counter()) * (1.0 if kind == "free" else _SHARE)
-        if seconds <= 0:
-            return
-        problem = (self.asked.forward, self.parts, symmetry, self.steps, self.asked.hops)
-        if size_of(*problem) > MOST_CROSSINGS:
-            return
-        self.counts[kind] = 1
-        best = sum(self.rounds)
-        made = unrolled(*problem)
-        bind_rounds(
-            made,
-            self.asked.forward,
-            symmetry,
-            vector or free_rounds(made, self.steps, self.enough, best - 1),
-        )
-        solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = seconds
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = self.seed
-        status = solver.solve(made.model)
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            crossings = [c for c, x in made.crossings.items() if solver.boolean_value(x)]
-            self.sends = sends_of(self.asked.forward, self.parts, symmetry, crossings)
-            self.rounds = rounds_of(self.asked.forward, self.sends, self.steps)
-        if kind == "free" and status != cp_model.MODEL_INVALID:
-            none = status == cp_model.INFEASIBLE
-            bound = best if none else math.ceil(solver.best_objective_bound - 1e-6)
-            if bound > self.enough:
-                self.least = max(self.least, min(bound, best))

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.model import (
     Model,
@@ -38,8 +39,8 @@ from solvers.collectives.model import (
 )
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule, Send
+from solvers.collectives.searching import MOST_CROSSINGS
 from solvers.collectives.synthesis import (
-    MOST_CROSSINGS,
     Question,
     as_asked,
     fewest_rounds,
@@ -143,11 +144,14 @@ def fastest(
     Raises:
         ValueError: Times that do not fit the links, or what `question` refuses.
     """
-    started = time.perf_counter()
+    started, deadline = time.perf_counter(), deadline_of(time_limit_s)
     if len(timing.latency_s) != len(network.links):
         raise ValueError(f"{len(timing.latency_s)} latencies for {len(network.links)} links")
-    asked = question(network, collective, root=root, groups=groups, symmetries=symmetries)
-    first = fewest_rounds(asked, chunks, steps, time_limit_s=time_limit_s * _SHARE, seed=seed)
+    asked = question(
+        network, collective, root=root, groups=groups, symmetries=symmetries,
+        time_limit_s=time_limit_s * _SHARE,
+    )  # fmt: skip
+    first = fewest_rounds(asked, chunks, steps, time_limit_s=left_s(deadline) * _SHARE, seed=seed)
     if first.decision is None:
         return first
     search = _Search(
@@ -156,7 +160,7 @@ def fastest(
         chunks=chunks,
         steps=steps,
         timing=timing,
-        deadline=started + time_limit_s,
+        deadline=deadline,
         seed=seed,
         best=_packed(first.decision),
         best_s=sum(step_times_s(first.decision, network, timing)),
@@ -228,15 +232,19 @@ class _Search:
         """One search by CP-SAT; keeps a faster schedule, and the bound if it holds for all."""
         from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
 
-        seconds = (self.deadline - time.perf_counter()) * share
+        until = deadline_of(left_s(self.deadline) * share)
         problem = (self.asked.forward, self.parts, symmetry, self.steps, self.asked.hops)
-        if seconds <= 0 or size_of(*problem) > MOST_CROSSINGS:
+        if not left_s(until) or size_of(*problem) > MOST_CROSSINGS:
             return
         self.counts[kind] = 1
-        made = unrolled(*problem)
-        tick_s = self._add_times(made, symmetry)
+        try:
+            made = unrolled(*problem, deadline=until)
+            tick_s = self._add_times(made, symmetry)
+            keep_time(until)
+        except OutOfTime:
+            return
         solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.max_time_in_seconds = left_s(until)
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed
         status = solver.solve(made.model)
