@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.collectives.machine import Machine
@@ -19,6 +19,7 @@ from planner.errors import InputError
 from solvers.collectives.checking import faults
 from solvers.collectives.compose import in_turn, reverse, split
 from solvers.collectives.cuts import cut_bound
+from solvers.collectives.front import same_backwards
 from solvers.collectives.grouping import alike_groups, orbit_count
 from solvers.collectives.hierarchy import grid_groups, in_phases
 from solvers.collectives.packing import along_trees, packed_trees
@@ -46,6 +47,8 @@ _SEND_S = 2e-5
 """About what writing down and replaying one send takes."""
 _SHARES = (0.75, 0.2)
 """Of the time, what a search takes where the other methods follow: within its reach, and beyond."""
+_RESERVE_S = 10.0
+"""What the other methods have at least, up to half of the time."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -77,12 +80,13 @@ def methods_for(machine: Machine, collective: str) -> tuple[str, ...]:
     return phases if machine.network.shared else (*phases, TREES)
 
 
-def search_share(machine: Machine, collective: str) -> float:
-    """The part of the time that a search takes; the rest is for what can follow it."""
+def search_time_s(machine: Machine, collective: str, time_limit_s: float) -> float:
+    """What a search takes of the time; the rest is for what can follow it."""
     network = machine.network
     if network.nodes < FEWEST_CHIPS or not methods_for(machine, collective):
-        return 1.0
-    return _SHARES[orbit_count(network.nodes, machine.symmetries) > MOST_ORBITS]
+        return time_limit_s
+    share = _SHARES[orbit_count(network.nodes, machine.symmetries) > MOST_ORBITS]
+    return min(time_limit_s * share, max(time_limit_s / 2, time_limit_s - _RESERVE_S))
 
 
 def check_method(method: str, machine: Machine, collective: str) -> None:
@@ -114,6 +118,7 @@ def composed(
     *,
     limit: Fraction,
     deadline: float,
+    steps: int | None = None,
     on_progress: Progress | None = None,
 ) -> list[Composed]:
     """Schedules in phases and along trees, as many as the time allows.
@@ -124,12 +129,15 @@ def composed(
         methods: Some of `methods_for`.
         limit: No schedule has less R / C.
         deadline: On the clock of `time.perf_counter`.
+        steps: The most a schedule may have; None: any number.
         on_progress: Called with (what, done, of).
     """
     network, found = machine.network, []
     for method in methods:
         try:
             for schedule in _made(machine, collective, method, deadline, on_progress):
+                if steps is not None and schedule.steps > steps:
+                    continue
                 wrong = faults(schedule, network)
                 if wrong:
                     raise AssertionError(f"a composed schedule is wrong: {wrong[0].text}")
@@ -173,23 +181,20 @@ def _made(
 ) -> Iterator[Schedule]:
     """Schedules of one method."""
     made = _in_phases if method == PHASES else _along_trees
-    back = _backwards(machine)
+    back = replace(machine, network=machine.network.reversed())
     if collective == "allgather":
         yield from made(machine, deadline, on_progress)
-    elif collective == "reduce-scatter":
-        yield from (reverse(one) for one in made(back, deadline, on_progress))
-    else:
-        halves = zip(
-            made(back, deadline, on_progress), made(machine, deadline, on_progress), strict=False
-        )
-        for first, second in halves:
+        return
+    there = iter(made(back, deadline, on_progress))
+    if collective == "reduce-scatter":
+        yield from map(reverse, there)
+        return
+    alike = same_backwards(machine.network)
+    again = None if alike else made(machine, deadline, on_progress)
+    for first in there:
+        second = first if again is None else next(again, None)
+        if second is not None:
             yield in_turn(reverse(first), second, members=machine.network.nodes)
-
-
-def _backwards(machine: Machine) -> Machine:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(machine, network=machine.network.reversed())
 
 
 def _in_phases(

@@ -15,7 +15,7 @@ from planner.collectives.large import (
     Progress,
     composed,
     methods_for,
-    search_share,
+    search_time_s,
     with_chunks,
     worth_having,
 )
@@ -45,18 +45,35 @@ def by_methods(
     if question.method == SEARCH:
         return search(question)
     if question.method is not None:
-        limit, least = limits(question)
+        limit, least = _limits(question, limits, on_progress)
+        if question.steps is not None and question.steps < least * _halves(question):
+            return search(question)
         rows = _composed(question, (question.method,), limit, deadline, on_progress)
         return _composed_answer(question, rows, limit, least, started)
-    share = search_share(question.machine, question.collective)
-    found = search(replace(question, time_limit_s=question.time_limit_s * share))
+    if on_progress is not None:
+        on_progress("schedules", 0, 1)
+    seconds = search_time_s(question.machine, question.collective, question.time_limit_s)
+    found = search(replace(question, time_limit_s=seconds))
     found = replace(found, question=question)
-    if share == 1.0 or _settled(found):
+    if seconds == question.time_limit_s or _settled(found):
         return found
-    limit = found.front.limit or limits(question)[0]
+    limit = found.front.limit or _limits(question, limits, on_progress)[0]
     methods = methods_for(question.machine, question.collective)
     rows = _composed(question, methods, limit, deadline, on_progress)
     return _widened(found, rows, time.perf_counter() - started)
+
+
+def _halves(question: Question) -> int:
+    return 2 if question.collective == "allreduce" else 1
+
+
+def _limits(
+    question: Question, limits: Limits, on_progress: Progress | None
+) -> tuple[Fraction, int]:
+    """The limits, with a word that they are looked for."""
+    if on_progress is not None:
+        on_progress("bounds", 0, 1)
+    return limits(question)
 
 
 def _composed(
@@ -69,7 +86,7 @@ def _composed(
     """Schedules of some methods, of the chunks and steps asked for."""
     rows = composed(
         question.machine, question.collective, methods, limit=limit, deadline=deadline,
-        on_progress=on_progress,
+        steps=question.steps, on_progress=on_progress,
     )  # fmt: skip
     return with_chunks(rows, question.chunks, question.steps)
 
