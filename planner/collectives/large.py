@@ -245,8 +245,9 @@ def _phase(
         best = fewest_rounds(
             asked, chunks, asked.least_steps, limit=limit, time_limit_s=left
         ).decision
-        if best is not None and (not found or best.load < found[-1].load):
-            found.append(best)
+        if found and (best is None or best.load >= found[-1].load):
+            break
+        found += [] if best is None else [best]
     if not found:
         raise TimeoutError("no phase was found")
     return found
@@ -263,16 +264,24 @@ def _along_trees(
             on_progress("trees", done, of)
 
     noted(0, network.nodes)
-    load = _bottleneck(network)
+    load = _bottleneck(network, deadline)
     trees = packed_trees(network, load, deadline=deadline, on_tree=noted)
     first = along_trees(network, trees)
     for pieces in _pieces(first, deadline, TREES, on_progress):
         yield along_trees(network, trees, pieces)
 
 
-def _bottleneck(network: Network) -> Fraction:
-    """The bottleneck cut of an all-gather, exact without a time limit."""
-    return cut_bound(network, goal_of("allgather", network.nodes, 1)).load
+def _bottleneck(network: Network, deadline: float) -> Fraction:
+    """The bottleneck cut of an all-gather.
+
+    Raises:
+        TimeoutError: It was not settled in time.
+    """
+    left = max(deadline - time.perf_counter(), 0.0)
+    found = cut_bound(network, goal_of("allgather", network.nodes, 1), time_limit_s=left)
+    if time.perf_counter() >= deadline:
+        raise TimeoutError("the time ended before the bottleneck cut was settled")
+    return found.load
 
 
 def _pieces(

@@ -93,7 +93,7 @@ def _composed(
 
 def _settled(found: FrontAnswer) -> bool:
     """Whether nothing but a search can say more: all is proved, or R / C is the least there is."""
-    if found.status == Status.INFEASIBLE.value or found.status == Status.OPTIMAL.value:
+    if found.status in (Status.INFEASIBLE.value, Status.OPTIMAL.value):
         return True
     return bool(found.rows) and found.rows[-1].load <= found.front.limit
 
@@ -109,9 +109,7 @@ def _widened(found: FrontAnswer, rows: list[Composed], seconds: float) -> FrontA
     status = found.status
     if kept and status == Status.TIME_LIMIT.value:
         status = Status.FEASIBLE.value
-    return replace(
-        found, status=status, front=front, methods=tuple(one.method for one in kept)
-    )
+    return replace(found, status=status, front=front, methods=tuple(one.method for one in kept))
 
 
 def _composed_answer(

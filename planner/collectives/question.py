@@ -115,8 +115,8 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
     root = 0
     if machine is not None and "root" in given:
         root = attempts.attempt(_root, given["root"], machine, collective) or 0
-    if machine is not None and read.get("method"):
-        attempts.attempt(check_method, read["method"], machine, collective)
+    if machine is not None and (method := read.get("method")):
+        attempts.attempt(check_method, method, machine, collective)
     attempts.add(_contradictions(given))
     if attempts.problems:
         raise attempts.error()

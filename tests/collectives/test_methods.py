@@ -1,7 +1,5 @@
 """Phases and packed trees behind the question: what is made, by what, and how far off it is."""
 
-from fractions import Fraction
-
 import pytest
 
 from planner.collectives.answers import FrontAnswer, gap_of
@@ -60,9 +58,7 @@ def test_rows_get_longer_and_lighter(which: str, request: pytest.FixtureRequest)
     assert all(row.load >= found.front.limit for row in found.rows)
 
 
-@pytest.mark.parametrize(
-    ("topology", "method"), [(LEAVES, "phases"), ("dgx-1:nodes=2", "trees")]
-)
+@pytest.mark.parametrize(("topology", "method"), [(LEAVES, "phases"), ("dgx-1:nodes=2", "trees")])
 @pytest.mark.parametrize("collective", ["reduce-scatter", "allreduce"])
 def test_sums_are_made_of_reversed_gathers(
     topology: str, method: str, collective: str, request: pytest.FixtureRequest
@@ -84,12 +80,16 @@ def test_sums_are_made_of_reversed_gathers(
 
 
 def test_a_search_is_widened_where_it_leaves_room() -> None:
-    """Above what is found in two seconds: rows of each method, none beaten by another."""
+    """Beyond what is found in time: rows of each method, none beaten by another."""
     found = collective_front(topology=LEAVES, time_limit=3)
     assert found.row_methods[0] == "search"
     assert found.row_methods[-1] == "phases"
-    assert found.rows[-1].load < Fraction(155, 10)
-    assert found.front.seconds < 4
+    searched = [
+        row.load
+        for row, method in zip(found.rows, found.row_methods, strict=True)
+        if method == "search"
+    ]
+    assert found.rows[-1].load < min(searched)
 
 
 def test_search_alone_is_asked_for() -> None:
