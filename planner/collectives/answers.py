@@ -105,6 +105,7 @@ def _row_fields(row: Row, method: str) -> dict[str, Any]:
         "steps": row.steps,
         "rounds": row.rounds,
         "proved": row.proved,
+        "proof": row.proof,
         "lower_bound": row.lower_bound,
         **exactly(row.load),
         "least_of_steps": exactly(row.load_bound),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +21,9 @@ from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.flows import load_bound
 from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
 from solvers.collectives.problem import goal_of
-from solvers.collectives.rows import Front, Row
+from solvers.collectives.rows import EXACT, MIXED_INTEGER, SEARCH, Front, Row
 from solvers.collectives.schedule import Schedule
+from solvers.collectives.searching import RAISED
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.synthesis import synthesize
 from solvers.collectives.timed import Timing, fastest
@@ -105,14 +107,14 @@ def single(question: Question) -> FrontAnswer:
     steps = question.steps or least * halves
     if halves == 2:
         _check_allreduce(chunks, steps, nodes)
-    load = load_of(question)
+    load = load_of(question, question.time_limit_s / 4)
     if steps < least * halves:
         return _none(question, Status.INFEASIBLE, too_few(question, least, steps), started)
     found = _composed(question, chunks, steps) if halves == 2 else _found(question, chunks, steps)
     if found.decision is None:
         words = f"no schedule within {show_seconds(question.time_limit_s)}"
         return _none(question, Status.TIME_LIMIT, words, started)
-    row = Row(schedule=found.decision, lower_bound=math.ceil(found.bound), load_bound=load)
+    row = _row_of(question, found.decision, found, load, started)
     ends = (
         "no schedule with so many chunks and steps has fewer rounds"
         if row.proved
@@ -124,6 +126,29 @@ def single(question: Question) -> FrontAnswer:
     )  # fmt: skip
     status = Status.OPTIMAL if row.proved else Status.FEASIBLE
     return FrontAnswer(question=question, status=status.value, front=front)
+
+
+def _row_of(
+    question: Question,
+    schedule: Schedule,
+    found: Solution[Schedule],
+    load: Fraction,
+    started: float,
+) -> Row:
+    """The schedule with its bound, and the exact one of its steps where others were needed."""
+    by = SEARCH if RAISED in found.counts else MIXED_INTEGER
+    row = Row(
+        schedule=schedule, lower_bound=math.ceil(found.bound), load_bound=load, bound_by=by
+    )  # fmt: skip
+    left = question.time_limit_s - (time.perf_counter() - started)
+    if row.proof in (None, EXACT) or question.collective == "allreduce" or left <= 0:
+        return row
+    network = question.machine.network
+    goal = goal_of(question.collective, network.nodes, 1, root=question.root)
+    exact = load_bound(
+        network, goal, schedule.steps, group=group_of(question), time_limit_s=left / 4
+    )
+    return replace(row, load_bound=max(load, exact.load))
 
 
 TIMED_CHUNKS = 4
@@ -262,13 +287,13 @@ def _none(question: Question, status: Status, words: str, started: float) -> Fro
     return FrontAnswer(question=question, status=status.value, front=front)
 
 
-def load_of(question: Question) -> Fraction:
+def load_of(question: Question, time_limit_s: float = math.inf) -> Fraction:
     """A lower bound of R / C, however many steps: by cuts, of an all-reduce by counting sends."""
     network = question.machine.network
     if question.collective == "allreduce":
         return allreduce_load(network, (network.nodes,))
     goal = goal_of(question.collective, network.nodes, 1, root=question.root)
-    return load_bound(network, goal, group=group_of(question)).load
+    return load_bound(network, goal, group=group_of(question), time_limit_s=time_limit_s).load
 
 
 def group_of(question: Question) -> tuple[tuple[int, ...], ...]:

@@ -45,10 +45,18 @@ MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
 _FEW = 4
 """Numbers of chunks that are tried before more promising ones: their programs are small."""
+_MORE = 8
+"""And then up to these."""
+_GRACE_S = 1.0
+"""So much later what is made without a search may end, or by what trees would take instead."""
 _SEND_S = 1e-5
 """About what it takes to write down and to replay one send."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
+_STEPS_SHARE = 0.4
+"""Of the time that is left, what one number of steps takes, if several follow."""
+_BEST_FRACTION = 0.6
+"""Of the time of one S that is left, what the most promising number of chunks takes."""
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
 _LEAST_S = 0.2
@@ -160,14 +168,15 @@ class _Walk:
     def run(self, on_row: OnRow | None) -> str:
         """Find row after row; returns why there are no more, in words.
 
-        Of k numbers of steps that are left, the next one takes a k-th of the time that is left.
+        Each number of steps takes no more than a part of the time that is left.
         """
         first = self.asked.least_steps
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
         for steps in range(first, last + 1):
             if self.rows and not left_s(self.deadline):
                 return f"the time ended before {steps} steps"
-            until = deadline_of(left_s(self.deadline) / (last + 1 - steps))
+            share = max(1 / (last + 1 - steps), _STEPS_SHARE)
+            until = deadline_of(left_s(self.deadline) * share)
             row = self._row(steps, until)
             if row is not None:
                 self.rows.append(row)
@@ -184,11 +193,15 @@ class _Walk:
         if before is not None and bound >= before:
             return None
         order = [chunks for _, chunks in _promising(bound, steps, self.effort.max_chunks)]
-        few, others = [c for c in order if c <= _FEW], [c for c in order if c > _FEW]
+        few, more, others = (
+            [chunks for chunks in order if low < chunks <= high]
+            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, self.effort.max_chunks))
+        )
         of_step = _OfSteps(walk=self, steps=steps, bound=bound, until=until, before=before)
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
-        of_step.search(others[:1], _FRACTION)
+        of_step.search(more, _FRACTION)
+        of_step.search(others[:1], _BEST_FRACTION)
         of_step.along_trees()
         of_step.search(others[1:], _FRACTION)
         best = of_step.best
@@ -267,7 +280,7 @@ class _OfSteps:
         found = fewest_rounds(
             walk.asked, chunks, self.steps, limit=self.bound, known=known,
             time_limit_s=left_s(until), seed=walk.effort.seed,
-            ready_s=left_s(walk.deadline) * _SHARE if first else None,
+            ready_s=left_s(walk.deadline) + max(_GRACE_S, _SEND_S * walk.sends) if first else None,
         )  # fmt: skip
         schedule = found.decision
         if schedule is None or (self.beaten is not None and schedule.load >= self.beaten):
