@@ -105,18 +105,16 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
         "time_limit": _time_limit,
         "method": lambda value: _one_of("method", value, METHODS),
     }
-    read = {
-        name: attempts.attempt(reader, given[name])
-        for name, reader in readers.items()
-        if name in given
+    read: dict[str, Any] = {
+        name: attempts.attempt(readers[name], given[name]) for name in readers if name in given
     }
     machine = attempts.attempt(machine_from, given, attempts)
     collective = read.get("collective") or "allgather"
     root = 0
+    if machine is not None and read.get("method"):
+        attempts.attempt(check_method, read["method"], machine, collective)
     if machine is not None and "root" in given:
         root = attempts.attempt(_root, given["root"], machine, collective) or 0
-    if machine is not None and (method := read.get("method")):
-        attempts.attempt(check_method, method, machine, collective)
     attempts.add(_contradictions(given))
     if attempts.problems:
         raise attempts.error()
