@@ -1,4 +1,4 @@
-"""By which methods a question is answered: a search, and where it does not reach phases and trees."""
+"""By which methods a question is answered: a search, and beyond it phases and trees."""
 
 from __future__ import annotations
 

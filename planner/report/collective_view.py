@@ -21,7 +21,6 @@ from planner.collectives.question import Question, size_words
 from planner.collectives.ranges import fastest_for
 from planner.report.tables import SplitTable, indented, section
 from planner.units import plain, plural, show_bytes, show_seconds
-from solvers.collectives.rows import Row
 
 _NAMED = 12
 
@@ -157,15 +156,14 @@ def _rows(answer: FrontAnswer) -> RenderableType:
             _range_words(low, high),
         ]  # fmt: skip
         cells += [made(row.schedule)] if several else []
-        rows.append([*cells, *([method, _gap_words(row)] if methods else [])])
+        rows.append([*cells, *([method, _gap_words(gap_of(row))] if methods else [])])
     header += ["made by"] if several else []
     header += ["method", "above the bound"] if methods else []
     return SplitTable(header, rows, by=("C", "S", "R"), right=header[:3])
 
 
-def _gap_words(row: Row) -> str:
+def _gap_words(gap: float | None) -> str:
     """How far R / C is at most above the least there can be."""
-    gap = gap_of(row)
     if gap is None:
         return "-"
     return f"at most {100 * gap:.1f} %" if gap > 0 else "0 %"
