@@ -62,6 +62,14 @@ Root = Annotated[
 Chunks = Annotated[str | None, option("C: pieces that the buffer is cut into.", QUESTION)]
 Steps = Annotated[str | None, option("S: steps of the schedule.", QUESTION)]
 MaxChunks = Annotated[str | None, option("The most chunks that are tried.", QUESTION)]
+Method = Annotated[
+    str | None,
+    option(
+        "search, phases (over groups of chips) or trees (packed into the links) (default: search, "
+        "and where it proves no least R / C the better of what applies).",
+        QUESTION,
+    ),
+]
 TimeLimit = Annotated[
     str | None, option("When the search ends, e.g. 10s (default: 60s).", QUESTION)
 ]

@@ -16,6 +16,7 @@ from planner.cli.collective_options import (
     Lanes,
     Latency,
     MaxChunks,
+    Method,
     Numbering,
     Root,
     Sizes,
@@ -62,11 +63,12 @@ def simulate(
             QUESTION,
         ),
     ] = None,
+    method: Method = None,
     time_limit: TimeLimit = None,
     slow: Annotated[
         list[str] | None,
         option(
-            "Links at a share of their bandwidth, e.g. 0-2=0.25 or 0-2=25%; 0: failed (repeatable).",
+            "Links at a share of their bandwidth: 0-2=0.25 or 0-2=25%; 0: failed (repeatable).",
             _CHANGES,
             "--degrade",
             metavar="U-V=SHARE",
@@ -109,6 +111,7 @@ def simulate(
         "chunks": chunks,
         "steps": steps,
         "max_chunks": max_chunks,
+        "method": method,
         "time_limit": time_limit,
     }
     how = {

@@ -12,6 +12,7 @@ from typing import Any
 from planner.collectives.answers import FrontAnswer
 from planner.collectives.machine import Machine, Wires
 from planner.collectives.machines import maps_onto_itself
+from planner.collectives.methods import by_methods
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
@@ -20,12 +21,13 @@ from solvers.collectives.allreduce import allreduce_load
 from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.flows import load_bound
-from solvers.collectives.front import Effort, pareto
+from solvers.collectives.front import pareto
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
 from solvers.collectives.rows import EXACT, MIXED_INTEGER, SEARCH, Front, Row
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.searching import RAISED
+from solvers.collectives.step_search import Effort
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.synthesis import synthesize
 from solvers.collectives.timed import Timing, fastest
@@ -56,9 +58,13 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     """
     if question.size_bytes is not None:
         return timed(question, on_progress)
-    if question.chunks is None and question.steps is None:
-        return front_of(question, on_progress)
-    return single(question)
+    whole = question.chunks is None and question.steps is None
+    return by_methods(
+        question,
+        lambda asked: front_of(asked, on_progress) if whole else single(asked),
+        lambda asked: (load_of(asked), steps_needed(asked)[0]),
+        on_progress,
+    )
 
 
 def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:

@@ -11,7 +11,9 @@ Source: Zhao et al., ForestColl, arXiv:2402.06787 (spanning trees packed at the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -51,7 +53,12 @@ class _Grown:
 
 
 def packed_trees(
-    network: Network, load: Fraction, roots: Sequence[int] | None = None
+    network: Network,
+    load: Fraction,
+    roots: Sequence[int] | None = None,
+    *,
+    deadline: float = math.inf,
+    on_tree: Callable[[int, int], None] | None = None,
 ) -> tuple[Tree, ...]:
     """Spanning trees out of every root, `load.denominator` each, within `load.numerator` rounds.
 
@@ -60,8 +67,11 @@ def packed_trees(
         load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`), or of a broadcast
             from the one root.
         roots: Nodes that trees start from; default: all.
+        deadline: On the clock of `time.perf_counter`.
+        on_tree: Called with (kinds of trees that are whole, kinds so far).
 
     Raises:
+        TimeoutError: The deadline passed.
         ValueError: Shared capacities, or a load below the cut.
     """
     if network.shared:
@@ -74,7 +84,11 @@ def packed_trees(
     at = 0
     while at < len(sets):
         tree = sets[at]
+        if on_tree is not None:
+            on_tree(at, len(sets))
         while len(tree.nodes) < network.nodes:
+            if time.perf_counter() > deadline:
+                raise TimeoutError("the time ended before all trees were packed")
             link, most = _next(network, room, sets, at)
             if most < tree.count:
                 rest = _Grown(
