@@ -8,10 +8,11 @@ from collective_networks import dgx1, torus
 
 from solvers.collectives.checking import faults
 from solvers.collectives.flows import load_bound
-from solvers.collectives.front import Effort, pareto
+from solvers.collectives.front import pareto
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
 from solvers.collectives.rows import EXACT, MIXED_INTEGER, Row
+from solvers.collectives.step_search import Effort
 from solvers.collectives.synthesis import question, synthesize, tree_schedule
 
 
