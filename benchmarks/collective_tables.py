@@ -43,7 +43,7 @@ The slow and the failed link are the examples of the docs."""
 
 def levels() -> list[tuple[Level, int]]:
     """The levels of `DOMAINS`, cut to their chips."""
-    found = []
+    found: list[tuple[Level, int]] = []
     for name, wiring, slow, counts in DOMAINS:
         cluster = rewired(load_cluster(name), (wiring,) if wiring else ())
         cluster = with_degraded(cluster, (slow,) if slow else ())

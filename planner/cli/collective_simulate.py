@@ -68,7 +68,7 @@ def simulate(
     slow: Annotated[
         list[str] | None,
         option(
-            "Links at a share of their bandwidth: 0-2=0.25 or 0-2=25%; 0: failed (repeatable).",
+            "Links at a share of their bandwidth, e.g. 0-2=0.25 or 25%; 0: failed (repeatable).",
             _CHANGES,
             "--degrade",
             metavar="U-V=SHARE",

@@ -193,7 +193,7 @@ def _program(root: ElementTree.Element) -> Program:
     gpus = [element for element in root if element.tag == "gpu"]
     members = _number(root, "ngpus", where, least=1)
     ranks = [_number(gpu, "id", f"gpu {at}") for at, gpu in enumerate(gpus)]
-    if ranks != list(range(members)):
+    if members != len(ranks) or ranks != list(range(len(ranks))):
         raise _MistakeError(f"ngpus is {members}, so the gpu elements are 0 to {members - 1}")
     return Program(
         name=_text(root, "name", where),

@@ -233,3 +233,12 @@ def test_an_algorithm_on_links_that_are_not_there(tmp_path):
     )
     with pytest.raises(InputError, match=r"it does not have .* of the .* links that are used"):
         read_schedule(path, machine(ring))
+
+
+def test_a_huge_number_of_gpus_takes_no_time(tmp_path):
+    path = tmp_path / "a.xml"
+    write_schedule(path, machine(dgx1(), "dgx-1"), made())
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('ngpus="8"', 'ngpus="999999999999999999"'), encoding="utf-8")
+    with pytest.raises(InputError, match="so the gpu elements are 0 to 999999999999999998"):
+        read_schedule(path)
