@@ -60,6 +60,7 @@ class CompareAnswer:
         algorithms: Synthesized ones first.
         sizes_bytes: (n,) L.
         times_s: (algorithms, n) seconds.
+        protocols: (algorithms, n) NCCL's fastest protocol; empty under the machine's constants.
         curves: The same over a fine range, with its crossovers, for the picture.
     """
 
@@ -68,6 +69,7 @@ class CompareAnswer:
     algorithms: tuple[Algorithm, ...]
     sizes_bytes: FloatArray
     times_s: FloatArray
+    protocols: tuple[tuple[str, ...], ...]
     curves: TimeComparison
 
     @property
@@ -93,6 +95,7 @@ class CompareAnswer:
                     "steps": one.steps,
                     **exactly(one.load),
                     "times_s": self.times_s[row].tolist(),
+                    **({"protocols": list(self.protocols[row])} if self.protocols else {}),
                 }
                 for row, one in enumerate(self.algorithms)
             ],
@@ -159,6 +162,9 @@ def compare(
         ),
         sizes_bytes=sizes,
         times_s=np.stack([one.time_s(sizes) for one in (*own, *library)]),
+        protocols=tuple(
+            one.protocols(sizes) for one in (*own, *library) if isinstance(one, _Fastest)
+        ),
         curves=curves,
     )
 
@@ -200,6 +206,11 @@ class _Fastest:
         times = np.stack([line.time_s(size_bytes) for line in self.lines])
         return np.asarray(times.min(axis=0))
 
+    def protocols(self, size_bytes: FloatArray) -> tuple[str, ...]:
+        """(sizes,) which protocol that is."""
+        times = np.stack([line.time_s(size_bytes) for line in self.lines])
+        return tuple(self.lines[row].protocol for row in times.argmin(axis=0))
+
     @property
     def steps(self) -> int:
         """S."""
@@ -224,7 +235,7 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> Any:
     ]
     by_kind: dict[str, list[CostLine]] = {}
     for line in nccl_lines(machine, question.collective, root=question.root):
-        by_kind.setdefault(line.algorithm, []).append(line)
+        by_kind.setdefault(line.name.removesuffix(f", {line.protocol}"), []).append(line)
     library = [_Fastest(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
     decades = float(np.log10(sizes[-1] / sizes[0]))
     fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
@@ -236,6 +247,7 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> Any:
         title=f"{_title(question)}, constants of NCCL's tuner", sizes_bytes=fine,
         simulated_bytes=np.zeros(0), mode="synchronous", lines=tuple(lines),
         crossovers=crossovers([*own, *library], fine), own_crossovers=crossovers(own, fine),
+        notes=("Each takes its fastest protocol at every size.",),
     )  # fmt: skip
     return own, library, curves
 

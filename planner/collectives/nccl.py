@@ -30,6 +30,7 @@ from planner.collectives.nccl_schedules import (
     direct_schedule,
     ring_schedule,
     rings_of,
+    tree_name,
     tree_schedule,
     trees_of,
 )
@@ -144,11 +145,11 @@ def baseline_lines(machine: Machine, collective: str, *, root: int = 0) -> tuple
             lines.append(machine_line(machine, found, name, "ring"))
     if collective == "allreduce":
         for slices in (1, 4):
-            name = "tree" if slices == 1 else f"tree, {slices} slices"
             try:
                 found = tree_schedule(machine, slices=slices)
             except ValueError:
                 break
+            name = tree_name(machine) + f", {slices} slices" * (slices > 1)
             lines.append(machine_line(machine, found, name, "tree"))
     if collective not in RINGED:
         try:
@@ -201,7 +202,7 @@ def tree_protocol_lines(machine: Machine, *, link: str = "nvlink") -> tuple[Cost
     load = Fraction(2, len(rings.orders) or rings.bound)
     return tuple(
         CostLine(
-            name=f"tree, {protocol.name}",
+            name=f"{tree_name(machine)}, {protocol.name}",
             algorithm="tree",
             protocol=protocol.name,
             steps=steps,

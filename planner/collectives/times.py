@@ -130,6 +130,7 @@ class TimeComparison:
         lines: In the order given.
         crossovers: Among all of them, by size.
         own_crossovers: Among those that are not of a library.
+        notes: What else is to be known.
     """
 
     title: str
@@ -139,6 +140,7 @@ class TimeComparison:
     lines: tuple[TimeLine, ...]
     crossovers: tuple[Crossover, ...]
     own_crossovers: tuple[Crossover, ...]
+    notes: tuple[str, ...] = ()
 
     def fastest(self, size_bytes: float) -> str:
         """The name of the fastest algorithm at a size."""

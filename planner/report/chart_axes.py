@@ -64,8 +64,8 @@ def legend(drawn: Frame, hatch_id: dict[tuple[str, str], str]) -> list[str]:
 
 
 def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) -> str:
-    if key.kind in ("line", "dashed"):
-        look = "line dashed" if key.kind == "dashed" else "line"
+    if key.kind in ("line", "dashed", "dotted"):
+        look = "line" if key.kind == "line" else f"line {key.kind}"
         own = f' style="stroke-opacity:{number(key.strength)}"' if key.strength != 1 else ""
         return f'<path class="{look}"{own} d="M{number(x)},{number(y)} h17"/>'
     if key.kind in ("bar", "area"):

@@ -103,7 +103,7 @@ def line_svg(mark: Line, drawn: Frame) -> str:
     if not parts:
         return ""
     head = f'<path class="fill" d="{_path(corners)} z"/>' if corners else ""
-    look = "line" + " bold" * mark.bold + " dashed" * mark.dashed
+    look = "line" + " bold" * mark.bold + " dashed" * mark.dashed + " dotted" * mark.dotted
     path = " ".join(map(_path, parts))
     own = _own_look(mark)
     return _group(mark.tone, f'<path class="{look}"{own} d="{path}"/>{head}', mark.detail)

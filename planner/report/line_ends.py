@@ -30,24 +30,26 @@ class Curve:
         name: Behind its end, in the legend and in the table.
         values: One for each x.
         tone: One of `planner.report.chart.TONES`.
-        dashed, bold: Look.
+        dashed, dotted, bold: Look.
     """
 
     name: str
     values: FloatArray
     tone: str
     dashed: bool = False
+    dotted: bool = False
     bold: bool = False
 
     def line(self, x: FloatArray) -> Line:
         """The mark."""
         points = tuple(zip(x.tolist(), self.values.tolist(), strict=True))
-        return Line(points=points, tone=self.tone, dashed=self.dashed, bold=self.bold,
-                    detail=self.name)  # fmt: skip
+        return Line(points=points, tone=self.tone, dashed=self.dashed, dotted=self.dotted,
+                    bold=self.bold, detail=self.name)  # fmt: skip
 
     def key(self) -> Key:
         """Its entry in the legend."""
-        return Key(words=self.name, tone=self.tone, kind="dashed" if self.dashed else "line")
+        kind = "dashed" if self.dashed else "dotted" if self.dotted else "line"
+        return Key(words=self.name, tone=self.tone, kind=kind)
 
 
 def with_room(low: float, high: float, names: Sequence[str], width: float) -> float:
