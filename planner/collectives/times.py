@@ -95,12 +95,14 @@ class TimeLine:
         library: It is one of a library, not a synthesized one.
         time_s: (sizes,) seconds by its formula.
         simulated_s: (simulated sizes,) seconds of event by event runs; None: it was not run.
+        of: What it is a kind of: lines of one have one colour; empty: of nothing.
     """
 
     name: str
     library: bool
     time_s: FloatArray
     simulated_s: FloatArray | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

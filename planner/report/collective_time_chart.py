@@ -124,7 +124,12 @@ def _crossing_words(crossing: Crossover) -> str:
 
 
 def _curves(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
-    """Synthesized algorithms in full lines, a library's dashed; beyond the tones dotted."""
+    """Synthesized algorithms in full lines, a library's dashed; beyond the tones dotted.
+
+    Lines of the same kind have one tone, and are told apart by their pattern.
+    """
+    if any(line.of for line in comparison.lines):
+        return _by_kind(comparison, over)
     curves = []
     seen = {True: 0, False: 0}
     for line in comparison.lines:
@@ -135,6 +140,22 @@ def _curves(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
             Curve(
                 name=line.name, values=line.time_s / over, tone=tones[at],
                 dashed=line.library and not turn, dotted=turn > 0,
+            )
+        )  # fmt: skip
+    return tuple(curves)
+
+
+def _by_kind(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
+    """A tone per kind, a pattern per line of it: dotted, dashed, full for the last one."""
+    curves = []
+    kinds = list(dict.fromkeys(line.of for line in comparison.lines))
+    for line in comparison.lines:
+        own = [one.name for one in comparison.lines if one.of == line.of]
+        back = len(own) - 1 - own.index(line.name)
+        curves.append(
+            Curve(
+                name=line.name, values=line.time_s / over, dashed=back == 1, dotted=back > 1,
+                tone=_TONES[kinds.index(line.of) % len(_TONES)],
             )
         )  # fmt: skip
     return tuple(curves)
