@@ -78,13 +78,14 @@ def compare(
     time_limit: TimeLimit = None,
     plot: Annotated[
         Path | None,
-        option("Draw time against size, with the crossovers: .svg, .html or .png.", OUTPUT),
+        option("Draw time against size, with the crossovers: .svg, .html or .png (with the extra "
+            "viz).", OUTPUT),
     ] = None,
     plot_schedule: Annotated[
         Path | None,
         option(
             "Draw the schedule with the fewest rounds per chunk in space and time, at the "
-            "largest size: .svg, .html or .png.",
+            "largest size: .svg, .html or .png (with the extra viz).",
             OUTPUT,
         ),
     ] = None,

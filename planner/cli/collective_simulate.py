@@ -79,7 +79,8 @@ def simulate(
     plot_schedule: Annotated[
         Path | None,
         option(
-            "Draw the fastest schedule at the largest size in space and time: .svg, .html or .png.",
+            "Draw the fastest schedule at the largest size in space and time: .svg, .html or .png "
+            "(with the extra viz).",
             OUTPUT,
         ),
     ] = None,
