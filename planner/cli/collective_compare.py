@@ -78,8 +78,11 @@ def compare(
     time_limit: TimeLimit = None,
     plot: Annotated[
         Path | None,
-        option("Draw time against size, with the crossovers: .svg, .html or .png (with the extra "
-            "viz).", OUTPUT),
+        option(
+            "Draw time against size, with the crossovers: .svg, .html or .png (with the extra "
+            "viz).",
+            OUTPUT,
+        ),
     ] = None,
     plot_schedule: Annotated[
         Path | None,

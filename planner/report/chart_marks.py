@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.report.chart import Area, Bar, Chart, Dot, Line, Words
-from planner.report.chart_axes import is_soft, number, text
+from planner.report.chart_axes import DOTTED, is_soft, number, text
 from planner.report.chart_frame import Frame
 from planner.report.chart_places import (
     FAINT_RADIUS,
@@ -103,16 +103,17 @@ def line_svg(mark: Line, drawn: Frame) -> str:
     if not parts:
         return ""
     head = f'<path class="fill" d="{_path(corners)} z"/>' if corners else ""
-    look = "line" + " bold" * mark.bold + " dashed" * mark.dashed + " dotted" * mark.dotted
+    look = "line" + " bold" * mark.bold + " dashed" * mark.dashed
     path = " ".join(map(_path, parts))
     own = _own_look(mark)
     return _group(mark.tone, f'<path class="{look}"{own} d="{path}"/>{head}', mark.detail)
 
 
 def _own_look(mark: Line) -> str:
-    """The width and strength of a line, where they are not the usual ones."""
+    """The width and strength of a line, where they are not the usual ones, and its dots."""
     rules = [f"stroke-width:{number(width_of_line(mark))}"] if mark.width != 1 else []
     rules += [f"stroke-opacity:{number(mark.strength)}"] if mark.strength != 1 else []
+    rules += [DOTTED] if mark.dotted else []
     return f' style="{";".join(rules)}"' if rules else ""
 
 

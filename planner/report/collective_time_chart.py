@@ -54,9 +54,8 @@ def time_chart(comparison: TimeComparison) -> Chart:
     ]
     return Chart(
         title="Time",
-        subtitle="(C,S,R): C chunks in S steps of R rounds" * any(
-            line.name.startswith("(") for line in comparison.lines
-        ),
+        subtitle="(C,S,R): C chunks in S steps of R rounds"
+        * any(line.name.startswith("(") for line in comparison.lines),
         x=x,
         y=y,
         marks=tuple(marks),

@@ -77,7 +77,6 @@ def chart_css() -> str:
         ".chart .line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}\n"
         ".chart .bold{stroke-width:3.6}\n"
         ".chart .dashed{stroke-dasharray:6 4}\n"
-        ".chart .dotted{stroke-dasharray:1.8 3}\n"
         ".chart .hatch{stroke:currentColor;stroke-width:1.2;stroke-opacity:.45;fill:none}\n"
         f".chart .gap{{{_both('stroke', 'paper')};stroke-width:1;fill:none}}\n"
         f".chart .hatch-paper{{{_both('stroke', 'paper')};stroke-width:1.3;stroke-opacity:.45;"

@@ -66,14 +66,19 @@ def validation_view(answer: Validation) -> RenderableType:
         tables += energy_tables(answer.energy)
     for found in tables:
         parts += [section(found[0], fitting(found)), Text()]
-    if answer.collectives is not None:
-        parts += [indented([f"large: calls from {show_bytes(LARGE_BYTES)}.", *_COLLECTIVES]), Text()]
-    if answer.left_out:
-        words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
-        parts += [section("Systems that are not in the database", indented([words])), Text()]
+    parts += _about_collectives(answer)
     if answer.runs is not None:
         parts += [*_skipped(answer.runs), *_notes(answer.runs)]
     return Group(*parts)
+
+
+def _about_collectives(answer: Validation) -> Iterator[RenderableType]:
+    """What the constants are, and systems without a prediction."""
+    if answer.collectives is not None:
+        yield from (indented(_COLLECTIVES), Text())
+    if answer.left_out:
+        words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
+        yield from (section("Systems that are not in the database", indented([words])), Text())
 
 
 def fitting(found: Table) -> Fitted:
@@ -126,6 +131,7 @@ def _incomplete(skipped: Sequence[Skipped]) -> Iterator[str]:
 
 
 _COLLECTIVES = (
+    f"large: calls from {show_bytes(LARGE_BYTES)}.",
     "Plans take the constants of the training step, whose collectives run beside computing; "
     "`planner collective compare --system` takes those of NCCL.",
 )
