@@ -25,6 +25,7 @@ FIELDS = ("system", "chips", "network", "collective")
 """Names of what can be asked."""
 _SAMPLES_PER_DECADE = 64
 _EVERYBODYS = ("allgather", "reduce-scatter", "alltoall")
+_VARIANTS = ("Simple", "LL128", "LL")
 _BUS = {"allreduce": 2.0}
 
 
@@ -212,7 +213,13 @@ def _curves(
         simulated_bytes=np.zeros(0),
         mode="synchronous",
         lines=tuple(
-            TimeLine(name=line.name, library=True, time_s=line.time_s(fine), of=line.algorithm)
+            TimeLine(
+                name=line.name,
+                library=True,
+                time_s=line.time_s(fine),
+                of=line.algorithm,
+                variant=_VARIANTS.index(line.protocol),
+            )
             for line in shown
         ),
         crossovers=crossovers(shown, fine),

@@ -95,7 +95,8 @@ class TimeLine:
         library: It is one of a library, not a synthesized one.
         time_s: (sizes,) seconds by its formula.
         simulated_s: (simulated sizes,) seconds of event by event runs; None: it was not run.
-        of: What it is a kind of: lines of one have one colour; empty: of nothing.
+        of: Algorithm that this is a variant of: variants of one have one colour; empty: of none.
+        variant: Which one, from 0: it decides the pattern.
     """
 
     name: str
@@ -103,6 +104,7 @@ class TimeLine:
     time_s: FloatArray
     simulated_s: FloatArray | None = None
     of: str = ""
+    variant: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,7 +125,7 @@ def _crossing_words(crossing: Crossover) -> str:
 def _curves(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
     """Synthesized algorithms in full lines, a library's dashed; beyond the tones dotted.
 
-    Lines of the same kind have one tone, and are told apart by their pattern.
+    Variants of one algorithm have one tone, and are told apart by their pattern.
     """
     if any(line.of for line in comparison.lines):
         return _by_kind(comparison, over)
@@ -145,19 +145,18 @@ def _curves(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
 
 
 def _by_kind(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
-    """A tone per kind, a pattern per line of it: dotted, dashed, full for the last one."""
-    curves = []
+    """A tone per algorithm, a pattern per variant: full, dashed, dotted."""
     kinds = list(dict.fromkeys(line.of for line in comparison.lines))
-    for line in comparison.lines:
-        own = [one.name for one in comparison.lines if one.of == line.of]
-        back = len(own) - 1 - own.index(line.name)
-        curves.append(
-            Curve(
-                name=line.name, values=line.time_s / over, dashed=back == 1, dotted=back > 1,
-                tone=_TONES[kinds.index(line.of) % len(_TONES)],
-            )
-        )  # fmt: skip
-    return tuple(curves)
+    return tuple(
+        Curve(
+            name=line.name,
+            values=line.time_s / over,
+            tone=_TONES[kinds.index(line.of) % len(_TONES)],
+            dashed=line.variant == 1,
+            dotted=line.variant > 1,
+        )
+        for line in comparison.lines
+    )
 
 
 def _sizes_axis(comparison: TimeComparison, names: list[str]) -> Axis:
