@@ -79,8 +79,8 @@ def simulate(
     plot_schedule: Annotated[
         Path | None,
         option(
-            "Draw the fastest schedule at the largest size in space and time: .svg, .html or .png "
-            "(with the extra viz).",
+            "Draw the fastest schedule at the largest size in space and time, on the links as they "
+            "are with --degrade and --fail: .svg, .html or .png (with the extra viz).",
             OUTPUT,
         ),
     ] = None,
@@ -161,10 +161,10 @@ def _run(
 
 
 def _draw(found: Any, plot: Path) -> None:
-    from planner.collectives.running import one_run  # noqa: PLC0415
+    from planner.collectives.running import one_run, run_title  # noqa: PLC0415
     from planner.collectives.spacetime import spacetime  # noqa: PLC0415
     from planner.report.collective_space_chart import space_picture  # noqa: PLC0415
     from planner.report.picture_file import write_picture  # noqa: PLC0415
 
     run = one_run(found, float(found.sizes_bytes[-1]))
-    write_picture(space_picture(spacetime(run)), plot)
+    write_picture(space_picture(spacetime(run), run_title(found)), plot)

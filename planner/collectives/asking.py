@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from planner.collectives.answers import FrontAnswer
+from planner.collectives.machine import Machine, Wires
+from planner.collectives.machines import maps_onto_itself
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
@@ -18,6 +21,7 @@ from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.flows import load_bound
 from solvers.collectives.front import MAX_CHUNKS, Effort, pareto
+from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
 from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
@@ -145,19 +149,17 @@ def timed(question: Question, on_progress: Progress | None = None) -> FrontAnswe
     if most < least:
         return _none(question, Status.INFEASIBLE, too_few(question, least, most), started)
     tried = [question.chunks] if question.chunks else list(range(1, TIMED_CHUNKS + 1))
-    timing = Timing(
-        latency_s=tuple(machine.latency_s.tolist()),
-        lane_s_per_byte=(1.0 / machine.lane_bytes_per_s,) * len(machine.network.links),
-        size_bytes=question.size_bytes,
-    )
+    wires = machine.wires
+    timing = timing_of(wires, question.size_bytes)
+    kept = tuple(p for p in machine.symmetries if maps_onto_itself(p, wires.network))
     found = []
     for at, chunks in enumerate(tried):
         if on_progress is not None:
             on_progress("chunks", at, len(tried))
         left = question.time_limit_s - (time.perf_counter() - started)
         found.append(fastest(
-            machine.network, question.collective, chunks, most, timing, root=question.root,
-            symmetries=machine.symmetries, time_limit_s=max(left / (len(tried) - at), 1e-3),
+            wires.network, question.collective, chunks, most, timing, root=question.root,
+            symmetries=kept, time_limit_s=max(left / (len(tried) - at), 1e-3),
         ))  # fmt: skip
     best = min(found, key=lambda one: one.objective)
     if best.decision is None:
@@ -176,7 +178,7 @@ def _timed_answer(
 ) -> FrontAnswer:
     """The fastest schedule with what is proved of its time."""
     assert best.decision is not None
-    load, schedule = load_of(question), best.decision
+    load, schedule = load_of(question), _recounted(best.decision, question.machine)
     row = Row(
         schedule=schedule,
         lower_bound=max(schedule.steps, math.ceil(load * schedule.chunks)),
@@ -195,6 +197,21 @@ def _timed_answer(
     return FrontAnswer(
         question=question, status=status.value, front=front, timed_s=(time_s, bound_s)
     )
+
+
+def timing_of(wires: Wires, size_bytes: float) -> Timing:
+    """What the links of a machine take for a buffer of L bytes."""
+    return Timing(
+        latency_s=tuple(wires.latency_s.tolist()),
+        lane_s_per_byte=tuple((1.0 / wires.bytes_per_s).tolist()),
+        size_bytes=size_bytes,
+        port_s_per_byte=tuple((1.0 / wires.port_bytes_per_s).tolist()),
+    )
+
+
+def _recounted(schedule: Schedule, machine: Machine) -> Schedule:
+    """A schedule with its rounds in the lanes of the machine."""
+    return replace(schedule, rounds=rounds_of(machine.network, schedule.sends, schedule.steps))
 
 
 def _check_allreduce(chunks: int, steps: int, nodes: int) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
+from dataclasses import replace
 
 from planner.collectives.answers import BoundsAnswer, StepBound
 from planner.collectives.asking import Progress, group_of, load_of, steps_needed
+from planner.collectives.machine import Machine
+from planner.collectives.machines import maps_onto_itself
 from planner.collectives.question import Question
 from planner.units import show_seconds
 from solvers.collectives.cuts import Cut, cut_bound
@@ -58,6 +62,44 @@ def bounds_of(question: Question, on_progress: Progress | None = None) -> Bounds
         limit_exact=limit.exact, by_steps=tuple(found), why=why,
         seconds=time.perf_counter() - started,
     )  # fmt: skip
+
+
+_FINENESS = 1000
+"""Lanes of the slowest link where bandwidths are made whole; those of others are rounded up."""
+_EXACT = 1e-9
+
+
+def least_time(question: Question) -> tuple[int, float]:
+    """S_min, and seconds per byte of L beside latencies: no schedule with barriers takes less.
+
+    Unlike R / C in rounds, it holds for links of any bandwidth: nothing is rounded down.
+    """
+    fine, lane_bytes_per_s = _finely(question.machine)
+    asked = replace(question, machine=fine)
+    return steps_needed(asked)[0], float(load_of(asked)) / lane_bytes_per_s
+
+
+def _finely(machine: Machine) -> tuple[Machine, float]:
+    """A machine with at least the bandwidth of another in small lanes, and what they carry."""
+    wires = machine.wires
+    rates: list[float] = wires.bytes_per_s.tolist()
+    ports: list[float] = wires.port_bytes_per_s.tolist()
+    lane = min((*rates, *ports)) / _FINENESS
+
+    def units(capacity: int, rate: float) -> int:
+        return math.ceil(capacity * rate / lane * (1.0 - _EXACT))
+
+    network = replace(
+        wires.network,
+        lanes=tuple(map(units, wires.network.lanes, rates)),
+        shared=tuple(
+            replace(port, capacity=units(port.capacity, rate))
+            for port, rate in zip(wires.network.shared, ports, strict=True)
+        ),
+    )
+    kept = tuple(p for p in machine.symmetries if maps_onto_itself(p, network))
+    fine = replace(machine, network=network, latency_s=wires.latency_s, symmetries=kept)
+    return fine, lane
 
 
 _COUNTED = (

@@ -11,7 +11,13 @@ import numpy as np
 
 from planner.collectives.answers import FrontAnswer, exactly, question_fields
 from planner.collectives.asking import Progress, answer
-from planner.collectives.nccl import CostLine, baseline_lines, nccl_lines, protocol_lines
+from planner.collectives.nccl import (
+    CostLine,
+    baseline_schedules,
+    machine_line,
+    nccl_lines,
+    protocol_lines,
+)
 from planner.collectives.question import Question
 from planner.collectives.simulate import MODES
 from planner.collectives.times import (
@@ -27,6 +33,7 @@ from planner.collectives.times import (
 from planner.errors import InputError
 from planner.messages import not_one_of
 from planner.plan import FloatArray
+from solvers.collectives.schedule import Schedule
 
 CONSTANTS = ("machine", "nccl")
 """Latency, start and rates of the machine for all; or those of NCCL's tuner, by protocol."""
@@ -146,7 +153,7 @@ def compare(
         raise InputError("\n".join(problems))
     found = answer(question, on_progress)
     sizes = np.asarray(sizes_bytes, dtype=np.float64)
-    own, library, curves = (_with_tuner if constants == "nccl" else _with_machine)(
+    own, library, of_library, curves = (_with_tuner if constants == "nccl" else _with_machine)(
         found, sizes, mode
     )
     return CompareAnswer(
@@ -157,8 +164,8 @@ def compare(
             for row in _own(found)
         )
         + tuple(
-            Algorithm(name=line.name, library=True, steps=line.steps, load=line.load)
-            for line in library
+            Algorithm(name=line.name, library=True, steps=one.steps, load=one.load)
+            for line, one in zip(library, of_library, strict=True)
         ),
         sizes_bytes=sizes,
         times_s=np.stack([one.time_s(sizes) for one in (*own, *library)]),
@@ -178,7 +185,8 @@ def _own(found: FrontAnswer) -> list[Algorithm]:
     ]
 
 
-_Lines = tuple[Sequence[Timed], Sequence[CostLine], TimeComparison]
+_Lines = tuple[Sequence[Timed], Sequence[Timed], Sequence[Schedule | CostLine], TimeComparison]
+"""Synthesized ones, those of a library, their S and R / C, and the curves."""
 
 
 def _with_machine(found: FrontAnswer, sizes: FloatArray, mode: str) -> _Lines:
@@ -186,12 +194,18 @@ def _with_machine(found: FrontAnswer, sizes: FloatArray, mode: str) -> _Lines:
     question = found.question
     machine = question.machine
     own: list[ScheduleTime] = [schedule_time(row.schedule, machine) for row in found.rows]
-    library = baseline_lines(machine, question.collective, root=question.root)
+    known = baseline_schedules(machine, question.collective, root=question.root)
+    library: list[Timed] = [
+        machine_line(machine, schedule, name, kind)
+        if machine.uneven is None
+        else schedule_time(schedule, machine, name)
+        for name, kind, schedule in known
+    ]
     curves = compare_times(
         _title(question), own, library, low_bytes=float(sizes[0]), high_bytes=float(sizes[-1]),
         mode=mode,
     )  # fmt: skip
-    return own, library, curves
+    return own, library, [schedule for _, _, schedule in known], curves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,18 +225,8 @@ class _Fastest:
         times = np.stack([line.time_s(size_bytes) for line in self.lines])
         return tuple(self.lines[row].protocol for row in times.argmin(axis=0))
 
-    @property
-    def steps(self) -> int:
-        """S."""
-        return self.lines[0].steps
 
-    @property
-    def load(self) -> Fraction:
-        """R / C."""
-        return self.lines[0].load
-
-
-def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> Any:
+def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> _Lines:
     """All under NCCL's constants, each with its fastest protocol at every size."""
     question = found.question
     machine = question.machine
@@ -239,17 +243,17 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> Any:
     library = [_Fastest(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
     decades = float(np.log10(sizes[-1] / sizes[0]))
     fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
-    lines = [
+    curve = [
         TimeLine(name=one.name, library=one in library, time_s=one.time_s(fine))
         for one in (*own, *library)
     ]
     curves = TimeComparison(
         title=f"{_title(question)}, constants of NCCL's tuner", sizes_bytes=fine,
-        simulated_bytes=np.zeros(0), mode="synchronous", lines=tuple(lines),
+        simulated_bytes=np.zeros(0), mode="synchronous", lines=tuple(curve),
         crossovers=crossovers([*own, *library], fine), own_crossovers=crossovers(own, fine),
         notes=("Each takes its fastest protocol at every size.",),
     )  # fmt: skip
-    return own, library, curves
+    return own, library, [lines[0] for lines in by_kind.values()], curves
 
 
 def _title(question: Question) -> str:

@@ -1,23 +1,29 @@
-"""Machines with slow or failed links."""
+"""Machines with slow or failed links.
+
+A slow link keeps its exact share in `Machine.wires`, by which all times go. The lanes in which
+rounds are counted are cut so that it has a whole number of them, rounded down to quarters: a finer
+cut needs as many more chunks to make use of it, and hardly any search comes that far.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from planner.collectives.lanes import MOST_LANES
-from planner.collectives.machine import Machine
+from planner.collectives.machine import Machine, Wires
 from planner.collectives.machines import maps_onto_itself
 from planner.errors import InputError
 from planner.messages import did_you_mean
 from planner.units import plain
-from solvers.collectives.compose import split
 from solvers.collectives.problem import Network, Shared
-from solvers.collectives.schedule import Schedule
 
-_LARGEST_DENOMINATOR = 16
+PARTS = 4
+"""Parts of a lane to which slow links are rounded down where rounds are counted."""
 _LARGEST_GROUP = 1024
 _EXACT = 1e-9
 
@@ -27,45 +33,89 @@ Pairs = Sequence[tuple[int, int]]
 def degrade(machine: Machine, pairs: Pairs, factor: float) -> Machine:
     """A machine whose links between some pairs of nodes have a fraction of their bandwidth.
 
-    Lanes of the whole machine are cut so that each link has a whole number of them: chunks of a
-    schedule for the healthy machine have to be cut as often (`cut_for`). Shared capacities, of
-    ports and trunks, stay as they are.
+    See `degraded`.
+    """
+    return degraded(machine, dict.fromkeys(pairs, factor))
+
+
+def degraded(machine: Machine, shares: Mapping[tuple[int, int], float]) -> Machine:
+    """A machine with slow links.
+
+    Every cable of a slow link is slow, both ways. Shared capacities, of ports and trunks, stay as
+    they are.
 
     Args:
         machine: The healthy one.
-        pairs: Both directions of each, where the machine has them.
-        factor: Above 0, at most 1; fractions with denominators above 16 are rounded, and a note of
-            the machine says so.
+        shares: Of pairs of nodes, what is left of the bandwidth: above 0, at most 1.
 
     Raises:
-        InputError: A pair has no link, the factor is out of range, or it would take too many lanes.
+        InputError: A pair has no link, or a share is out of range.
     """
-    if not 0 < factor <= 1:
-        raise InputError(
-            f"degrade: {factor:g}: must be above 0 and at most 1; a link that carries nothing has "
-            "failed"
-        )
-    slow = _links_of(machine, pairs, "degrade")
-    near = max(
-        Fraction(factor).limit_denominator(_LARGEST_DENOMINATOR), Fraction(1, _LARGEST_DENOMINATOR)
+    share = np.ones(len(machine.wires.network.links))
+    for pair, left in shares.items():
+        if not 0 < left <= 1:
+            raise InputError(
+                f"degrade: {left:g}: must be above 0 and at most 1; a link that carries nothing "
+                "has failed"
+            )
+        share[sorted(_links_of(machine, [pair], "degrade"))] *= left
+    wires = replace(machine.wires, bytes_per_s=machine.wires.bytes_per_s * share)
+    at = dict(zip(wires.network.links, share.tolist(), strict=True))
+    kept, lanes, parts = _whole(machine.network, [at[ends] for ends in machine.network.links])
+    cut = _part(machine.network, kept, parts)
+    return _changed(
+        machine,
+        replace(cut, lanes=tuple(lanes[link] for link in kept)),
+        _said(machine, shares, lanes, parts),
+        kept,
+        wires=wires,
+        lane_bytes_per_s=machine.lane_bytes_per_s / parts,
     )
-    network = machine.network
-    each = [lanes * (near if link in slow else 1) for link, lanes in enumerate(network.lanes)]
-    parts = math.lcm(*(Fraction(lanes).denominator for lanes in each))
-    most = max(network.lanes) * parts
-    if most > max(MOST_LANES, *network.lanes):
-        raise InputError(
-            f"degrade: {factor:g}: a link would have {most:,} lanes; at most {MOST_LANES}"
-        )
-    notes = [f"links {_words(pairs, machine)} at {near} of their bandwidth"]
-    if abs(float(near) - factor) > _EXACT:
-        notes.append(f"{plain(factor)} is rounded to {near}")
-    slower = replace(
-        network,
-        lanes=tuple(int(lanes * parts) for lanes in each),
-        shared=tuple(replace(port, capacity=port.capacity * parts) for port in network.shared),
-    )
-    return _changed(machine, slower, notes, lane_bytes_per_s=machine.lane_bytes_per_s / parts)
+
+
+def _said(
+    machine: Machine, shares: Mapping[tuple[int, int], float], lanes: Sequence[int], parts: int
+) -> list[str]:
+    """What is slow, and how rounds count it where lanes leave some of it out."""
+    network, notes = machine.network, []
+    for left in sorted(set(shares.values())):
+        pairs = [pair for pair, each in shares.items() if each == left]
+        words = f"links {_words(pairs, machine)} at {_share_words(left)} of their bandwidth"
+        link = next(at for at, (u, v) in enumerate(network.links)
+                    if (u, v) in pairs or (v, u) in pairs)  # fmt: skip
+        counted = Fraction(lanes[link], network.lanes[link] * parts)
+        if float(counted) < left * (1.0 - _EXACT):
+            as_what = f"at {counted}" if counted else "as failed"
+            words += f"; counted {as_what} where rounds are, in full where times are"
+        notes.append(words)
+    return notes
+
+
+def _share_words(share: float) -> str:
+    """`1/4`, or `0.96` where it is no small fraction."""
+    near = Fraction(share).limit_denominator(16)
+    return str(near) if abs(float(near) - share) <= _EXACT else plain(share)
+
+
+def _whole(network: Network, shares: Sequence[float]) -> tuple[list[int], list[int], int]:
+    """The links that have lanes, the lanes of all, and the parts that each lane was cut into.
+
+    Links that are too slow for a lane are left out where others lead to their ends; else lanes are
+    cut as finely as these need, and faster links have at most `MOST_LANES`.
+    """
+    near = [Fraction(math.floor(share * PARTS * (1 + _EXACT)), PARTS) for share in shares]
+    parts = math.lcm(*(share.denominator for share in near))
+    lanes = [int(count * parts * share) for count, share in zip(network.lanes, near, strict=True)]
+    kept = [link for link, count in enumerate(lanes) if count]
+    if _joined(network, kept):
+        return kept, lanes, parts
+    parts = math.ceil((1 - _EXACT) / min(shares))
+    most = max(MOST_LANES, *network.lanes)
+    lanes = [
+        min(math.floor(count * parts * share * (1 + _EXACT)), most)
+        for count, share in zip(network.lanes, shares, strict=True)
+    ]
+    return list(range(len(lanes))), lanes, parts
 
 
 def fail(machine: Machine, pairs: Pairs) -> Machine:
@@ -74,41 +124,45 @@ def fail(machine: Machine, pairs: Pairs) -> Machine:
     Raises:
         InputError: A pair has no link, or some node can no longer be reached from another.
     """
-    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
-
-    gone = _links_of(machine, pairs, "fail")
-    network = machine.network
-    kept = [link for link in range(len(network.links)) if link not in gone]
-    left = Network(
-        nodes=network.nodes,
-        links=tuple(network.links[link] for link in kept),
-        lanes=tuple(network.lanes[link] for link in kept),
-        shared=_without(network.shared, kept),
-    )
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(network.nodes))
-    graph.add_edges_from(left.links)
-    if not nx.is_strongly_connected(graph):
+    wires = machine.wires
+    gone = {wires.network.links[link] for link in _links_of(machine, pairs, "fail")}
+    left = [link for link, ends in enumerate(wires.network.links) if ends not in gone]
+    kept = [link for link, ends in enumerate(machine.network.links) if ends not in gone]
+    if not _joined(machine.network, kept):
         raise InputError(
             f"fail: without {_words(pairs, machine)} some chips of {machine.label} cannot be "
             "reached from others"
         )
+    ports = [at for at, port in enumerate(wires.network.shared) if set(port.links) & set(left)]
+    still = Wires(
+        network=_part(wires.network, left),
+        latency_s=wires.latency_s[left],
+        bytes_per_s=wires.bytes_per_s[left],
+        port_bytes_per_s=wires.port_bytes_per_s[ports],
+    )
     notes = [f"links {_words(pairs, machine)} have failed"]
-    return replace(_changed(machine, left, notes), latency_s=machine.latency_s[kept])
+    return _changed(machine, _part(machine.network, kept), notes, kept, wires=still)
 
 
-def cut_for(schedule: Schedule, made_for: Machine, runs_on: Machine) -> Schedule:
-    """A schedule with its chunks cut as the lanes were when a machine was degraded.
+def _joined(network: Network, kept: Sequence[int]) -> bool:
+    """Whether some links lead from every node to every other."""
+    import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
-    A chunk then takes as many lanes of a healthy link as that link's lane was cut into, so that
-    healthy links are as fast as they were.
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(network.nodes))
+    graph.add_edges_from(network.links[link] for link in kept)
+    return bool(nx.is_strongly_connected(graph))
 
-    Args:
-        schedule: Of the healthy machine.
-        made_for: That machine.
-        runs_on: What `degrade` or `fail` made of it.
-    """
-    return split(schedule, max(1, round(made_for.lane_bytes_per_s / runs_on.lane_bytes_per_s)))
+
+def _part(network: Network, kept: Sequence[int], parts: int = 1) -> Network:
+    """The network of some links, each unit of a shared capacity cut into parts."""
+    ports = _without(network.shared, kept)
+    return Network(
+        nodes=network.nodes,
+        links=tuple(network.links[link] for link in kept),
+        lanes=tuple(network.lanes[link] for link in kept),
+        shared=tuple(replace(port, capacity=port.capacity * parts) for port in ports),
+    )
 
 
 def pair_of(text: str, machine: Machine, flag: str) -> tuple[int, int]:
@@ -144,8 +198,8 @@ def _node(name: str, machine: Machine) -> int | None:
 
 
 def _links_of(machine: Machine, pairs: Pairs, flag: str) -> set[int]:
-    """Links between pairs, both directions."""
-    index = {ends: at for at, ends in enumerate(machine.network.links)}
+    """Links between pairs, among the wires; both directions."""
+    index = {ends: at for at, ends in enumerate(machine.wires.network.links)}
     found: set[int] = set()
     for u, v in pairs:
         both = {index[ends] for ends in ((u, v), (v, u)) if ends in index}
@@ -179,16 +233,26 @@ def _without(shared: Sequence[Shared], kept: Sequence[int]) -> tuple[Shared, ...
 
 
 def _changed(
-    machine: Machine, network: Network, notes: Sequence[str], lane_bytes_per_s: float | None = None
+    machine: Machine,
+    network: Network,
+    notes: Sequence[str],
+    kept: Sequence[int],
+    *,
+    wires: Wires,
+    lane_bytes_per_s: float | None = None,
 ) -> Machine:
-    """The machine with another network, and those of its symmetries that still hold."""
+    """The machine with some of its links, and those of its symmetries that still hold."""
     group = _group(machine.symmetries, network.nodes)
+    lane = lane_bytes_per_s or machine.lane_bytes_per_s
+    even = wires.alike and network == wires.network and float(wires.bytes_per_s[0]) == lane
     return replace(
         machine,
         network=network,
-        lane_bytes_per_s=lane_bytes_per_s or machine.lane_bytes_per_s,
+        lane_bytes_per_s=lane,
+        latency_s=machine.latency_s[list(kept)],
         symmetries=tuple(p for p in group if maps_onto_itself(p, network)),
         notes=(*machine.notes, *notes),
+        uneven=None if even else wires,
     )
 
 

@@ -1,4 +1,7 @@
-"""Lanes of links in proportion to their bandwidth."""
+"""Lanes of links in proportion to their bandwidth, rounded down.
+
+A link has no more lanes than it can carry, so that no schedule is promised what links do not have.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from planner.plan import FloatArray, IntArray
 from planner.units import plain
 
 MOST_LANES = 256
-"""The most lanes of one of several unequal links; finer proportions are rounded."""
+"""The most lanes of one of several unequal links; finer proportions are rounded down."""
 _LARGEST_DENOMINATOR = 64
 _EXACT = 1e-9
 
@@ -24,7 +27,7 @@ class Lanes(NamedTuple):
     Attributes:
         lanes: (m,) of each link.
         lane_bytes_per_s: Of one lane.
-        error: The largest relative difference of a link's lanes to its bandwidth.
+        error: The largest part of a link's bandwidth that its lanes leave out.
     """
 
     lanes: IntArray
@@ -35,8 +38,8 @@ class Lanes(NamedTuple):
 def lanes_of(bandwidth_bytes_per_s: FloatArray) -> Lanes:
     """Lanes in proportion to bandwidths, a lane being their greatest common divisor.
 
-    Where the proportions are no small fractions, so many lanes of the slowest link as err least,
-    with at most `MOST_LANES` of the fastest.
+    Where the proportions are no small fractions, so many lanes of the slowest link as leave out
+    least of any, with at most `MOST_LANES` of the fastest.
 
     Args:
         bandwidth_bytes_per_s: (m,) of single links, above 0.
@@ -60,13 +63,19 @@ def lanes_of(bandwidth_bytes_per_s: FloatArray) -> Lanes:
         whole = np.asarray([int(ratio * parts) for ratio in near], dtype=np.int64)
     else:
         parts = _least_error(each)
-        whole = np.rint(each * parts).astype(np.int64)
-    error = float(np.abs(whole / (each * parts) - 1.0).max())
+        whole = _down(each * parts)
+    error = float((1.0 - whole / (each * parts)).max())
     return Lanes(whole[inverse], slowest / parts, 0.0 if error <= _EXACT else error)
 
 
 def _least_error(ratios: FloatArray) -> int:
-    """Lanes of the slowest link with which all bandwidths are met best; of equals the fewest."""
+    """Lanes of the slowest link with which least of any link is left out; of equals the fewest."""
     parts = np.arange(1, int(MOST_LANES / ratios.max()) + 1)[:, None]
-    error = np.abs(np.rint(ratios * parts) / (ratios * parts) - 1.0).max(axis=1)
+    error = (1.0 - _down(ratios * parts) / (ratios * parts)).max(axis=1)
     return int(np.argmin(error)) + 1
+
+
+def _down(lanes: FloatArray) -> IntArray:
+    """The whole lanes; what is a whole number but for the last digits counts as that."""
+    whole: IntArray = np.floor(lanes * (1.0 + _EXACT)).astype(np.int64)
+    return whole

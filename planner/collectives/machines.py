@@ -14,14 +14,14 @@ import numpy as np
 
 import hardware_db
 from planner.collectives.contraction import Cables, contracted
-from planner.collectives.lanes import lanes_of
-from planner.collectives.machine import Machine
+from planner.collectives.lanes import Lanes, lanes_of
+from planner.collectives.machine import Machine, Wires
 from planner.collectives.named import Named, named_wiring
 from planner.errors import InputError
 from planner.messages import not_one_of
 from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.wiring import Wiring, wiring_of
-from planner.plan import FloatArray
+from planner.plan import FloatArray, IntArray
 from planner.units import plain, show_seconds
 from solvers.collectives.problem import Network
 from solvers.collectives.symmetry import is_automorphism
@@ -112,8 +112,9 @@ def _machine(named: Named, asked: LinkAsked) -> Machine:
     lanes = lanes_of(bandwidth)
     if lanes.error:
         notes.append(
-            f"bandwidths are in no small whole proportion: rounded to lanes of "
-            f"{plain(lanes.lane_bytes_per_s / _GB)} GB/s, at most {lanes.error:.2%} off"
+            f"bandwidths are in no small whole proportion: rounds count lanes of "
+            f"{plain(lanes.lane_bytes_per_s / _GB)} GB/s, which leave out at most "
+            f"{lanes.error:.2%} of a link"
         )
     result = contracted(_cables(wiring, wiring.links * lanes.lanes, latency))
     if result.several_ways:
@@ -135,12 +136,41 @@ def _machine(named: Named, asked: LinkAsked) -> Machine:
         start_s=asked.start_s,
         symmetries=tuple(p for p in named.symmetries if maps_onto_itself(p, result.network)),
         notes=tuple(notes),
+        uneven=_uneven(wiring, bandwidth, latency, lanes),
     )
 
 
-def _cables(wiring: Wiring, lanes: object, latency_s: FloatArray) -> Cables:
+def _uneven(
+    wiring: Wiring, bandwidth: FloatArray, latency: FloatArray, lanes: Lanes
+) -> Wires | None:
+    """The links of a wiring as they are; None where all are as fast, and lanes are cables.
+
+    Cables of unequal bandwidth at switches stay cut into whole lanes, of which a chunk
+    takes one.
+    """
+    switched: np.ndarray = np.max(wiring.ends, axis=1) >= wiring.chips
+    alike = len(set(bandwidth[switched].tolist())) <= 1
+    if (lanes.lanes == 1).all() or (switched.all() and not alike):
+        return None
+    kept = np.zeros_like(switched) if alike else switched
+    cables = _cables(wiring, wiring.links * np.where(kept, lanes.lanes, 1), latency)
+    rates = np.where(kept, lanes.lane_bytes_per_s, bandwidth)
+    found = contracted(cables)
+    speed_of = dict(zip(map(tuple, wiring.ends.tolist()), rates.tolist(), strict=True))
+    if not wiring.directed:
+        speed_of |= {(v, u): rate for (u, v), rate in speed_of.items()}
+    through = float(rates[switched][0]) if switched.any() else 0.0
+    return Wires(
+        network=found.network,
+        latency_s=found.latency_s,
+        bytes_per_s=np.array([speed_of.get(ends, through) for ends in found.network.links]),
+        port_bytes_per_s=np.full(len(found.network.shared), through),
+    )
+
+
+def _cables(wiring: Wiring, lanes: IntArray, latency_s: FloatArray) -> Cables:
     """Directed cables: both directions of every link, or the one of a directed graph."""
-    ends, each = wiring.ends, np.asarray(lanes, dtype=np.int64)
+    ends, each = wiring.ends, lanes.astype(np.int64)
     if not wiring.directed:
         ends = np.concatenate([ends, ends[:, ::-1]])
         each, latency_s = np.tile(each, 2), np.tile(latency_s, 2)

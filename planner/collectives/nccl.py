@@ -132,32 +132,42 @@ def machine_line(machine: Machine, schedule: Schedule, name: str, algorithm: str
     )
 
 
-def baseline_lines(machine: Machine, collective: str, *, root: int = 0) -> tuple[CostLine, ...]:
-    """Ring, tree and direct under the machine's own constants, those that its wiring allows.
+def baseline_schedules(
+    machine: Machine, collective: str, *, root: int = 0
+) -> tuple[tuple[str, str, Schedule], ...]:
+    """(name, algorithm, schedule) of ring, tree and direct, those that a wiring allows.
 
-    Broadcast, reduce and the tree have a line for several lengths of the pipeline.
+    Broadcast, reduce and the tree have one for several lengths of the pipeline.
     """
-    lines = []
+    found = []
     for slices in (1, 4, 32) if collective in ("broadcast", "reduce") else (1,):
         name = "ring" if slices == 1 else f"ring, {slices} slices"
         if collective in RINGED and rings_of(machine.network).orders:
-            found = ring_schedule(machine, collective, root=root, slices=slices)
-            lines.append(machine_line(machine, found, name, "ring"))
+            schedule = ring_schedule(machine, collective, root=root, slices=slices)
+            found.append((name, "ring", schedule))
     if collective == "allreduce":
         for slices in (1, 4):
             try:
-                found = tree_schedule(machine, slices=slices)
+                schedule = tree_schedule(machine, slices=slices)
             except ValueError:
                 break
             name = tree_name(machine) + f", {slices} slices" * (slices > 1)
-            lines.append(machine_line(machine, found, name, "tree"))
+            found.append((name, "tree", schedule))
     if collective not in RINGED:
         try:
-            found = direct_schedule(machine, collective, root=root)
+            schedule = direct_schedule(machine, collective, root=root)
         except ValueError:
-            return tuple(lines)
-        lines.append(machine_line(machine, found, "direct", "direct"))
-    return tuple(lines)
+            return tuple(found)
+        found.append(("direct", "direct", schedule))
+    return tuple(found)
+
+
+def baseline_lines(machine: Machine, collective: str, *, root: int = 0) -> tuple[CostLine, ...]:
+    """The schedules of `baseline_schedules` under the machine's own constants."""
+    return tuple(
+        machine_line(machine, schedule, name, algorithm)
+        for name, algorithm, schedule in baseline_schedules(machine, collective, root=root)
+    )
 
 
 def protocol_lines(

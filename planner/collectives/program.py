@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 
-from planner.collectives.machine import Machine
+import numpy as np
+
+from planner.collectives.machine import Machine, Wires
 from planner.collectives.turns import turns_of
 from planner.errors import InputError
 from solvers.collectives.schedule import Schedule, Send
@@ -27,17 +29,19 @@ class Program:
     Attributes:
         schedule: What is run.
         machine: What it runs on.
+        wires: The links of the machine as they are.
         send: Of each hop, the number of its send in the schedule.
-        link: The index of its link.
+        link: The index of its link, among the wires.
         step: Its step.
-        turn: Its turn within the step, from 0: sends that the lanes and ports of a step carry at
-            once have the same.
+        turn: Its turn within the step, from 0: sends that the cables and ports of a step carry at
+            once have the same. It is the order of sends that compete for one.
         before: The hops of earlier steps that bring what it carries.
         relayed: The hop of the same send that it goes on from; -1: none.
     """
 
     schedule: Schedule
     machine: Machine
+    wires: Wires
     send: tuple[int, ...]
     link: tuple[int, ...]
     step: tuple[int, ...]
@@ -71,15 +75,16 @@ def program_of(schedule: Schedule, machine: Machine, *, reroute: bool = False) -
     Raises:
         InputError: A send names a node, a step or a link that is not there.
     """
-    index = {ends: at for at, ends in enumerate(machine.network.links)}
+    wires = machine.wires
+    index = {ends: at for at, ends in enumerate(wires.network.links)}
     hops: list[tuple[int, int, int, int, int]] = []  # step, stage, turn, send, link
     numbered = enumerate(schedule.sends)
     for step, group in groupby(numbered, key=lambda pair: pair[1].step):
-        hops += _hops_of_step(step, list(group), schedule, machine, index, reroute=reroute)
+        hops += _hops_of_step(step, list(group), schedule, machine, index, wires, reroute=reroute)
     hops.sort()
     before, relayed = _needs(hops, schedule)
     return Program(
-        schedule=schedule, machine=machine,
+        schedule=schedule, machine=machine, wires=wires,
         send=tuple(hop[3] for hop in hops), link=tuple(hop[4] for hop in hops),
         step=tuple(hop[0] for hop in hops), turn=tuple(hop[2] for hop in hops),
         before=before, relayed=relayed,
@@ -92,6 +97,7 @@ def _hops_of_step(
     schedule: Schedule,
     machine: Machine,
     index: dict[tuple[int, int], int],
+    wires: Wires,
     *,
     reroute: bool,
 ) -> list[tuple[int, int, int, int, int]]:
@@ -103,12 +109,12 @@ def _hops_of_step(
         link = index.get((send.source, send.target))
         if link is None and not reroute:
             raise InputError(f"{_named(number, send)}: {machine.label} has no such link")
-        way = [link] if link is not None else _way(number, send, machine, index, used)
+        way = [link] if link is not None else _way(number, send, machine, index, wires, used)
         for stage, hop in enumerate(way):
             links.append((stage, number, hop))
             used[hop] += 1
     links.sort()
-    turns = turns_of([link for _, _, link in links], machine.network)
+    turns = turns_of([link for _, _, link in links], wires.network)
     return [
         (step, stage, turn, number, link)
         for (stage, number, link), turn in zip(links, turns, strict=True)
@@ -132,24 +138,25 @@ def _way(
     send: Send,
     machine: Machine,
     index: dict[tuple[int, int], int],
+    wires: Wires,
     used: dict[int, int],
 ) -> list[int]:
-    """The links of a shortest way, the one whose fullest link has the fewest sends yet."""
-    lanes = machine.network.lanes
-    ways = list(islice(_ways(send.source, send.target, machine), _MOST_WAYS))
+    """The links of a shortest way, the one whose fullest link takes least for its sends yet."""
+    rates = (np.array(wires.network.lanes) * wires.bytes_per_s / wires.bytes_per_s.max()).tolist()
+    ways = list(islice(_ways(send.source, send.target, wires), _MOST_WAYS))
     if not ways:
         raise InputError(f"{_named(number, send)}: {machine.label} has no way there")
     found = [[index[ends] for ends in way] for way in ways]
-    return min(found, key=lambda way: (max((used[link] + 1) / lanes[link] for link in way), way))
+    return min(found, key=lambda way: (max((used[link] + 1) / rates[link] for link in way), way))
 
 
-def _ways(source: int, target: int, machine: Machine) -> Iterator[list[tuple[int, int]]]:
+def _ways(source: int, target: int, wires: Wires) -> Iterator[list[tuple[int, int]]]:
     """Every shortest way between two nodes, as the ends of its links."""
     import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
     graph = nx.DiGraph()
-    graph.add_nodes_from(range(machine.network.nodes))
-    graph.add_edges_from(machine.network.links)
+    graph.add_nodes_from(range(wires.network.nodes))
+    graph.add_edges_from(wires.network.links)
     if not nx.has_path(graph, source, target):
         return
     for nodes in nx.all_shortest_paths(graph, source, target):

@@ -33,7 +33,7 @@ class _Formula:
 
 def timed(machine: Machine, schedule: Schedule, name: str = "") -> Timed:
     """The synchronous time of a schedule; in closed form where all links are alike."""
-    if len(np.unique(machine.latency_s)) == 1:
+    if machine.uneven is None and len(np.unique(machine.latency_s)) == 1:
         return _Formula(name=name or cell_name(schedule), schedule=schedule, machine=machine)
     return schedule_time(schedule, machine, name)
 

@@ -81,8 +81,10 @@ def renumbered_network(network: Network, order: Sequence[int]) -> Network:
 def renumbered_machine(machine: Machine, order: Sequence[int]) -> Machine:
     """The machine in which GPU order[v] has name and links of node v."""
     back = [order.index(gpu) for gpu in range(len(order))]
+    wires = machine.uneven
     return replace(
         machine,
+        uneven=wires and replace(wires, network=renumbered_network(wires.network, order)),
         names=tuple(machine.names[node] for node in back),
         network=renumbered_network(machine.network, order),
         symmetries=tuple(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from planner.collectives.degrade import cut_for
 from planner.collectives.machine import Machine
-from planner.collectives.program import program_of
+from planner.collectives.program import Program
 from planner.collectives.simulate import run
 from planner.collectives.times import ScheduleTime, cell_name, schedule_time
 from planner.plan import FloatArray
@@ -24,10 +22,11 @@ class ResynthesisRow:
     Attributes:
         what: `healthy`, `oblivious`, `re-synthesized` or `lower bound`.
         schedules: (sizes,) names of the schedules. Healthy and re-synthesized are the fastest at
-            each size; oblivious is the healthy choice on the changed machine. None for the bound.
+            each size; oblivious is the healthy choice on the changed machine. Empty for the bound.
         time_s: (sizes,) synchronous seconds.
         dependent_s: (sizes,) seconds without barriers; None for the bound.
         over_healthy: (sizes,) time over that of the healthy machine.
+        programs: (sizes,) what was run; none for the bound.
     """
 
     what: str
@@ -35,6 +34,7 @@ class ResynthesisRow:
     time_s: FloatArray
     dependent_s: FloatArray | None
     over_healthy: FloatArray
+    programs: tuple[Program, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,10 @@ class Resynthesis:
     reroutes: bool
     rows: tuple[ResynthesisRow, ...]
 
+    def row(self, what: str) -> ResynthesisRow:
+        """The row of a name."""
+        return next(row for row in self.rows if row.what == what)
+
 
 def resynthesis(
     healthy: Machine,
@@ -64,33 +68,42 @@ def resynthesis(
     new: Sequence[Schedule],
     sizes_bytes: FloatArray,
     *,
+    without: Sequence[Schedule] = (),
     least_steps: int = 0,
-    least_load: Fraction | None = None,
+    least_s_per_byte: float | None = None,
 ) -> Resynthesis:
     """Compares what was made for the healthy machine with what is made for the changed one.
+
+    Re-synthesized is the fastest at each size of what is made for the changed machine, for the
+    machine without its slow links, and for the healthy machine: a slow link is never worse than a
+    failed one.
 
     Args:
         healthy: The machine before.
         changed: What `degrade` or `fail` made of it.
-        old: Schedules of the healthy machine, e.g. its front. On the changed machine their chunks
-            are cut as its lanes are; sends over failed links take a shortest way round.
+        old: Schedules of the healthy machine, e.g. its front. On the changed machine sends over
+            failed links take a shortest way round.
         new: Schedules of the changed machine.
         sizes_bytes: (sizes,) L.
+        without: Schedules that do not use the slow links.
         least_steps: S that every schedule of the changed machine has at least.
-        least_load: R / C that it has at least, in rounds of the lanes of the changed machine; None:
-            no bound is told.
+        least_s_per_byte: Seconds per byte of L that it takes at least beside latencies; None: no
+            bound is told.
     """
     before = [schedule_time(schedule, healthy) for schedule in old]
-    oblivious = [_moved(schedule, healthy, changed) for schedule in old]
+    oblivious = [schedule_time(schedule, changed, reroute=True) for schedule in old]
     after = [schedule_time(schedule, changed) for schedule in new]
+    after += [schedule_time(one, changed, f"{cell_name(one)} as if failed") for one in without]
+    after += [
+        schedule_time(one, changed, f"{cell_name(one)} as before", reroute=True) for one in old
+    ]
     chosen = _fastest(before, sizes_bytes)
     base = _row("healthy", before, chosen, sizes_bytes, None)
     rows = [base, _row("oblivious", oblivious, chosen, sizes_bytes, base.time_s)]
-    if after:
-        best = _fastest(after, sizes_bytes)
-        rows.append(_row("re-synthesized", after, best, sizes_bytes, base.time_s))
-    if least_load is not None:
-        rows.append(_bound(changed, least_steps, least_load, sizes_bytes, base.time_s))
+    best = _fastest(after, sizes_bytes)
+    rows.append(_row("re-synthesized", after, best, sizes_bytes, base.time_s))
+    if least_s_per_byte is not None:
+        rows.append(_bound(changed, least_steps, least_s_per_byte, sizes_bytes, base.time_s))
     return Resynthesis(
         collective=old[0].collective,
         healthy=healthy.label,
@@ -99,12 +112,6 @@ def resynthesis(
         reroutes=any(one.program.detours for one in oblivious),
         rows=tuple(rows),
     )
-
-
-def _moved(schedule: Schedule, healthy: Machine, changed: Machine) -> ScheduleTime:
-    """A schedule of the healthy machine on the changed one, under its own name."""
-    cut = cut_for(schedule, healthy, changed)
-    return ScheduleTime(name=cell_name(schedule), program=program_of(cut, changed, reroute=True))
 
 
 def _fastest(kinds: Sequence[ScheduleTime], sizes_bytes: FloatArray) -> list[int]:
@@ -133,17 +140,16 @@ def _row(
         time_s=time_s,
         dependent_s=np.array(dependent),
         over_healthy=time_s / (time_s if base_s is None else base_s),
+        programs=tuple(kinds[at].program for at in chosen),
     )
 
 
 def _bound(
-    changed: Machine, steps: int, load: Fraction, sizes_bytes: FloatArray, base_s: FloatArray
+    changed: Machine, steps: int, s_per_byte: float, sizes_bytes: FloatArray, base_s: FloatArray
 ) -> ResynthesisRow:
-    """Start + S_min alpha + (R / C) L beta, with the least alpha of the links."""
-    alpha_s = float(np.min(changed.latency_s))
-    time_s = (
-        changed.start_s + steps * alpha_s + float(load) * sizes_bytes / changed.lane_bytes_per_s
-    )
+    """Start + S_min alpha + L beta of all links together, with the least alpha of the links."""
+    alpha_s = float(np.min(changed.wires.latency_s))
+    time_s = changed.start_s + steps * alpha_s + s_per_byte * sizes_bytes
     return ResynthesisRow(
         what="lower bound", schedules=("",) * len(sizes_bytes), time_s=time_s, dependent_s=None,
         over_healthy=time_s / base_s,

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from planner.collectives.answers import FrontAnswer, machine_fields
 from planner.collectives.asking import Progress, answer
-from planner.collectives.degrade import degrade, fail, pair_of
+from planner.collectives.bounding import least_time
+from planner.collectives.degrade import degraded, fail, pair_of
 from planner.collectives.machine import Machine
 from planner.collectives.question import Question, size_words
 from planner.collectives.resynthesis import Resynthesis, resynthesis
-from planner.collectives.simulate import MODES, Simulation, simulate, synchronous_s
+from planner.collectives.simulate import MODES, Simulation, run, simulate, synchronous_s
 from planner.collectives.times import ScheduleTime, cell_name, schedule_time
 from planner.errors import InputError
 from planner.messages import not_one_of, shown
 from planner.plan import FloatArray
-from planner.units import parse_count
+from planner.units import parse_count, plain
 from solvers.collectives.schedule import Schedule
 
 
@@ -51,8 +52,10 @@ class RunAnswer:
         times_s: By mode, (schedules, n) seconds.
         formula_s: (schedules, n) start + sum over steps of the slowest link.
         mode: By which the fastest are told.
+        changes: Slow and failed links.
         changed: The machine with its slow and failed links, and what that costs; None without.
         found: Schedules made for the changed machine; None without.
+        without: Schedules made for the machine without its slow links, where that is another.
     """
 
     question: Question
@@ -62,8 +65,10 @@ class RunAnswer:
     times_s: dict[str, FloatArray]
     formula_s: FloatArray
     mode: str
+    changes: Changes | None = None
     changed: Resynthesis | None = None
     found: FrontAnswer | None = None
+    without: FrontAnswer | None = None
 
     @property
     def best(self) -> list[int]:
@@ -97,6 +102,9 @@ class RunAnswer:
             "fastest": [cell_name(self.schedules[row]) for row in self.best],
             "changed": None if self.changed is None else _changed_fields(self.changed),
             "front_of_changed": None if self.found is None else self.found.to_fields()["front"],
+            "front_without_slow": (
+                None if self.without is None else self.without.to_fields()["front"]
+            ),
         }
 
 
@@ -151,9 +159,28 @@ def changes_of(machine: Machine, slow: Sequence[str], gone: Sequence[str]) -> Ch
 
 def changed_machine(machine: Machine, changes: Changes) -> Machine:
     """A machine with its slow and failed links."""
-    for pair, share in changes.slow:
-        machine = degrade(machine, [pair], share)
-    return fail(machine, changes.gone) if changes.gone else machine
+    machine = fail(machine, changes.gone) if changes.gone else machine
+    return degraded(machine, _shares(changes)) if changes.slow else machine
+
+
+def _shares(changes: Changes) -> dict[tuple[int, int], float]:
+    """What is left of the bandwidth between pairs; of one that is named twice the product."""
+    shares: dict[tuple[int, int], float] = {}
+    for (u, v), share in changes.slow:
+        pair = min(u, v), max(u, v)
+        shares[pair] = shares.get(pair, 1.0) * share
+    return shares
+
+
+def _without_slow(machine: Machine, changes: Changes, worse: Machine) -> Machine | None:
+    """A machine without its slow links; None where that is no other, or falls apart."""
+    if not changes.slow:
+        return None
+    try:
+        less = fail(machine, [*(pair for pair, _ in changes.slow), *changes.gone])
+    except InputError:
+        return None
+    return None if less.network == worse.network else less
 
 
 def simulated(
@@ -201,6 +228,7 @@ def simulated(
         times_s={each: _times(timed, sizes, each, on_progress) for each in MODES},
         formula_s=np.stack([synchronous_s(one.program, sizes) for one in timed]),
         mode=mode,
+        changes=changes,
         **_with_changes(question, schedules, sizes, changes, on_progress),
     )
 
@@ -209,8 +237,6 @@ def _times(
     timed: Sequence[ScheduleTime], sizes: FloatArray, mode: str, on_progress: Progress | None
 ) -> FloatArray:
     """(schedules, n) seconds, run by run."""
-    from planner.collectives.simulate import run  # noqa: PLC0415
-
     rows = []
     for at, one in enumerate(timed):
         if on_progress is not None:
@@ -227,23 +253,45 @@ def _with_changes(
     on_progress: Progress | None,
 ) -> dict[str, Any]:
     """What slow and failed links cost, and what schedules made for them buy."""
-    from dataclasses import replace  # noqa: PLC0415
-
     if not changes:
         return {}
     worse = changed_machine(question.machine, changes)
-    asked = replace(question, machine=worse, chunks=None, steps=None)
+    less = _without_slow(question.machine, changes, worse)
+    asked = replace(
+        question, machine=worse, chunks=None, steps=None,
+        time_limit_s=question.time_limit_s / (1 if less is None else 2),
+    )  # fmt: skip
     found = answer(asked, on_progress)
+    without = None if less is None else answer(replace(asked, machine=less), on_progress)
+    least, s_per_byte = least_time(asked)
     table = resynthesis(
         question.machine, worse, schedules, [row.schedule for row in found.rows], sizes,
-        least_steps=found.front.least_steps, least_load=found.front.limit or None,
+        without=[] if without is None else [row.schedule for row in without.rows],
+        least_steps=least, least_s_per_byte=s_per_byte,
     )  # fmt: skip
-    return {"changed": table, "found": found}
+    return {"changed": table, "found": found, "without": without}
 
 
 def one_run(answered: RunAnswer, size_bytes: float) -> Simulation:
-    """The fastest schedule at a size, run once, for the picture."""
+    """The fastest schedule at a size, run once, for the picture; on the changed machine if any."""
+    if answered.changed is not None:
+        program = answered.changed.row("re-synthesized").programs[-1]
+        return run(program, size_bytes, mode=answered.mode)
     row = int(np.argmin(answered.times_s[answered.mode][:, -1]))
     return simulate(
         answered.schedules[row], answered.question.machine, size_bytes, mode=answered.mode
     )
+
+
+def run_title(answered: RunAnswer) -> str:
+    """What the picture shows: `allgather on dgx-1, 0-2 at 0.25 of its bandwidth, ...`."""
+    machine, changes = answered.question.machine, answered.changes or Changes()
+    words = [f"{answered.question.collective} on {machine.label}"]
+    words += [f"{_pair_words(machine, pair)} at {plain(share)} of its bandwidth"
+              for pair, share in changes.slow]  # fmt: skip
+    words += [f"{_pair_words(machine, pair)} failed" for pair in changes.gone]
+    return ", ".join([*words, "space against time"])
+
+
+def _pair_words(machine: Machine, pair: tuple[int, int]) -> str:
+    return "-".join(machine.names[node] for node in pair)

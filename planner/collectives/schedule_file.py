@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.collectives.machine import Machine
+from planner.collectives.machine import Machine, Wires
 from planner.collectives.msccl_program import from_xml, to_xml
 from planner.collectives.msccl_read import schedule_of
 from planner.collectives.msccl_xml import MAX_BYTES, program_of
@@ -25,7 +25,8 @@ from solvers.collectives.problem import COLLECTIVES, COMBINING, ROOTED, Network,
 from solvers.collectives.schedule import Schedule, Send
 
 FORMAT = "planner-collective-schedule"
-VERSION = 1
+VERSION = 2
+"""1 without the field `wires`, which only machines whose links differ need."""
 ENDINGS = (".json", ".xml")
 _MOST = 4
 _MOST_NODES = 2048
@@ -35,6 +36,7 @@ _MOST_CHUNKS = 2 * 10**6
 _Node = Annotated[int, Field(ge=0, lt=_MOST_NODES)]
 _Lanes = Annotated[int, Field(ge=1, le=_MOST_LANES)]
 _Latency = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+_Rate = Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,7 @@ def schedule_json(machine: Machine, schedule: Schedule, *, root: int = 0) -> str
     _check("schedule", schedule, network, root)
     fields = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if machine.uneven is None else VERSION,
         "topology": machine.label,
         "nodes": list(machine.names),
         "lane_bytes_per_s": float(machine.lane_bytes_per_s),
@@ -163,6 +165,7 @@ def schedule_json(machine: Machine, schedule: Schedule, *, root: int = 0) -> str
             )
         ],
         "shared": [{"links": list(s.links), "capacity": s.capacity} for s in network.shared],
+        **({} if machine.uneven is None else {"wires": _wires_fields(machine.uneven)}),
         "collective": schedule.collective,
         "root": root if schedule.collective in ROOTED else 0,
         "local_reduce": schedule.local_reduce,
@@ -171,6 +174,19 @@ def schedule_json(machine: Machine, schedule: Schedule, *, root: int = 0) -> str
         "sends": [[*send[:4], send.reduces] for send in schedule.sends],
     }
     return _laid_out(sealed(fields))
+
+
+def _wires_fields(wires: Wires) -> dict[str, Any]:
+    """The links as they are."""
+    network = wires.network
+    columns = (network.lanes, wires.latency_s.tolist(), wires.bytes_per_s.tolist())
+    return {
+        "links": [[*ends, *row] for ends, *row in zip(network.links, *columns, strict=True)],
+        "shared": [
+            {"links": list(port.links), "capacity": port.capacity, "bytes_per_s": rate}
+            for port, rate in zip(network.shared, wires.port_bytes_per_s.tolist(), strict=True)
+        ],
+    }
 
 
 def _laid_out(fields: dict[str, Any]) -> str:
@@ -192,6 +208,17 @@ class _SharedModel(BaseModel):
     capacity: _Lanes
 
 
+class _PortModel(_SharedModel):
+    bytes_per_s: _Rate
+
+
+class _WiresModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    links: Annotated[list[tuple[_Node, _Node, _Lanes, _Latency, _Rate]], Field(min_length=1)]
+    shared: list[_PortModel] = []
+
+
 class _File(BaseModel):
     """The fields of a JSON file."""
 
@@ -203,10 +230,11 @@ class _File(BaseModel):
     nodes: Annotated[
         list[Annotated[str, Field(max_length=100)]], Field(min_length=2, max_length=_MOST_NODES)
     ]
-    lane_bytes_per_s: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)]
+    lane_bytes_per_s: _Rate
     start_s: _Latency = 0.0
     links: Annotated[list[tuple[_Node, _Node, _Lanes, _Latency]], Field(min_length=1)]
     shared: list[_SharedModel] = []
+    wires: _WiresModel | None = None
     collective: Annotated[str, choice(COLLECTIVES)]
     root: _Node = 0
     local_reduce: bool = False
@@ -265,18 +293,17 @@ def _machine(file: _File, name: str) -> Machine:
     Raises:
         InputError: Links that are no network; one line each.
     """
-    lines = list(_odd_links(file))
+    nodes = len(file.nodes)
+    lines = list(_odd_links(nodes, [link[:2] for link in file.links], file.shared))
+    if file.wires is not None:
+        wired = [link[:2] for link in file.wires.links]
+        odd = _odd_links(nodes, wired, file.wires.shared)
+        lines += [f"wires: {line}" for line in odd]
+        if not {link[:2] for link in file.links} <= set(wired):
+            lines.append("wires: links: some that have lanes are missing")
     if lines:
         raise InputError(_first([f"{name}: {line}" for line in lines]))
-    network = Network(
-        nodes=len(file.nodes),
-        links=tuple(link[:2] for link in file.links),
-        lanes=tuple(link[2] for link in file.links),
-        shared=tuple(
-            Shared(links=tuple(sorted(set(one.links))), capacity=one.capacity)
-            for one in file.shared
-        ),
-    )
+    network = _network(nodes, file.links, file.shared)
     return Machine(
         label=file.topology,
         names=tuple(file.nodes),
@@ -284,13 +311,36 @@ def _machine(file: _File, name: str) -> Machine:
         lane_bytes_per_s=file.lane_bytes_per_s,
         latency_s=np.array([link[3] for link in file.links]),
         start_s=file.start_s,
+        uneven=None if file.wires is None else _wires(nodes, file.wires),
     )
 
 
-def _odd_links(file: _File) -> Iterator[str]:
+def _wires(nodes: int, wires: _WiresModel) -> Wires:
+    return Wires(
+        network=_network(nodes, wires.links, wires.shared),
+        latency_s=np.array([link[3] for link in wires.links]),
+        bytes_per_s=np.array([link[4] for link in wires.links]),
+        port_bytes_per_s=np.array([port.bytes_per_s for port in wires.shared]),
+    )
+
+
+def _network(nodes: int, links: Sequence[Any], shared: Sequence[_SharedModel]) -> Network:
+    return Network(
+        nodes=nodes,
+        links=tuple(link[:2] for link in links),
+        lanes=tuple(link[2] for link in links),
+        shared=tuple(
+            Shared(links=tuple(sorted(set(one.links))), capacity=one.capacity) for one in shared
+        ),
+    )
+
+
+def _odd_links(
+    nodes: int, links: Sequence[tuple[int, int]], shared: Sequence[_SharedModel]
+) -> Iterator[str]:
     """Links and shared capacities that no network has."""
-    nodes, seen = len(file.nodes), set()
-    for at, (source, target, _, _) in enumerate(file.links):
+    seen = set()
+    for at, (source, target) in enumerate(links):
         if max(source, target) >= nodes:
             words = f"nodes are 0 to {nodes - 1}, not {max(source, target)}"
             yield f"links: entry {at}: {words}"
@@ -299,9 +349,9 @@ def _odd_links(file: _File) -> Iterator[str]:
         elif (source, target) in seen:
             yield f"links: entry {at}: the link from {source} to {target} stands twice"
         seen.add((source, target))
-    for at, one in enumerate(file.shared):
-        if max(one.links) >= len(file.links):
-            yield f"shared: entry {at}: links are 0 to {len(file.links) - 1}, not {max(one.links)}"
+    for at, one in enumerate(shared):
+        if max(one.links) >= len(links):
+            yield f"shared: entry {at}: links are 0 to {len(links) - 1}, not {max(one.links)}"
 
 
 def _schedule(file: _File) -> Schedule:

@@ -1,8 +1,9 @@
 """Runs a schedule on a machine, event by event, and says when each send starts and arrives.
 
-A link with b lanes carries b chunks at once; a chunk occupies its lane, and one unit of every port
-and trunk on its way, for L / C / `lane_bytes_per_s` seconds, and arrives `latency_s` of the link
-later. Two modes:
+A link with b cables carries b chunks at once (`planner.collectives.machine.Wires`); a chunk
+occupies its cable for L / C times beta_e of the link, one unit of every port and trunk on its way
+for L / C times their own beta, and arrives alpha_e of the link after the slowest of these. Two
+modes:
 
     synchronous   a step begins when all sends of the one before have arrived ("k-synchronous")
     dependent     a send begins when its chunk has arrived (of a sum: all that is added to it) and
@@ -11,7 +12,7 @@ later. Two modes:
                   and the whole may end later than with barriers
 
 On links that are all alike the synchronous mode takes start + S alpha + (R / C) L beta; on others
-the sum over steps of the largest alpha_e + turns_e (L / C) beta (`synchronous_s`). The formula is
+the sum over steps of the largest alpha_e + turns_e (L / C) beta_e (`synchronous_s`). The formula is
 no upper bound of the dependent mode.
 
 Source of the model: Cai et al., Synthesizing Optimal Collective Algorithms, PPoPP 2021,
@@ -46,17 +47,17 @@ class Simulation:
         program: What was run.
         mode: One of `MODES`.
         size_bytes: L.
-        chunk_s: Seconds that a chunk occupies a lane.
+        hop_busy_s: (hops,) seconds that each occupies its cable.
         hop_start_s, hop_arrive_s: (hops,) of the program, from the call on.
         step_end_s: (S,) when the last send of each step has arrived.
-        link_busy_s: (links,) seconds of all lanes of a link together.
+        link_busy_s: (links,) seconds of all cables of a link together.
         finish_s: When all is done, the start cost included.
     """
 
     program: Program
     mode: str
     size_bytes: float
-    chunk_s: float
+    hop_busy_s: FloatArray
     hop_start_s: FloatArray
     hop_arrive_s: FloatArray
     step_end_s: FloatArray
@@ -79,20 +80,24 @@ class Simulation:
 
     @property
     def link_use(self) -> FloatArray:
-        """(links,) share of the run during which lanes are busy."""
-        lanes = np.array(self.program.machine.network.lanes, dtype=np.float64)
+        """(links,) share of the run during which cables are busy."""
+        lanes = np.array(self.program.wires.network.lanes, dtype=np.float64)
         used: FloatArray = self.link_busy_s / lanes / self.finish_s
         return used
 
     @property
     def busiest_use(self) -> float:
         """The share of the run during which the fullest link, port or trunk is busy."""
-        ports = self.program.machine.network.shared
+        wires = self.program.wires
+        moved = self.link_busy_s * wires.bytes_per_s
         shared = [
-            float(self.link_busy_s[list(port.links)].sum()) / port.capacity / self.finish_s
-            for port in ports
+            float(moved[list(port.links)].sum()) / rate / port.capacity / self.finish_s
+            for port, rate in zip(
+                wires.network.shared, wires.port_bytes_per_s.tolist(), strict=True
+            )
         ]
-        return max([float(self.link_use.max()), *shared])
+        busiest: float = max([float(self.link_use.max()), *shared])
+        return busiest
 
     @property
     def _sends(self) -> IntArray:
@@ -129,15 +134,17 @@ def run(program: Program, size_bytes: float, *, mode: str = "synchronous") -> Si
     if mode not in MODES:
         raise InputError(f"mode: {not_one_of(mode, MODES)}")
     check_size(size_bytes)
-    machine, schedule = program.machine, program.schedule
-    chunk_s = size_bytes / schedule.chunks / machine.lane_bytes_per_s
-    starts, arrivals, ends = _timed(program, chunk_s, barriers=mode == "synchronous")
-    counts = np.bincount(program.link, minlength=len(machine.network.links))
+    schedule, wires = program.schedule, program.wires
+    chunk_bytes = size_bytes / schedule.chunks
+    starts, arrivals, ends = _timed(program, chunk_bytes, barriers=mode == "synchronous")
+    link_s = chunk_bytes / wires.bytes_per_s
+    counts = np.bincount(program.link, minlength=len(wires.network.links))
     return Simulation(
-        program=program, mode=mode, size_bytes=size_bytes, chunk_s=chunk_s,
+        program=program, mode=mode, size_bytes=size_bytes,
+        hop_busy_s=link_s[list(program.link)],
         hop_start_s=np.array(starts), hop_arrive_s=np.array(arrivals), step_end_s=np.array(ends),
-        link_busy_s=chunk_s * counts.astype(np.float64),
-        finish_s=max(ends, default=machine.start_s),
+        link_busy_s=link_s * counts.astype(np.float64),
+        finish_s=max(ends, default=program.machine.start_s),
     )  # fmt: skip
 
 
@@ -153,16 +160,18 @@ def check_size(size_bytes: float) -> None:
 
 def times_s(program: Program, sizes_bytes: FloatArray, *, mode: str = "synchronous") -> FloatArray:
     """(sizes,) seconds at each size: by `synchronous_s` where it holds, else run by run."""
-    if mode == "synchronous" and not program.detours:
+    wires = program.wires
+    plain = not program.detours and (wires.alike or not wires.network.shared)
+    if mode == "synchronous" and plain:
         return synchronous_s(program, sizes_bytes)
     return np.array([run(program, size, mode=mode).finish_s for size in sizes_bytes.tolist()])
 
 
 def synchronous_s(program: Program, sizes_bytes: FloatArray) -> FloatArray:
-    """(sizes,) what the synchronous mode takes: start + sum_s max_e (alpha_e + n_e (L/C) beta).
+    """(sizes,) what the synchronous mode takes: start + sum_s max_e (alpha_e + n_e (L/C) beta_e).
 
-    n_e are the turns of link e in step s: its chunks over its lanes, rounded up, or more where a
-    port holds them up.
+    n_e are the turns of link e in step s: its chunks over its cables, rounded up, or more where a
+    port holds them up. Where ports differ from links in their bandwidth, it is a lower bound.
 
     Args:
         program: One without detours, whose steps are no plain row of turns.
@@ -170,16 +179,16 @@ def synchronous_s(program: Program, sizes_bytes: FloatArray) -> FloatArray:
     """
     for size in sizes_bytes.tolist():
         check_size(size)
-    machine, schedule = program.machine, program.schedule
-    chunk_s = sizes_bytes / schedule.chunks / machine.lane_bytes_per_s
-    last = np.zeros((schedule.steps, len(machine.network.links)))
+    schedule, wires = program.schedule, program.wires
+    chunk_s = sizes_bytes / schedule.chunks / wires.bytes_per_s[:, None]
+    last = np.zeros((schedule.steps, len(wires.bytes_per_s)))
     at = (np.array(program.step, dtype=np.int64), np.array(program.link, dtype=np.int64))
     np.maximum.at(last, at, np.array(program.turn, dtype=np.float64) + 1)
-    total = np.full(sizes_bytes.shape, machine.start_s)
+    total = np.full(sizes_bytes.shape, program.machine.start_s)
     for turns in last:
         used = np.flatnonzero(turns)
         if len(used):
-            each = machine.latency_s[used, None] + turns[used, None] * chunk_s
+            each = wires.latency_s[used, None] + turns[used, None] * chunk_s[used]
             total = total + each.max(axis=0)
     return total
 
@@ -195,27 +204,27 @@ def formula_s(schedule: Schedule, machine: Machine, sizes_bytes: FloatArray) -> 
 
 
 def _timed(
-    program: Program, chunk_s: float, *, barriers: bool
+    program: Program, chunk_bytes: float, *, barriers: bool
 ) -> tuple[list[float], list[float], list[float]]:
     """Start and arrival of every hop, and the end of every step."""
     count = len(program.link)
     starts, arrivals = [0.0] * count, [0.0] * count
     bounds = np.searchsorted(program.step, range(program.schedule.steps + 1)).tolist()
     if not barriers:
-        events = _Events(program, chunk_s, starts, arrivals)
+        events = _Events(program, chunk_bytes, starts, arrivals)
         events.run(range(count), program.machine.start_s, program.before)
     ends, now = [], program.machine.start_s
     none: tuple[tuple[int, ...], ...] = ((),) * count
     for first, last in pairwise(bounds):
         if barriers and last > first:
-            events = _Events(program, chunk_s, starts, arrivals)
+            events = _Events(program, chunk_bytes, starts, arrivals)
             events.run(range(first, last), now, none)
         now = max(arrivals[first:last], default=now)
         ends.append(now)
     return starts, arrivals, ends
 
 
-_FREE, _ARRIVED = 0, 1
+_FREE, _FREE_PORT, _ARRIVED = 0, 1, 2
 
 
 class _Events:
@@ -225,23 +234,27 @@ class _Events:
     """
 
     def __init__(
-        self, program: Program, chunk_s: float, starts: list[float], arrivals: list[float]
+        self, program: Program, chunk_bytes: float, starts: list[float], arrivals: list[float]
     ) -> None:
-        network = program.machine.network
-        self.program, self.chunk_s = program, chunk_s
+        wires = program.wires
+        network = wires.network
+        self.program = program
         self.starts, self.arrivals = starts, arrivals
-        self.latency_s = program.machine.latency_s.tolist()
+        self.latency_s = wires.latency_s.tolist()
+        self.link_s: list[float] = (chunk_bytes / wires.bytes_per_s).tolist()
+        port_s = (chunk_bytes / wires.port_bytes_per_s).tolist()
         self.lanes = list(network.lanes)
         self.room = [port.capacity for port in network.shared]
         self.ports: list[list[int]] = [[] for _ in network.links]
         for number, port in enumerate(network.shared):
             for link in port.links:
                 self.ports[link].append(number)
+        self.port_s = [[port_s[port] for port in ports] for ports in self.ports]
         self.blocked: list[set[int]] = [set() for _ in network.shared]
         self.queues: dict[int, list[int]] = {}
         self.missing: dict[int, int] = {}
         self.followers: dict[int, list[int]] = {}
-        self.heap: list[tuple[float, int, int]] = []
+        self.heap: list[tuple[float, int, int, int]] = []
 
     def run(self, hops: range, now: float, before: Sequence[tuple[int, ...]]) -> None:
         """Carries out hops from a moment on; each waits for others among them."""
@@ -265,15 +278,16 @@ class _Events:
         """Takes note of everything at a moment; the links where something may now begin."""
         touched: set[int] = set()
         while self.heap and self.heap[0][0] == now:
-            _, kind, hop = heappop(self.heap)
+            _, kind, hop, place = heappop(self.heap)
             link = self.program.link[hop]
             if kind == _FREE:
                 self.lanes[link] += 1
                 touched.add(link)
-                for port in self.ports[link]:
-                    self.room[port] += 1
-                    touched |= self.blocked[port]
-                    self.blocked[port].clear()
+            elif kind == _FREE_PORT:
+                port = self.ports[link][place]
+                self.room[port] += 1
+                touched |= self.blocked[port]
+                self.blocked[port].clear()
             else:
                 for follower in self.followers.get(hop, ()):
                     self.missing[follower] -= 1
@@ -300,7 +314,10 @@ class _Events:
             queue.pop()
             if queue:
                 heappush(heads, queue[-1])
-            free = now + self.chunk_s
+            free = now + self.link_s[link]
+            heappush(self.heap, (free, _FREE, hop, 0))
+            for place, busy_s in enumerate(self.port_s[link]):
+                heappush(self.heap, (now + busy_s, _FREE_PORT, hop, place))
+                free = max(free, now + busy_s)
             self.starts[hop], self.arrivals[hop] = now, free + self.latency_s[link]
-            heappush(self.heap, (free, _FREE, hop))
-            heappush(self.heap, (self.arrivals[hop], _ARRIVED, hop))
+            heappush(self.heap, (self.arrivals[hop], _ARRIVED, hop, 0))

@@ -84,14 +84,15 @@ def spacetime(simulation: Simulation, by: str = "nodes") -> SpaceTime:
     if by not in ROWS:
         raise InputError(f"rows: {not_one_of(by, ROWS)}")
     machine = simulation.program.machine
-    links = machine.network.links
+    network = simulation.program.wires.network
+    links = network.links
     kind, origins, origin_of = _origins(simulation)
     hops: dict[int, list[int]] = defaultdict(list)
     for hop, link in enumerate(simulation.program.link):
         hops[links[link][0] if by == "nodes" else link].append(hop)
-    count = machine.network.nodes if by == "nodes" else len(links)
+    count = network.nodes if by == "nodes" else len(links)
     tracks, spans = [], []
-    lanes = machine.network.lanes
+    lanes = network.lanes
     pack = any(sum(lanes[link] for link in _links(simulation, own)) > _PORT_TRACKS
                for own in hops.values())  # fmt: skip
     for row in range(count):
@@ -137,7 +138,7 @@ def _tracks(
     apart, a hop takes the first track that is free.
     """
     program = simulation.program
-    lanes = program.machine.network.lanes
+    lanes = program.wires.network.lanes
     if pack:
         return _packed(simulation, hops)
     links = _links(simulation, hops)
@@ -153,7 +154,7 @@ def _tracks(
 
 def _packed(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int], int]:
     """Tracks for hops so that none overlap, and how many are taken."""
-    starts = simulation.hop_start_s.tolist()
+    starts, busy = simulation.hop_start_s.tolist(), simulation.hop_busy_s.tolist()
     slack = _SAME_TIME * simulation.finish_s
     free: list[float] = []
     track_of = {}
@@ -162,7 +163,7 @@ def _packed(simulation: Simulation, hops: Sequence[int]) -> tuple[dict[int, int]
         track = next((at for at, end in enumerate(free) if end <= begin + slack), len(free))
         if track == len(free):
             free.append(0.0)
-        free[track] = begin + simulation.chunk_s
+        free[track] = begin + busy[hop]
         track_of[hop] = track
     return track_of, max(len(free), 1)
 
@@ -177,15 +178,15 @@ def _spans(
     """Spans of a row: pieces of one origin that cross a link side by side are one."""
     program = simulation.program
     slack = _SAME_TIME * simulation.finish_s
-    starts = simulation.hop_start_s.tolist()
+    starts, busy = simulation.hop_start_s.tolist(), simulation.hop_busy_s.tolist()
     order = sorted(hops, key=lambda hop: (round(starts[hop] / slack), track_of[hop]))
     spans: list[Span] = []
     for hop in order:
         send = program.schedule.sends[program.send[hop]]
-        source, target = program.machine.network.links[program.link[hop]]
+        source, target = program.wires.network.links[program.link[hop]]
         begin = starts[hop]
         span = Span(
-            row=row, track=track_of[hop], tracks=1, begin_s=begin, end_s=begin + simulation.chunk_s,
+            row=row, track=track_of[hop], tracks=1, begin_s=begin, end_s=begin + busy[hop],
             source=source, target=target, origin=origin_of[send.chunk], chunks=(send.chunk,),
             step=send.step,
         )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.collectives.answers import FrontAnswer
 from planner.collectives.resynthesis import Resynthesis
 from planner.collectives.running import RunAnswer
 from planner.collectives.times import cell_name
@@ -24,12 +25,23 @@ def run_view(answer: RunAnswer) -> RenderableType:
     if answer.changed.reroutes:
         lines.append("Sends over failed links take a shortest way round, stored and forwarded.")
     if answer.found is not None:
-        made = ", ".join(
-            f"{cell_name(row.schedule)}{'' if row.proved else ' (not proved)'}"
-            for row in answer.found.rows
-        )
+        made = _made(answer.found)
         lines.append(f"Made for the machine as it is now: {made}, in rounds of its lanes.")
+    if answer.without is not None:
+        lines.append(f"Made as if slow links had failed: {_made(answer.without)}.")
+    lines.append(
+        "Re-synthesized is the fastest of these and of those made for the healthy machine."
+    )
     return Group(*parts, Text(), indented(lines, by=0))
+
+
+def _made(found: FrontAnswer) -> str:
+    """`(2,2,3), (6,3,7) (not proved)`."""
+    if not found.rows:
+        return f"none ({found.front.ends})"
+    return ", ".join(
+        f"{cell_name(row.schedule)}{'' if row.proved else ' (not proved)'}" for row in found.rows
+    )
 
 
 def _times(answer: RunAnswer) -> RenderableType:

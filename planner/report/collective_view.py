@@ -170,12 +170,13 @@ def _formula(machine: Machine, collective: str) -> str:
     """What the rows cost, in words."""
     start = f"{show_seconds(machine.start_s)} + " if machine.start_s else ""
     rate = f"{plain(machine.lane_bytes_per_s / 1e9)} GB/s"
+    most = "" if machine.uneven is None else "at most "
     latency = show_seconds(float(machine.latency_s.max()))
     if machine.latency_s.min() < machine.latency_s.max():
         latency = f"at most {latency}"
     return (
-        f"C chunks in S steps of R rounds take {start}S x {latency} + (R / C) x L / ({rate}); "
-        f"L is {size_words(collective)}."
+        f"C chunks in S steps of R rounds take {most}{start}S x {latency} + "
+        f"(R / C) x L / ({rate}); L is {size_words(collective)}."
     )
 
 

@@ -5,9 +5,9 @@ A step lasts as long as its slowest link:
     T_s >= alpha_e used[e, s] + ceil(n[e, s] / lanes_e) (L / C) beta_e,    min sum of T_s
 
 with n[e, s] the chunks that cross link e in step s. The n[p, s] chunks through shared capacity p
-take ceil(n[p, s] / capacity_p) (L / C) beta_p beside the latency of each of its links in use,
-beta_p that of its fastest link. With equal alpha and beta this is S alpha + (R / C) L beta. Steps
-without sends take no time and are left out, so S is only the most that there can be.
+take ceil(n[p, s] / capacity_p) (L / C) beta_p beside the latency of each of its links in use. With
+equal alpha and beta this is S alpha + (R / C) L beta. Steps without sends take no time and are left
+out, so S is only the most that there can be.
 
 CP-SAT counts time in whole ticks, and every duration is rounded down once, so that its bound holds
 for the true times; the schedule found is then timed exactly.
@@ -67,17 +67,27 @@ class Timing:
         latency_s: Per link, alpha: seconds of a message beside its bytes.
         lane_s_per_byte: Per link, beta: seconds per byte of one of its lanes.
         size_bytes: L, the buffer of the collective (see `problem.goal_of`).
+        port_s_per_byte: Per shared capacity, beta of one unit of it; empty: that of the fastest of
+            its links.
     """
 
     latency_s: tuple[float, ...]
     lane_s_per_byte: tuple[float, ...]
     size_bytes: float
+    port_s_per_byte: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.latency_s) != len(self.lane_s_per_byte):
             raise ValueError("every link needs a latency and a time per byte")
-        if min((*self.latency_s, *self.lane_s_per_byte, self.size_bytes)) < 0:
+        seconds = (*self.latency_s, *self.lane_s_per_byte, *self.port_s_per_byte)
+        if min((*seconds, self.size_bytes)) < 0:
             raise ValueError("times and sizes are not negative")
+
+    def of_ports(self, network: Network) -> tuple[float, ...]:
+        """Seconds per byte of each shared capacity of a network."""
+        return self.port_s_per_byte or tuple(
+            min(self.lane_s_per_byte[link] for link in port.links) for port in network.shared
+        )
 
 
 def step_times_s(schedule: Schedule, network: Network, timing: Timing) -> tuple[float, ...]:
@@ -97,8 +107,7 @@ def step_times_s(schedule: Schedule, network: Network, timing: Timing) -> tuple[
     for (link, step), count in carried.items():
         chunks_s = _ceil(count, network.lanes[link]) * chunk_bytes * timing.lane_s_per_byte[link]
         times[step] = max(times[step], timing.latency_s[link] + chunks_s)
-    for port in network.shared:
-        beta = min(timing.lane_s_per_byte[link] for link in port.links)
+    for port, beta in zip(network.shared, timing.of_ports(network), strict=True):
         for step in range(schedule.steps):
             used = [link for link in port.links if carried.get((link, step))]
             count = sum(carried[link, step] for link in used)
@@ -162,7 +171,7 @@ def fastest(
         best_s=sum(step_times_s(first.decision, network, timing)),
         bound_s=least_seconds(
             asked.forward, asked.copied(1), timing.latency_s, timing.lane_s_per_byte,
-            timing.size_bytes, chunks,
+            timing.size_bytes, chunks, timing.of_ports(network),
         ),
     )  # fmt: skip
     search.run()
@@ -269,10 +278,12 @@ class _Search:
             lanes = self.asked.forward.lanes[link]
             used[link, step], batches = _batches(model, counted, lanes)
             model.add(lasts[step] >= alpha[link] * used[link, step] + unit[link] * batches)
+        ports = [chunk_bytes * beta / tick_s for beta in timing.of_ports(self.asked.network)]
+        port_unit = int(min(ports, default=0.0))  # of the fastest, so that bounds hold
         for (row, step), counted in made.on_port.items():
             links, capacity = symmetry.port_rows[row]
             _, batches = _batches(model, counted, capacity)
-            moved = min(unit[link] for link in links) * batches
+            moved = port_unit * batches
             for leader in sorted({symmetry.link_orbit[link] for link in links}):
                 if (leader, step) in used:
                     model.add(lasts[step] >= alpha[leader] * used[leader, step] + moved)

@@ -30,6 +30,7 @@ def least_seconds(
     lane_s_per_byte: Sequence[float],
     size_bytes: float,
     chunks: int,
+    port_s_per_byte: Sequence[float] = (),
 ) -> float:
     """A lower bound on the seconds of all schedules with C chunks.
 
@@ -39,6 +40,7 @@ def least_seconds(
         latency_s, lane_s_per_byte: Per link, alpha and beta of a lane.
         size_bytes: L.
         chunks: C.
+        port_s_per_byte: Per shared capacity, beta of one unit of it.
     """
     ends = np.array(network.links, dtype=np.int64)
     seconds = np.array(latency_s) + size_bytes / chunks * np.array(lane_s_per_byte)
@@ -47,7 +49,8 @@ def least_seconds(
     weights = csr_array((np.maximum(seconds, 1e-300), (ends[:, 0], ends[:, 1])), shape=shape)
     ways = shortest_path(weights)
     longest = max(float(ways[s, list(others)].max()) for s, others, _ in commodities(goal))
-    return max(longest, _by_cut(network, goal, latency_s, lane_s_per_byte, size_bytes))
+    return max(longest, _by_cut(network, goal, latency_s, lane_s_per_byte, size_bytes,
+                                port_s_per_byte))  # fmt: skip
 
 
 def _by_cut(
@@ -56,10 +59,11 @@ def _by_cut(
     latency_s: Sequence[float],
     lane_s_per_byte: Sequence[float],
     size_bytes: float,
+    port_s_per_byte: Sequence[float],
 ) -> float:
     """The best cut of a network whose lanes are bandwidths, in units of the slowest link."""
     slowest = max(lane_s_per_byte)
-    if slowest <= 0 or min(lane_s_per_byte) <= 0:
+    if min((*lane_s_per_byte, *port_s_per_byte)) <= 0:
         return 0.0
 
     def units(capacity: int, beta: float) -> int:
@@ -71,9 +75,9 @@ def _by_cut(
         shared=tuple(
             Shared(
                 links=port.links,
-                capacity=units(port.capacity, min(lane_s_per_byte[link] for link in port.links)),
+                capacity=units(port.capacity, beta),
             )
-            for port in network.shared
+            for port, beta in zip(network.shared, port_s_per_byte, strict=True)
         ),
     )
     cut = cut_bound(whole, goal)

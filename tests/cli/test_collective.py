@@ -88,6 +88,17 @@ def front_of_one(*arguments: object) -> list[Any]:
     return rows
 
 
+def test_the_least_time_counts_cables_of_their_own_speed() -> None:
+    """Two DGX-1: NVLinks of 25 GB/s, not of the 12.5 GB/s lanes in which rounds are counted."""
+    found = answer("synthesize", "--topology", "dgx-1:nodes=2", "--size", "1KB", "--chunks", 1,
+                   "--steps", 4)  # fmt: skip
+    assert found["status"] == "optimal"
+    latencies_s = 3 * 0.7e-6 + 5e-6
+    bytes_s = 1e3 / 12.5e9 + (1 + 2 + 2) * 1e3 / 25e9  # one step over InfiniBand, three inside
+    assert found["time_s"] == pytest.approx(latencies_s + bytes_s, rel=1e-9)
+    assert found["machine"]["lane_bytes_per_s"] == 12.5e9
+
+
 def test_an_allreduce_of_given_chunks_and_steps() -> None:
     found = answer(
         "synthesize", "--topology", "ring:4", "--collective", "allreduce", "--chunks", 8,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planner.collectives.degrade import cut_for, degrade
+from planner.collectives.degrade import degrade
 from planner.collectives.machines import LinkAsked, machine_of
 from planner.collectives.nccl import baseline_lines
 from planner.collectives.nccl_schedules import CHAINS_WORDS, ring_schedule
@@ -23,6 +23,7 @@ from planner.report.collective_space_chart import (
 )
 from planner.report.collective_time_chart import time_picture, verdict_words
 from planner.report.line_ends import apart, below
+from solvers.collectives.compose import split
 from solvers.collectives.schedule import Schedule, Send
 from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine
 
@@ -163,16 +164,19 @@ def test_without_barriers_no_steps_are_marked() -> None:
 
 
 def test_pieces_of_a_chunk_are_one_bar() -> None:
-    machine = degrade(dgx1(), [(0, 2)], 0.25)
-    view = spacetime(simulate(cut_for(allgather(2, 2), dgx1(), machine), machine, 1e6))
-    assert max(span.tracks for span in view.spans) >= 4
-    assert max(view.tracks) <= 24
-    chart = space_chart(view)
-    heights = [
-        bar.bottom - bar.top for bar in chart.marks if isinstance(bar, Bar) and not bar.words
-    ]
-    assert heights
-    assert max(heights) < 1  # only the slow lane is too thin for words
+    machine = machine_of("dgx-1", links=LinkAsked(lanes=2))
+    view = spacetime(simulate(split(allgather(2, 2), 2), machine, 1e6))
+    assert min(span.tracks for span in view.spans) == 2
+    assert set(view.tracks) == {12}
+
+
+def test_chunks_on_a_slow_link_are_long_bars() -> None:
+    view = spacetime(simulate(allgather(2, 2), degrade(dgx1(), [(0, 2)], 0.3), 1e6))
+    assert set(view.tracks) == {6}  # cables are not cut
+    chunk_s = 1e6 / 2 / 25e9
+    for span in view.spans:
+        share = 0.3 if {span.source, span.target} == {0, 2} else 1.0
+        assert span.end_s - span.begin_s == pytest.approx(chunk_s / share)
 
 
 def test_ports_of_a_switch_have_tracks_for_what_is_sent_at_once() -> None:

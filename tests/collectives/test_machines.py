@@ -154,6 +154,31 @@ def test_links_of_a_file_have_their_own_figures(tmp_path: Path) -> None:
     assert (latency[0, 1], latency[0, 2], latency[2, 3]) == pytest.approx((1, 4, 2))
 
 
+def test_links_keep_their_own_bandwidth_beside_lanes(tmp_path: Path) -> None:
+    """Cables of two boxes, of a directed line, and at a switch, where lanes stand for them."""
+    boxes = machine_of("dgx-1:nodes=2")
+    wires = dict(zip(boxes.wires.network.links,
+                     zip(boxes.wires.network.lanes, boxes.wires.bytes_per_s, strict=True),
+                     strict=True))  # fmt: skip
+    assert (wires[0, 1], wires[0, 2], wires[0, 8]) == ((2, 25e9), (1, 25e9), (1, 12.5e9))
+    assert boxes.wires.network.links == boxes.network.links
+    assert machine_of("dgx-1").uneven is None
+    assert machine_of("leaf-spine:chips=8,leaf=4,spines=2").uneven is None
+    (tmp_path / "pairs.yaml").write_text(UNEQUAL, encoding="utf-8")
+    mixed = machine_of(graph=tmp_path / "pairs.yaml")
+    assert mixed.wires.network.links == mixed.network.links
+    rates = mixed.wires.bytes_per_s * mixed.wires.network.lanes
+    lanes_rate = np.array(mixed.network.lanes) * mixed.lane_bytes_per_s
+    assert rates == pytest.approx(lanes_rate)
+    ways = nx.DiGraph()
+    ways.add_edge("a", "b", bandwidth_bytes_per_s=50e9)
+    ways.add_edge("b", "a", bandwidth_bytes_per_s=20e9)
+    nx.write_graphml(ways, tmp_path / "ways.graphml")
+    way = machine_of(graph=tmp_path / "ways.graphml")
+    assert way.wires.bytes_per_s.tolist() == [50e9, 20e9]
+    assert (way.network.lanes, way.lane_bytes_per_s) == ((5, 2), 10e9)
+
+
 def test_a_directed_graph_carries_one_way(tmp_path: Path) -> None:
     nx.write_graphml(nx.cycle_graph(5, create_using=nx.DiGraph), tmp_path / "cycle.graphml")
     machine = machine_of(graph=tmp_path / "cycle.graphml")
@@ -200,10 +225,11 @@ def test_lanes_are_the_greatest_common_divisor(
     assert found.error == 0.0
 
 
-def test_odd_proportions_are_rounded_within_what_is_said() -> None:
+def test_odd_proportions_are_rounded_down_by_what_is_said() -> None:
     speeds = np.asarray([1.0, np.pi, 7.77])
     found = lanes_of(speeds)
-    error = np.abs(found.lanes * found.lane_bytes_per_s / speeds - 1.0).max()
+    error = (1.0 - found.lanes * found.lane_bytes_per_s / speeds).max()
+    assert (found.lanes * found.lane_bytes_per_s <= speeds * (1 + 1e-9)).all()
     assert 0 < found.error < 0.01
     assert error == pytest.approx(found.error)
     assert found.lanes.max() <= MOST_LANES

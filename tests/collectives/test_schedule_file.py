@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from collectives.flooding import dgx1, flooded, gathered, machine
+from planner.collectives.degrade import degrade
+from planner.collectives.machines import machine_of
 from planner.collectives.schedule_file import (
     MscclOptions,
     read_schedule,
@@ -15,6 +17,7 @@ from planner.collectives.schedule_file import (
     write_schedule,
 )
 from planner.errors import InputError
+from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.schedule import Schedule
 
@@ -56,6 +59,29 @@ def test_xml_comes_back(tmp_path, collective, chunks, root):
     assert alone.machine is None
     assert alone.label.startswith(f"{collective}-dgx-1-c{schedule.chunks}-s")
     assert set(alone.network.links) <= set(dgx1().links)
+
+
+@pytest.mark.parametrize("spec", ["dgx-1:nodes=2", "dgx-1", "switch:4"])
+def test_links_that_differ_come_back_as_they_are(tmp_path, spec):
+    here = machine_of(spec)
+    here = here if "nodes" in spec else degrade(here, [(0, 1)], 0.3)
+    plain = replace(here.network, shared=())
+    schedule = flooded(plain, "allgather", 1)
+    schedule = replace(schedule, rounds=rounds_of(here.network, schedule.sends, schedule.steps))
+    write_schedule(tmp_path / "a.json", here, schedule)
+    found = read_schedule(tmp_path / "a.json").machine
+    assert found is not None
+    assert found.uneven is not None
+    assert (found.network, found.wires.network) == (here.network, here.wires.network)
+    for name in ("latency_s", "bytes_per_s", "port_bytes_per_s"):
+        assert np.array_equal(getattr(found.wires, name), getattr(here.wires, name))
+    text = (tmp_path / "a.json").read_text("utf-8")
+    broken = json.loads(text)
+    del broken["digest"], broken["wires"]["links"][0]
+    broken["wires"]["shared"] = []
+    (tmp_path / "b.json").write_text(json.dumps(broken), "utf-8")
+    with pytest.raises(InputError, match="wires: links: some that have lanes are missing"):
+        read_schedule(tmp_path / "b.json")
 
 
 def test_local_additions_and_shared_capacities_come_back(tmp_path):
@@ -128,7 +154,7 @@ def put(*path_and_value):
         (put("nodes", ["a"]), "nodes: ['a']: must have at least 2 entries"),
         (put("rouns", [1]), "rouns: unknown field; did you mean 'rounds'?"),
         (lambda fields: fields.pop("sends"), "sends: is missing"),
-        (put("version", 2), "version 2 of the format; this planner reads up to 1"),
+        (put("version", 3), "version 3 of the format; this planner reads up to 2"),
         (put("format", "plan"), "is no schedule: its field format is not planner-coll"),
     ],
 )  # fmt: skip

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.collectives.asking import timing_of
+from planner.collectives.degrade import degrade
 from planner.collectives.machine import Machine
 from planner.collectives.machines import machine_of
 from planner.collectives.program import program_of
@@ -24,6 +26,8 @@ from solvers.collectives.checking import faults
 from solvers.collectives.compose import reverse, split
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.schedule import Schedule, Send
+from solvers.collectives.timed import step_times_s
+from tests.collectives.flooding import flooded
 from tests.collectives.solved import (
     CELLS,
     allgather,
@@ -95,10 +99,26 @@ def test_no_send_begins_before_its_chunk_is_there_and_no_lane_carries_two(mode: 
         starts = sorted(start for send, start in zip(schedule.sends, done.send_start_s, strict=True)
                         if (send.source, send.target) == ends)  # fmt: skip
         for first, later in zip(starts, starts[count:], strict=False):
-            assert later >= first + done.chunk_s * (1 - 1e-9)
+            assert later >= first + done.hop_busy_s[0] * (1 - 1e-9)
     assert done.finish_s == done.send_end_s.max() == done.step_end_s[-1]
-    assert done.link_busy_s.sum() == pytest.approx(len(schedule.sends) * done.chunk_s)
+    assert done.link_busy_s.sum() == pytest.approx(done.hop_busy_s.sum())
+    assert set(done.hop_busy_s) == {1e6 / 6 / 25e9}
     assert 0.9 < done.link_use.max() <= 1
+
+
+@pytest.mark.parametrize("spec", ["dgx-1", "dgx-1:nodes=2", "switch:8", "torus:3x3"])
+def test_the_timed_objective_has_the_same_steps(spec: str) -> None:
+    """Where ports are as fast as links: one formula for the search and for the simulator."""
+    machine = machine_of(spec)
+    if spec == "dgx-1":
+        machine = degrade(machine, [(0, 2)], 0.3)
+    schedule = flooded(replace(machine.wires.network, shared=()), "allgather", 3)
+    program = program_of(schedule, machine)
+    for size in (1e3, 64e3, 64e6):
+        timing = timing_of(machine.wires, size)
+        steps = step_times_s(schedule, machine.wires.network, timing)
+        assert sum(steps) == pytest.approx(times_s(program, np.array([size]))[0], rel=1e-12)
+        assert sum(steps) == pytest.approx(run(program, size).finish_s, rel=1e-12)
 
 
 def test_each_link_keeps_the_order_of_the_schedule() -> None:
