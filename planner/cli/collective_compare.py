@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.cli.collective_options import (
+    MACHINE,
     QUESTION,
     Bandwidth,
     Chunks,
@@ -38,6 +39,23 @@ _FAILED = {"infeasible": 3, "time_limit": 4}
 def compare(
     *,
     topology: Topology = None,
+    system: Annotated[
+        str | None,
+        option(
+            "In place of a wiring: a chip or cluster of the database, e.g. h100-sxm5-80, with "
+            "NCCL's costs fitted to measured calls.",
+            MACHINE,
+        ),
+    ] = None,
+    chips: Annotated[str | None, option("Of --system: chips of the job, e.g. 16.", MACHINE)] = None,
+    network: Annotated[
+        str | None,
+        option(
+            "Of --system, between nodes: infiniband (RoCE and TCPXO too), efa or tcpx (default: "
+            "infiniband).",
+            MACHINE,
+        ),
+    ] = None,
     graph: Graph = None,
     lanes: Lanes = None,
     bandwidth: Bandwidth = None,
@@ -62,13 +80,17 @@ def compare(
     time_limit: TimeLimit = None,
     plot: Annotated[
         Path | None,
-        option("Draw time against size, with the crossovers: .svg, .html or .png.", OUTPUT),
+        option(
+            "Draw time against size, with the crossovers: .svg, .html or .png (with the extra "
+            "viz).",
+            OUTPUT,
+        ),
     ] = None,
     plot_schedule: Annotated[
         Path | None,
         option(
             "Draw the schedule with the fewest rounds per chunk in space and time, at the "
-            "largest size: .svg, .html or .png.",
+            "largest size: .svg, .html or .png (with the extra viz).",
             OUTPUT,
         ),
     ] = None,
@@ -83,6 +105,8 @@ def compare(
         --plot allreduce.svg
 
       planner collective compare --topology torus:2x4 --constants nccl --json
+
+      planner collective compare --system h100-sxm5-80 --chips 16 --collective allreduce
     """
     asked = {
         "topology": topology,
@@ -100,7 +124,45 @@ def compare(
         "method": method,
         "time_limit": time_limit,
     }
-    _run(asked, sizes or "1KB..1GB", constants or "machine", (plot, plot_schedule), as_json=as_json)
+    sizes = sizes or "1KB..1GB"
+    of_system = {"system": system, "chips": chips, "network": network}
+    if any(value is not None for value in of_system.values()):
+        other = {**asked, "constants": constants, "plot_schedule": plot_schedule}
+        del other["collective"]
+        of_system["collective"] = collective
+        _run_system(of_system, other, sizes, plot, as_json=as_json)
+        return
+    _run(asked, sizes, constants or "machine", (plot, plot_schedule), as_json=as_json)
+
+
+def _run_system(
+    asked: dict[str, Any],
+    other: dict[str, Any],
+    sizes: str,
+    plot: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """What a library takes on a real system: asks, writes the picture, then prints."""
+    from planner.collectives.question import sizes_of  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.systems import system_question, system_times  # noqa: PLC0415
+    from planner.files import write_all  # noqa: PLC0415
+    from planner.report.collective_time_chart import time_picture  # noqa: PLC0415
+    from planner.report.picture_file import check_picture, picture_bytes  # noqa: PLC0415
+
+    check_picture(plot)
+    found = system_times(system_question(asked, other), sizes_of(sizes))
+    if plot is not None:
+        write_all({plot: picture_bytes(time_picture(found.curves), plot)})
+    if as_json:
+        from planner.provenance import stamped  # noqa: PLC0415
+
+        print_json(stamped(found.to_fields()))
+        return
+    from planner.report.collective_system_view import system_view  # noqa: PLC0415
+    from planner.report.tables import print_view  # noqa: PLC0415
+
+    print_view(system_view(found))
 
 
 def _run(

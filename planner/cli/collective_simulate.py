@@ -82,7 +82,7 @@ def simulate(
         Path | None,
         option(
             "Draw the fastest schedule at the largest size in space and time, on the links as they "
-            "are with --degrade and --fail: .svg, .html or .png.",
+            "are with --degrade and --fail: .svg, .html or .png (with the extra viz).",
             OUTPUT,
         ),
     ] = None,

@@ -21,7 +21,6 @@ from planner.collectives.nccl import (
 from planner.collectives.question import Question
 from planner.collectives.simulate import MODES
 from planner.collectives.times import (
-    FastestOf,
     ScheduleTime,
     TimeComparison,
     Timed,
@@ -68,6 +67,7 @@ class CompareAnswer:
         algorithms: Synthesized ones first.
         sizes_bytes: (n,) L.
         times_s: (algorithms, n) seconds.
+        protocols: (algorithms, n) NCCL's fastest protocol; empty under the machine's constants.
         curves: The same over a fine range, with its crossovers, for the picture.
     """
 
@@ -76,6 +76,7 @@ class CompareAnswer:
     algorithms: tuple[Algorithm, ...]
     sizes_bytes: FloatArray
     times_s: FloatArray
+    protocols: tuple[tuple[str, ...], ...]
     curves: TimeComparison
 
     @property
@@ -101,6 +102,7 @@ class CompareAnswer:
                     "steps": one.steps,
                     **exactly(one.load),
                     "times_s": self.times_s[row].tolist(),
+                    **({"protocols": list(self.protocols[row])} if self.protocols else {}),
                 }
                 for row, one in enumerate(self.algorithms)
             ],
@@ -167,6 +169,9 @@ def compare(
         ),
         sizes_bytes=sizes,
         times_s=np.stack([one.time_s(sizes) for one in (*own, *library)]),
+        protocols=tuple(
+            one.protocols(sizes) for one in (*own, *library) if isinstance(one, _Fastest)
+        ),
         curves=curves,
     )
 
@@ -203,12 +208,30 @@ def _with_machine(found: FrontAnswer, sizes: FloatArray, mode: str) -> _Lines:
     return own, library, [schedule for _, _, schedule in known], curves
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fastest:
+    """The fastest protocol of one algorithm at each size."""
+
+    name: str
+    lines: tuple[CostLine, ...]
+
+    def time_s(self, size_bytes: FloatArray) -> FloatArray:
+        """(sizes,) seconds."""
+        times = np.stack([line.time_s(size_bytes) for line in self.lines])
+        return np.asarray(times.min(axis=0))
+
+    def protocols(self, size_bytes: FloatArray) -> tuple[str, ...]:
+        """(sizes,) which protocol that is."""
+        times = np.stack([line.time_s(size_bytes) for line in self.lines])
+        return tuple(self.lines[row].protocol for row in times.argmin(axis=0))
+
+
 def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> _Lines:
     """All under NCCL's constants, each with its fastest protocol at every size."""
     question = found.question
     machine = question.machine
     own = [
-        FastestOf(
+        _Fastest(
             name=cell_name(row.schedule),
             lines=protocol_lines(machine, row.schedule, cell_name(row.schedule), "synthesized"),
         )
@@ -216,8 +239,8 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> _Lines:
     ]
     by_kind: dict[str, list[CostLine]] = {}
     for line in nccl_lines(machine, question.collective, root=question.root):
-        by_kind.setdefault(line.algorithm, []).append(line)
-    library = [FastestOf(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
+        by_kind.setdefault(line.name.removesuffix(f", {line.protocol}"), []).append(line)
+    library = [_Fastest(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
     decades = float(np.log10(sizes[-1] / sizes[0]))
     fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
     curve = [
@@ -228,6 +251,7 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> _Lines:
         title=f"{_title(question)}, constants of NCCL's tuner", sizes_bytes=fine,
         simulated_bytes=np.zeros(0), mode="synchronous", lines=tuple(curve),
         crossovers=crossovers([*own, *library], fine), own_crossovers=crossovers(own, fine),
+        notes=("Each takes its fastest protocol at every size.",),
     )  # fmt: skip
     return own, library, [lines[0] for lines in by_kind.values()], curves
 

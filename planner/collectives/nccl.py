@@ -30,6 +30,7 @@ from planner.collectives.nccl_schedules import (
     direct_schedule,
     ring_schedule,
     rings_of,
+    tree_name,
     tree_schedule,
     trees_of,
 )
@@ -146,11 +147,12 @@ def baseline_schedules(
             found.append((name, "ring", schedule))
     if collective == "allreduce":
         for slices in (1, 4):
-            name = "tree" if slices == 1 else f"tree, {slices} slices"
             try:
-                found.append((name, "tree", tree_schedule(machine, slices=slices)))
+                schedule = tree_schedule(machine, slices=slices)
             except ValueError:
                 break
+            name = tree_name(machine) + f", {slices} slices" * (slices > 1)
+            found.append((name, "tree", schedule))
     if collective not in RINGED:
         try:
             schedule = direct_schedule(machine, collective, root=root)
@@ -210,7 +212,7 @@ def tree_protocol_lines(machine: Machine, *, link: str = "nvlink") -> tuple[Cost
     load = Fraction(2, len(rings.orders) or rings.bound)
     return tuple(
         CostLine(
-            name=f"tree, {protocol.name}",
+            name=f"{tree_name(machine)}, {protocol.name}",
             algorithm="tree",
             protocol=protocol.name,
             steps=steps,

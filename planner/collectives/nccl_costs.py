@@ -19,20 +19,58 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardware_db import Calibration, Chip, Cluster, load_calibration
-from planner.assumptions import Assumptions, calibrated
+from planner.assumptions import PRECISIONS, Assumptions, calibrated
 from planner.errors import InputError
 from planner.messages import not_one_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.network.groups import Segment
+from planner.network.synthesized import NEVER
 from planner.plan import FloatArray
 
 NETWORKS = ("infiniband", "efa", "tcpx")
 """Kinds of network between nodes; Ethernet with RDMA (RoCE, TCPXO) counts as infiniband."""
 PROTOCOL_NAMES = ("ll", "ll128", "simple")
+CALLS = {
+    "allgather": "gather",
+    "reduce-scatter": "gather",
+    "allreduce": "reduce",
+    "alltoall": "exchange",
+}
+"""Collectives whose costs are known, and how `GroupCosts.by_algorithm` calls them."""
+_PRINTED = {"ll": "LL", "ll128": "LL128", "simple": "Simple"}
+_NAMES = {"hierarchical": "rings by level"}
+_PROBE_BYTES = 1e12
 _VENDORS = ("NVIDIA", "AMD")
 _ERA = "megatron-core"  # network constants do not depend on it
 _PLAIN = ("ring", "hierarchical", "tree")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLine:
+    """One algorithm in one protocol: alpha + beta x bytes.
+
+    Attributes:
+        algorithm: `ring`, `rings by level` (one after the other), `tree`, `in-switch` (NVLS),
+            `in-switch tree` (NVLSTree) or `direct`.
+        protocol: LL, LL128 or Simple.
+        alpha_s: Seconds of no bytes.
+        s_per_byte: Seconds per byte.
+    """
+
+    algorithm: str
+    protocol: str
+    alpha_s: float
+    s_per_byte: float
+
+    @property
+    def name(self) -> str:
+        """Both, e.g. `ring, LL128`."""
+        return f"{self.algorithm}, {self.protocol}"
+
+    def time_s(self, size_bytes: FloatArray) -> FloatArray:
+        """(n,) seconds of (n,) sizes."""
+        return self.alpha_s + self.s_per_byte * np.asarray(size_bytes, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +145,56 @@ def nccl_time_s(
     constants: Calibration | None = None,
 ) -> FloatArray:
     """(n,) seconds of calls over all chips of a job; see `nccl_costs` and `NcclCosts.each_s`."""
+    many = _of_all(cluster, chips, len(size_bytes), network=network, constants=constants)
+    return many.time_s(collective, size_bytes)
+
+
+def call_lines(
+    cluster: Cluster, chips: int, collective: str, *, network: str = "infiniband"
+) -> tuple[CallLine, ...]:
+    """The same by algorithm and protocol; the least at a size is what `nccl_time_s` takes.
+
+    What cannot run is left out, and so is one ring per level where there is one level.
+    """
+    probes = np.array([0.0, _PROBE_BYTES])
+    many = _of_all(cluster, chips, len(probes), network=network)
+    tree = crosses_network(cluster, chips)
+    found: dict[tuple[str, str], CallLine] = {}
+    for protocol, costs in zip(PROTOCOL_NAMES, many.protocols, strict=True):
+        seen: set[tuple[float, ...]] = set()
+        for name, seconds in costs.by_algorithm(CALLS[collective], probes):
+            ends = tuple(seconds.tolist())
+            if max(ends) >= NEVER or ends in seen:
+                continue
+            seen.add(ends)
+            told = name.removeprefix("twice ")
+            algorithm = f"{told} tree" if told == "in-switch" and tree else _NAMES.get(told, told)
+            found[algorithm, _PRINTED[protocol]] = CallLine(
+                algorithm=algorithm, protocol=_PRINTED[protocol], alpha_s=ends[0],
+                s_per_byte=(ends[1] - ends[0]) / _PROBE_BYTES,
+            )  # fmt: skip
+    order = {algorithm: at for at, algorithm in enumerate(dict.fromkeys(key[0] for key in found))}
+    return tuple(sorted(found.values(), key=lambda line: order[line.algorithm]))
+
+
+def crosses_network(cluster: Cluster, chips: int) -> bool:
+    """Whether so many chips are more than one domain of the scale-up links."""
+    return any(level.kind == "scale-out" for level in cluster.scale(chips).levels)
+
+
+def _of_all(
+    cluster: Cluster,
+    chips: int,
+    sizes: int,
+    *,
+    network: str,
+    constants: Calibration | None = None,
+) -> NcclCosts:
+    """The costs of all chips of a job, for as many sizes."""
     whole = [(np.array([chips]), np.array([1]))]
     costs = nccl_costs(cluster, chips, whole, network=network, constants=constants)
-    at = np.zeros(len(size_bytes), dtype=np.int64)
-    many = NcclCosts(protocols=tuple(one.take(at) for one in costs.protocols))
-    return many.time_s(collective, size_bytes)
+    at = np.zeros(sizes, dtype=np.int64)
+    return NcclCosts(protocols=tuple(one.take(at) for one in costs.protocols))
 
 
 def nccl_assumptions(
@@ -146,9 +229,9 @@ def nccl_assumptions(
 
 
 def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
-    """What all protocols share."""
+    """What all protocols share; the precision of multiplications does not count here."""
     return replace(
-        calibrated(chip, _ERA),
+        calibrated(chip, _ERA, next(name for name in PRECISIONS if name in chip.peak_flop_per_s)),
         name="nccl",
         tree_efficiency=numbers.value("efficiency.tree"),
         exchange_efficiency=numbers.value("efficiency.exchange"),

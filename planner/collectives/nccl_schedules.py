@@ -17,6 +17,12 @@ from solvers.collectives.trees import Tree, chain, double_binary_tree, fits_netw
 
 SLICES = 8
 """Chunks that follow one another along each ring or tree of a pipeline."""
+CHAINS = "tree as chains"
+"""Name of the tree where its branches are no links: a chain along each ring."""
+CHAINS_WORDS = (
+    "The branches of a tree are no links of this machine; as chains it goes along each ring, as "
+    "NCCL's tree does inside a node."
+)
 RINGED = ("allgather", "reduce-scatter", "allreduce", "broadcast", "reduce")
 """Collectives that run on rings; the others are sends between pairs."""
 
@@ -110,6 +116,15 @@ def trees_of(machine: Machine) -> tuple[Tree, ...]:
     if not chains or not all(fits_network(tree, machine.network) for tree in chains):
         raise ValueError(f"{machine.label}: neither trees nor rings over direct links")
     return chains
+
+
+def tree_name(machine: Machine) -> str:
+    """How `tree_schedule` is called: whether its trees are the double binary one, or chains.
+
+    Raises:
+        ValueError: See `tree_schedule`.
+    """
+    return "tree" if trees_of(machine) == double_binary_tree(machine.network.nodes) else CHAINS
 
 
 def _chains(orders: tuple[Ring, ...], root: int) -> tuple[Tree, ...]:

@@ -54,7 +54,7 @@ class SpaceTime:
     Attributes:
         simulation: What was run.
         by: nodes or links; a row shows what is sent from its node, or over its link.
-        rows: Words of each row.
+        rows: Words of each row, also of those from which nothing is sent.
         tracks: Of each row: lanes, or sends at once where the lanes of a node are many.
         origins: Words of where chunks come from (of sums: where they go); chunks themselves where
             all have the same.

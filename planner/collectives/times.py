@@ -95,12 +95,16 @@ class TimeLine:
         library: It is one of a library, not a synthesized one.
         time_s: (sizes,) seconds by its formula.
         simulated_s: (simulated sizes,) seconds of event by event runs; None: it was not run.
+        of: Algorithm that this is a variant of: variants of one have one colour; empty: of none.
+        variant: Which one, from 0: it decides the pattern.
     """
 
     name: str
     library: bool
     time_s: FloatArray
     simulated_s: FloatArray | None = None
+    of: str = ""
+    variant: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,7 @@ class TimeComparison:
         lines: In the order given.
         crossovers: Among all of them, by size.
         own_crossovers: Among those that are not of a library.
+        notes: What else is to be known.
     """
 
     title: str
@@ -139,6 +144,7 @@ class TimeComparison:
     lines: tuple[TimeLine, ...]
     crossovers: tuple[Crossover, ...]
     own_crossovers: tuple[Crossover, ...]
+    notes: tuple[str, ...] = ()
 
     def fastest(self, size_bytes: float) -> str:
         """The name of the fastest algorithm at a size."""

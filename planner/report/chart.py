@@ -61,6 +61,7 @@ class Line:
         points: Its corners.
         tone: Colour.
         dashed: Drawn with gaps.
+        dotted: Drawn as dots.
         bold: Twice as wide.
         arrow: With a head at its end.
         detail: What a pointer or a screen reader is told.
@@ -71,6 +72,7 @@ class Line:
     points: tuple[Point, ...]
     tone: str
     dashed: bool = False
+    dotted: bool = False
     bold: bool = False
     arrow: bool = False
     detail: str = ""
@@ -156,7 +158,7 @@ Mark = Area | Line | Bar | Dot | Words
 class Key:
     """One entry of a legend.
 
-    `kind` is dot, which may be `hollow`, line, dashed, area or bar, which may be `faint`;
+    `kind` is dot, which may be `hollow`, line, dashed, dotted, area or bar, which may be `faint`;
     `strength` is that of a line.
     """
 

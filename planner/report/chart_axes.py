@@ -9,6 +9,9 @@ from planner.report.chart_frame import LINE, NORMAL, PAD, SMALL, SYMBOL, TITLE, 
 from planner.report.lettering import clean
 from planner.report.symbols import dot_symbol
 
+DOTTED = "stroke-dasharray:1.8 3"
+"""Rule of a dotted line; most pictures have none, so it is no rule of all."""
+
 
 def number(value: float) -> str:
     """A coordinate to a hundredth of a pixel, as short as it gets."""
@@ -64,9 +67,11 @@ def legend(drawn: Frame, hatch_id: dict[tuple[str, str], str]) -> list[str]:
 
 
 def _sign(key: Key, x: float, y: float, hatch_id: dict[tuple[str, str], str]) -> str:
-    if key.kind in ("line", "dashed"):
+    if key.kind in ("line", "dashed", "dotted"):
         look = "line dashed" if key.kind == "dashed" else "line"
-        own = f' style="stroke-opacity:{number(key.strength)}"' if key.strength != 1 else ""
+        rules = [f"stroke-opacity:{number(key.strength)}"] if key.strength != 1 else []
+        rules += [DOTTED] if key.kind == "dotted" else []
+        own = f' style="{";".join(rules)}"' if rules else ""
         return f'<path class="{look}"{own} d="M{number(x)},{number(y)} h17"/>'
     if key.kind in ("bar", "area"):
         place = f'x="{number(x + 1)}" y="{number(y - 5)}" width="15" height="10"'

@@ -102,11 +102,12 @@ class _Canvas:
             self.panel.add_collection(around, autolim=False)
 
     def line(
-        self, points: Sequence[Pixel], colour: str, width: float, *, dashed: bool = False
+        self, points: Sequence[Pixel], colour: str, width: float, *, kind: str = "line"
     ) -> None:
-        """A line through points."""
+        """A line through points; the kind is that of `Key`."""
         x, y = zip(*self._shifted(points), strict=True)
-        style = (0, (6 / width, 4 / width)) if dashed else "-"
+        on, off = {"dashed": (6, 4), "dotted": (1.8, 3)}.get(kind, (0, 0))
+        style = (0, (on / width, off / width)) if on else "-"
         self.panel.plot(x, y, color=colour, linewidth=width, linestyle=style,
                         solid_capstyle="butt", zorder=self._above())  # fmt: skip
 
@@ -239,9 +240,8 @@ def _around(canvas: _Canvas, drawn: Frame) -> None:
 def _sign(canvas: _Canvas, entry: Entry) -> None:
     key: Key = entry.key
     x, y, colour = entry.x, entry.y - 4, LIGHT[key.tone]
-    if key.kind in ("line", "dashed"):
-        canvas.line([(x, y), (x + 17, y)], colour + _opacity(key.strength), 1.8,
-                    dashed=key.kind == "dashed")  # fmt: skip
+    if key.kind in ("line", "dashed", "dotted"):
+        canvas.line([(x, y), (x + 17, y)], colour + _opacity(key.strength), 1.8, kind=key.kind)
     elif key.kind == "dot":
         canvas.symbol((x + 8, y), 5, key.shape, colour, hollow=key.hollow)
     else:
@@ -311,8 +311,9 @@ def _area(canvas: _Canvas, mark: Area, drawn: Frame) -> None:
 def _line(canvas: _Canvas, mark: Line, drawn: Frame) -> None:
     parts, head = parts_of(mark, drawn)
     for part in parts:
-        canvas.line(part, LIGHT[mark.tone] + _opacity(mark.strength), width_of_line(mark),
-                    dashed=mark.dashed)  # fmt: skip
+        kind = "dashed" if mark.dashed else "dotted" if mark.dotted else "line"
+        colour = LIGHT[mark.tone] + _opacity(mark.strength)
+        canvas.line(part, colour, width_of_line(mark), kind=kind)
     if head:
         canvas.polygons([head], LIGHT[mark.tone])
 

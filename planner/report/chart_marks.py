@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.report.chart import Area, Bar, Chart, Dot, Line, Words
-from planner.report.chart_axes import is_soft, number, text
+from planner.report.chart_axes import DOTTED, is_soft, number, text
 from planner.report.chart_frame import Frame
 from planner.report.chart_places import (
     FAINT_RADIUS,
@@ -110,9 +110,10 @@ def line_svg(mark: Line, drawn: Frame) -> str:
 
 
 def _own_look(mark: Line) -> str:
-    """The width and strength of a line, where they are not the usual ones."""
+    """The width and strength of a line, where they are not the usual ones, and its dots."""
     rules = [f"stroke-width:{number(width_of_line(mark))}"] if mark.width != 1 else []
     rules += [f"stroke-opacity:{number(mark.strength)}"] if mark.strength != 1 else []
+    rules += [DOTTED] if mark.dotted else []
     return f' style="{";".join(rules)}"' if rules else ""
 
 

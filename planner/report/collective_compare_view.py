@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.collectives.comparing import CompareAnswer
+from planner.collectives.nccl_schedules import CHAINS, CHAINS_WORDS
 from planner.report.collective_view import heading, load_words
 from planner.report.tables import SplitTable, indented, section
 from planner.units import plain, show_bytes, show_seconds
@@ -13,7 +14,8 @@ from planner.units import plain, show_bytes, show_seconds
 _CONSTANTS = {
     "machine": "All take the machine's latency per step, bandwidth and start.",
     "nccl": "All take the base, latency per step and share of the wire of NCCL's protocols (LL, "
-    "LL128, Simple), the fastest at each size (src/graph/tuning.cc).",
+    "LL128, Simple; src/graph/tuning.cc): at each size the fastest one, which Times names. Each "
+    "changes its protocol at a size of its own, so two may overtake one another more than once.",
 }
 
 
@@ -31,6 +33,8 @@ def compare_view(answer: CompareAnswer) -> RenderableType:
     ]
     if not any(one.library for one in answer.algorithms):
         lines.append("No ring or tree runs over the links of this machine.")
+    if any(one.name.startswith(CHAINS) for one in answer.algorithms):
+        lines.append(CHAINS_WORDS)
     parts.append(indented([*lines, _CONSTANTS[answer.constants]], by=0))
     return Group(*parts)
 
@@ -56,14 +60,20 @@ def _times(answer: CompareAnswer) -> RenderableType:
     rows = []
     for at, (size, row) in enumerate(zip(answer.sizes_bytes.tolist(), answer.best, strict=True)):
         time = float(answer.times_s[row, at])
-        cells = [show_bytes(size), answer.algorithms[row].name, show_seconds(time)]
+        cells = [show_bytes(size), *_which(answer, row, at), show_seconds(time)]
         other = answer.best_of_library(at)
         if other is not None:
             slower = float(answer.times_s[other, at])
-            name = answer.algorithms[other].name
-            cells += [name, show_seconds(slower), f"{plain(slower / time)} x"]
+            cells += [*_which(answer, other, at), show_seconds(slower), f"{plain(slower / time)} x"]
         rows.append(cells)
-    header = ["size L", "fastest", "time"]
+    protocol, its = (["protocol"], ["its protocol"]) if answer.protocols else ([], [])
+    header = ["size L", "fastest", *protocol, "time"]
     if any(one.library for one in answer.algorithms):
-        header += ["library", "its time", "gain"]
+        header += ["library", *its, "its time", "gain"]
     return SplitTable(header, rows, by=("size L",), right=("size L", "time", "its time", "gain"))
+
+
+def _which(answer: CompareAnswer, row: int, at: int) -> list[str]:
+    """An algorithm and, where there are some, its protocol at a size."""
+    name = answer.algorithms[row].name
+    return [name, answer.protocols[row][at]] if answer.protocols else [name]

@@ -24,6 +24,7 @@ _WORDS_PIXELS = 15.0
 """Height of a bar from which it has words."""
 _BESIDE_PIXELS = 60.0
 _MOST_KEYS = 16
+_NAMED = 8
 _ROOM = 16.0
 """Pixels above the first row, for the names of the steps."""
 
@@ -72,11 +73,16 @@ def space_chart(view: SpaceTime, title: str = "") -> Chart:
 
 
 def shown_rows(view: SpaceTime) -> tuple[int, ...]:
-    """Rows with spans: all of them, or some from the first to the last."""
-    busy = sorted({span.row for span in view.spans})
-    count = min(len(busy), MOST_ROWS[view.by])
-    chosen = np.unique(np.rint(np.linspace(0, len(busy) - 1, count))).astype(int).tolist()
-    return tuple(busy[at] for at in chosen)
+    """Every node, or the links with spans; of many some from the first to the last."""
+    rows = list(range(len(view.rows))) if view.by == "nodes" else _busy(view)
+    count = min(len(rows), MOST_ROWS[view.by])
+    chosen = np.unique(np.rint(np.linspace(0, len(rows) - 1, count))).astype(int).tolist()
+    return tuple(rows[at] for at in chosen)
+
+
+def _busy(view: SpaceTime) -> list[int]:
+    """Rows with spans."""
+    return sorted({span.row for span in view.spans})
 
 
 def look_of_origin(origin: int) -> tuple[str, str]:
@@ -193,9 +199,16 @@ def _notes(view: SpaceTime, rows: Sequence[int], *, words: bool) -> tuple[str, .
     notes = []
     if words:
         notes.append("Names in bars are the chips that the chunks go to.")
-    busy = len({span.row for span in view.spans})
-    if len(rows) < busy:
-        notes.append(f"{len(rows)} of {busy} {view.by} are shown.")
+    busy = _busy(view)
+    if len(rows) < (len(view.rows) if view.by == "nodes" else len(busy)):
+        notes.append(f"{len(rows)} of {len(view.rows)} {view.by} are shown.")
+    idle = [view.rows[row] for row in range(len(view.rows)) if row not in set(busy)]
+    if idle and view.by == "nodes":
+        more = f" and {len(idle) - _NAMED:,} more" if len(idle) > _NAMED else ""
+        chips = f"{'chips' if idle[1:] else 'chip'} {', '.join(idle[:_NAMED])}{more}"
+        notes.append(f"Nothing is sent from {chips}.")
+    elif idle:
+        notes.append(f"{plural(len(idle), 'link')} of {len(view.rows)} without sends.")
     used = len({span.origin for span in view.spans})
     if used > _MOST_KEYS:
         notes.append(

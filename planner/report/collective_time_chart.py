@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.collectives.nccl_schedules import CHAINS, CHAINS_WORDS
 from planner.collectives.times import Crossover, TimeComparison, TimeLine
 from planner.report.chart import Axis, Chart, Dot, Key, Line, Mark, Picture
 from planner.report.chart_svg import WIDTH
@@ -15,7 +16,8 @@ from planner.report.line_ends import Curve, end_names, named_ticks, with_room
 from planner.units import plain, show_bytes, show_seconds
 
 _TONES = ("blue", "orange", "green", "purple", "teal", "brown")
-_LIBRARY_TONES = ("grey", "red")
+_LIBRARY_TONES = ("grey", "brown", "purple", "teal")
+"""Red is that of the crossovers alone."""
 _SHAPES = ("circle", "square", "triangle", "diamond", "hexagon", "wedge")
 _MARGIN = 1.5
 _HEIGHT, _LOWER_HEIGHT = 0.55, 0.4
@@ -52,7 +54,8 @@ def time_chart(comparison: TimeComparison) -> Chart:
     ]
     return Chart(
         title="Time",
-        subtitle="(C,S,R): C chunks in S steps of R rounds",
+        subtitle="(C,S,R): C chunks in S steps of R rounds"
+        * any(line.name.startswith("(") for line in comparison.lines),
         x=x,
         y=y,
         marks=tuple(marks),
@@ -96,9 +99,14 @@ def ratio_chart(comparison: TimeComparison) -> Chart:
 
 
 def _notes(comparison: TimeComparison) -> tuple[str, ...]:
-    if not any(line.simulated_s is not None for line in comparison.lines):
-        return ()
-    return (f"Dots are runs event by event, {comparison.mode} mode; lines are the formula.",)
+    found = list(comparison.notes)
+    if any(line.simulated_s is not None for line in comparison.lines):
+        found.append(
+            f"Dots are runs event by event, {comparison.mode} mode; lines are the formula."
+        )
+    if any(line.name.startswith(CHAINS) for line in comparison.lines):
+        found.append(CHAINS_WORDS)
+    return tuple(found)
 
 
 def verdict_words(comparison: TimeComparison) -> str:
@@ -115,19 +123,40 @@ def _crossing_words(crossing: Crossover) -> str:
 
 
 def _curves(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
-    """Synthesized algorithms in full lines, a library's dashed."""
+    """Synthesized algorithms in full lines, a library's dashed; beyond the tones dotted.
+
+    Variants of one algorithm have one tone, and are told apart by their pattern.
+    """
+    if any(line.of for line in comparison.lines):
+        return _by_kind(comparison, over)
     curves = []
-    own = library = 0
+    seen = {True: 0, False: 0}
     for line in comparison.lines:
-        if line.library:
-            tone = _LIBRARY_TONES[library % len(_LIBRARY_TONES)]
-            library += 1
-        else:
-            tone = _TONES[own % len(_TONES)]
-            own += 1
-        values = line.time_s / over
-        curves.append(Curve(name=line.name, values=values, tone=tone, dashed=line.library))
+        tones = _LIBRARY_TONES if line.library else _TONES
+        turn, at = divmod(seen[line.library], len(tones))
+        seen[line.library] += 1
+        curves.append(
+            Curve(
+                name=line.name, values=line.time_s / over, tone=tones[at],
+                dashed=line.library and not turn, dotted=turn > 0,
+            )
+        )  # fmt: skip
     return tuple(curves)
+
+
+def _by_kind(comparison: TimeComparison, over: np.ndarray) -> tuple[Curve, ...]:
+    """A tone per algorithm, a pattern per variant: full, dashed, dotted."""
+    kinds = list(dict.fromkeys(line.of for line in comparison.lines))
+    return tuple(
+        Curve(
+            name=line.name,
+            values=line.time_s / over,
+            tone=_TONES[kinds.index(line.of) % len(_TONES)],
+            dashed=line.variant == 1,
+            dotted=line.variant > 1,
+        )
+        for line in comparison.lines
+    )
 
 
 def _sizes_axis(comparison: TimeComparison, names: list[str]) -> Axis:

@@ -18,8 +18,7 @@ from planner.report.tables import table, width_of
 _GAP = 2
 _LONG_WORD = 18
 """Columns from which a word may be broken: names of files have no spaces."""
-_EASY = 20
-"""Columns of text that are easy to read; a less important column is left out before they go."""
+EASY = 20
 
 
 class Fitted:
@@ -32,6 +31,8 @@ class Fitted:
         whole: Other columns that are never broken.
         less: Columns that are left out first, in this order; then those furthest to the right.
         where: What shows the columns that are left out.
+        easy: Columns of text that are easy to read; a less important column is left out before
+            they go.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class Fitted:
         whole: Collection[str] = (),
         less: Sequence[str] = (),
         where: str = "a wider terminal shows them",
+        easy: int = EASY,
     ) -> None:
         self.header, self.rows = list(header), [list(row) for row in rows]
-        self.right, self.where = right, where
+        self.right, self.where, self.easy = right, where, easy
         self._widest = table(header, rows, right=right, whole=whole)
         self._least = [self._least_width(at, {*right, *whole}) for at in range(len(header))]
         self._less = [header.index(name) for name in less if name in header[1:]]
@@ -91,7 +93,7 @@ class Fitted:
     def _fit(self, kept: Sequence[int], room: int, *, easy: bool) -> bool:
         """Whether some columns have room, with names easy to read or folded word by word."""
         widths = [
-            max(self._least[at], min(self._natural_width(at), _EASY if easy and text else 0))
+            max(self._least[at], min(self._natural_width(at), self.easy if easy and text else 0))
             for at in kept
             for text in [self.header[at] not in self.right]
         ]

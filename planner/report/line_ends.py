@@ -30,24 +30,26 @@ class Curve:
         name: Behind its end, in the legend and in the table.
         values: One for each x.
         tone: One of `planner.report.chart.TONES`.
-        dashed, bold: Look.
+        dashed, dotted, bold: Look.
     """
 
     name: str
     values: FloatArray
     tone: str
     dashed: bool = False
+    dotted: bool = False
     bold: bool = False
 
     def line(self, x: FloatArray) -> Line:
         """The mark."""
         points = tuple(zip(x.tolist(), self.values.tolist(), strict=True))
-        return Line(points=points, tone=self.tone, dashed=self.dashed, bold=self.bold,
-                    detail=self.name)  # fmt: skip
+        return Line(points=points, tone=self.tone, dashed=self.dashed, dotted=self.dotted,
+                    bold=self.bold, detail=self.name)  # fmt: skip
 
     def key(self) -> Key:
         """Its entry in the legend."""
-        return Key(words=self.name, tone=self.tone, kind="dashed" if self.dashed else "line")
+        kind = "dashed" if self.dashed else "dotted" if self.dotted else "line"
+        return Key(words=self.name, tone=self.tone, kind=kind)
 
 
 def with_room(low: float, high: float, names: Sequence[str], width: float) -> float:
@@ -68,10 +70,11 @@ def end_names(curves: Sequence[Curve], end: float, x: Axis, y: Axis) -> list[Mar
     wanted = [(log10(curve.values[-1]) - low) / (high - low) for curve in curves]
     inside = [min(max(height, 0.02), 0.98) for height in wanted]
     at = end * (x.high / x.low) ** _GAP
+    placed = below(apart(inside, _LINE), _LINE)
     return [
         Words(x=at, y=10.0 ** (low + height * (high - low)), words=curve.name, anchor="start",
               tone=curve.tone)
-        for curve, height in zip(curves, apart(inside, _LINE), strict=True)
+        for curve, height in zip(curves, placed, strict=True)
     ]  # fmt: skip
 
 
@@ -86,6 +89,15 @@ def apart(heights: Sequence[float], least: float) -> list[float]:
                 placed[low] -= overlap / 2
                 placed[low + 1] += overlap / 2
     return [placed[order.index(at)] for at in range(len(heights))]
+
+
+def below(heights: Sequence[float], least: float) -> list[float]:
+    """The same with none above the area: the highest ones are moved down, the others give way."""
+    found, top = list(heights), 1.0
+    for at in sorted(range(len(found)), key=found.__getitem__, reverse=True):
+        found[at] = min(found[at], top)
+        top = found[at] - least
+    return found
 
 
 def named_ticks(

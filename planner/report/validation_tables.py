@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planner.units import show_bytes, show_seconds
 from planner.validation.answer import Runs, Validation
 from planner.validation.baselines import Peer
-from planner.validation.collectives import LARGE_BYTES, CollectiveScore
+from planner.validation.collectives import CollectiveScore
 from planner.validation.failures import FailuresTable, Flagged, OfModel, OfSize
 from planner.validation.scores import Choice, Errors, Score
 from planner.validation.targets import Reached
@@ -255,13 +255,13 @@ def filled_table(runs: Runs) -> Table:
 def collective_table(answer: Validation) -> Table:
     """Errors of collectives by system, with the constants of the training step."""
     scores = [(row, row.time, row.large) for row in answer.collectives or ()]
-    return f"Collectives (large: from {show_bytes(LARGE_BYTES)})", *_collective_rows(scores)
+    return "Collectives, constants of the training step (plans use them)", *_collective_rows(scores)
 
 
 def nccl_table(answer: Validation) -> Table:
     """The same with the constants of NCCL."""
     scores = [(row, row.nccl, row.nccl_large) for row in answer.collectives or ()]
-    return "Collectives with the constants of NCCL", *_collective_rows(scores)
+    return "Collectives, constants of NCCL (for calls alone)", *_collective_rows(scores)
 
 
 def _collective_rows(

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from planner.messages import shown
 from planner.report.energy_tables import energy_tables
-from planner.report.fitted import Fitted
+from planner.report.fitted import EASY, Fitted
 from planner.report.tables import indented, section
 from planner.report.validation_tables import (
     LISTED,
@@ -34,13 +34,17 @@ from planner.report.validation_tables import (
     target_table,
     time_table,
 )
-from planner.units import plural
+from planner.units import plural, show_bytes
 from planner.validation.answer import Runs, Validation
+from planner.validation.collectives import LARGE_BYTES
 from planner.validation.reading import Skipped, is_unused
 
 # Left out first where a line is too short; then columns from the right.
 _LESS = ("where from", "test median", "gold", "p90", "in interval", "in 20 %", "test rows",
          "largest %", "median %", "test mean", "median")  # fmt: skip
+_LESS_OF_CALLS = ("large rows", "large bias %", "mean %", "bias %", "large median %")
+_SYSTEM = 30
+"""Columns of the name of a system that are easy to read."""
 _NAMED = 6
 
 
@@ -62,12 +66,19 @@ def validation_view(answer: Validation) -> RenderableType:
         tables += energy_tables(answer.energy)
     for found in tables:
         parts += [section(found[0], fitting(found)), Text()]
-    if answer.left_out:
-        words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
-        parts += [section("Systems that are not in the database", indented([words])), Text()]
+    parts += _about_collectives(answer)
     if answer.runs is not None:
         parts += [*_skipped(answer.runs), *_notes(answer.runs)]
     return Group(*parts)
+
+
+def _about_collectives(answer: Validation) -> Iterator[RenderableType]:
+    """What the constants are, and systems without a prediction."""
+    if answer.collectives is not None:
+        yield from (indented(_COLLECTIVES), Text())
+    if answer.left_out:
+        words = ", ".join(f"{name} ({count})" for name, count in answer.left_out.items())
+        yield from (section("Systems that are not in the database", indented([words])), Text())
 
 
 def fitting(found: Table) -> Fitted:
@@ -75,7 +86,11 @@ def fitting(found: Table) -> Fitted:
     _, header, rows = found
     right = [name for name in header if name not in TEXT]
     where = "a wider terminal or --json shows them"
-    return Fitted(header, rows, right=right, whole=("predicted",), less=_LESS, where=where)
+    calls = "large rows" in header
+    return Fitted(
+        header, rows, right=right, whole=("predicted",), less=_LESS_OF_CALLS if calls else _LESS,
+        where=where, easy=_SYSTEM if calls else EASY,
+    )  # fmt: skip
 
 
 def run_tables(runs: Runs) -> list[Table]:
@@ -115,6 +130,11 @@ def _incomplete(skipped: Sequence[Skipped]) -> Iterator[str]:
         yield f"{plural(count, 'row')} {reason}: {', '.join(listed)}{more}"
 
 
+_COLLECTIVES = (
+    f"large: calls from {show_bytes(LARGE_BYTES)}.",
+    "Plans take the constants of the training step, whose collectives run beside computing; "
+    "`planner collective compare --system` takes those of NCCL.",
+)
 _LEGEND = (
     "Error: predicted over measured minus one; bias: its mean; the other columns: its size.",
     "gold: rows without known faults. test: rows that no constant was fitted to.",

@@ -6,6 +6,7 @@ import pytest
 from planner.collectives.degrade import degrade
 from planner.collectives.machines import LinkAsked, machine_of
 from planner.collectives.nccl import baseline_lines
+from planner.collectives.nccl_schedules import CHAINS_WORDS, ring_schedule
 from planner.collectives.program import program_of
 from planner.collectives.simulate import simulate
 from planner.collectives.spacetime import spacetime
@@ -21,6 +22,7 @@ from planner.report.collective_space_chart import (
     space_picture,
 )
 from planner.report.collective_time_chart import time_picture, verdict_words
+from planner.report.line_ends import apart, below
 from solvers.collectives.compose import split
 from solvers.collectives.schedule import Schedule, Send
 from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine
@@ -60,6 +62,46 @@ def test_the_comparison_has_formula_runs_and_library() -> None:
     assert min(y for line in ratios for _, y in line.points) == pytest.approx(1.0)
     assert picture.charts[1].rows[0][1:] == ("1.00", "1.47", "3.39")
     assert "(6,3,7) simulated" in picture_svg(picture)
+
+
+@pytest.mark.parametrize(("topology", "collective"), [("dgx-1", "allreduce"),
+                                                      ("torus:4x4", "broadcast")])  # fmt: skip
+def test_no_two_curves_look_alike(topology: str, collective: str) -> None:
+    """Nor has one the red of the crossovers."""
+    machine = machine_of(topology)
+    library = baseline_lines(machine, collective)
+    made = [ring_schedule(machine, collective, slices=slices) for slices in range(1, 8)]
+    own = [schedule_time(schedule, machine, f"{at}") for at, schedule in enumerate(made)]
+    found = compare_times("x", own, library, low_bytes=1e3, high_bytes=1e4)
+    for chart in time_picture(found).charts:
+        looks = [(key.tone, key.kind) for key in chart.legend if key.kind != "dot"]
+        assert len(set(looks)) == len(looks) == 7 + len(library)
+        assert "red" not in {tone for tone, _ in looks}
+
+
+def test_a_tree_of_chains_is_called_so() -> None:
+    names = [line.name for line in baseline_lines(dgx1(), "allreduce")]
+    assert names == ["ring", "tree as chains", "tree as chains, 4 slices"]
+    full = machine_of("fully-connected:8")
+    assert "tree" in [line.name for line in baseline_lines(full, "allreduce")]
+    found = compare_times("x", [schedule_time(allreduce(), dgx1())],
+                          baseline_lines(dgx1(), "allreduce"))  # fmt: skip
+    assert CHAINS_WORDS in time_picture(found).charts[0].notes
+
+
+def test_names_stay_below_the_upper_edge() -> None:
+    placed = below(apart([0.98, 0.97, 0.96, 0.95], 0.1), 0.1)
+    assert placed == pytest.approx([1.0, 0.9, 0.8, 0.7])
+
+
+def test_a_chip_that_sends_nothing_has_a_row() -> None:
+    sent = Schedule(collective="broadcast", chunks=1, rounds=(1, 1), sends=(
+        Send(0, 0, 1, 0), Send(1, 1, 2, 0)))  # fmt: skip
+    view = spacetime(simulate(sent, machine_of("linear:3"), 1e3))
+    assert shown_rows(view) == (0, 1, 2)
+    chart = space_chart(view)
+    assert [words for _, words in chart.y.ticks] == ["0", "1", "2"]
+    assert chart.notes[-1] == "Nothing is sent from chip 2."
 
 
 def test_one_algorithm_alone_has_no_verdict() -> None:

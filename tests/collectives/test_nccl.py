@@ -160,7 +160,7 @@ def test_lines_are_those_of_the_schedules() -> None:
     assert ring.load == Fraction(14, 48)
     assert ring.alpha_s == pytest.approx(3e-6 + 14 * 0.7e-6)
     assert ring.time_s(np.array([25e9]))[0] == pytest.approx(ring.alpha_s + 14 / 48)
-    assert lines["tree"].steps > 0
+    assert lines["tree as chains"].steps > 0
     assert [line.name for line in baseline_lines(MACHINES["switch:6"], "alltoall")] == ["direct"]
     assert baseline_lines(MACHINES["ring:5"], "alltoall") == ()
 

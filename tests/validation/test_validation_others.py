@@ -1,10 +1,16 @@
 """Collectives, microbenchmarks and failed configurations against their definitions."""
 
+from io import StringIO
+
 import numpy as np
 import pytest
+from rich.console import Console, RenderableType
 
 from hardware_db import load_chip
 from planner.assumptions import calibrated
+from planner.report.validation_tables import collective_table, nccl_table
+from planner.report.validation_view import fitting, validation_view
+from planner.validation.answer import validate
 from planner.validation.collectives import (
     cluster_of,
     collective_scores,
@@ -72,3 +78,27 @@ def test_microbenchmarks_are_those_of_the_cost_model() -> None:
     assert {row.predicted for row in streams if row.chip == "a100-sxm4-80"} == {
         a100.memory_bytes_per_s
     }
+
+
+def test_tables_of_calls_say_their_constants_and_keep_medians_on_narrow_screens() -> None:
+    answer = validate(what="collectives")
+    whole = console_text(validation_view(answer), 80)
+    assert "Plans take the constants of the training step" in whole
+    assert "large: calls from 16.8 MB." in whole
+    for found, words in (
+        (collective_table(answer), "plans use them"),
+        (nccl_table(answer), "NCCL"),
+    ):
+        assert words in found[0]
+        assert len(found[0]) < 80
+        text = console_text(fitting(found), 80)
+        medians = {row[found[1].index("median %")] for row in found[2]}
+        assert medians <= set(text.split())
+        assert "median %" in text.splitlines()[0]
+
+
+def console_text(view: RenderableType, width: int) -> str:
+    screen = Console(width=width, file=StringIO())
+    with screen.capture() as printed:
+        screen.print(view)
+    return printed.get()
