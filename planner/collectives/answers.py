@@ -76,6 +76,11 @@ class FrontAnswer:
             "front": [_row_fields(row) for row in front.rows],
             "complete": front.complete,
             "why": front.ends,
+            "ended_by": front.ended_by,
+            "open": [
+                {"steps": gap.steps, **exactly(gap.load), "reason": gap.reason}
+                for gap in front.gaps
+            ],
             "size_bytes": self.question.size_bytes,
             "time_s": None if timed is None else timed[0],
             "time_bound_s": None if timed is None else timed[1],
@@ -90,6 +95,7 @@ def _row_fields(row: Row) -> dict[str, Any]:
         "steps": row.steps,
         "rounds": row.rounds,
         "proved": row.proved,
+        "proof": row.proof,
         "lower_bound": row.lower_bound,
         **exactly(row.load),
         "least_of_steps": exactly(row.load_bound),

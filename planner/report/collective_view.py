@@ -133,14 +133,18 @@ def front_view(answer: FrontAnswer, saved: str | None = None) -> RenderableType:
 
 def _title(answer: FrontAnswer) -> str:
     question = answer.question
-    if question.chunks is None and question.steps is None and question.size_bytes is None:
+    if question.of_front:
         return "Schedules worth having: more steps, fewer rounds per chunk"
     return "Schedule"
 
 
 def _rows(answer: FrontAnswer) -> RenderableType:
     """The schedules: what they have, what is proved."""
-    header = ["C", "S", "R", "R / C", "proved", "R at least", "R / C of S at least", "fastest for"]
+    alone = len(answer.rows) == 1 and not answer.front.complete
+    alone = alone or not answer.question.of_front
+    header = ["C", "S", "R", "R / C", "proved", "R at least", "R / C of S at least"]
+    if not alone:
+        header.append("fastest for" if answer.front.complete else "fastest of these for")
     several = {made(row.schedule) for row in answer.rows} != {SYNTHESIZED}
     ranges = fastest_for(answer.machine, [row.schedule for row in answer.rows])
     rows = []
@@ -148,7 +152,7 @@ def _rows(answer: FrontAnswer) -> RenderableType:
         cells = [
             str(row.chunks), str(row.steps), str(row.rounds), load_words(row.load),
             "yes" if row.proved else "no", str(row.lower_bound), load_words(row.load_bound),
-            _range_words(low, high),
+            *([] if alone else [_range_words(low, high)]),
         ]  # fmt: skip
         rows.append([*cells, *([made(row.schedule)] if several else [])])
     header += ["made by"] if several else []
@@ -175,8 +179,8 @@ def _formula(machine: Machine, collective: str) -> str:
     if machine.latency_s.min() < machine.latency_s.max():
         latency = f"at most {latency}"
     return (
-        f"C chunks in S steps of R rounds take {most}{start}S x {latency} + (R / C) x L / ({rate}); "
-        f"L is {size_words(collective)}."
+        f"C chunks in S steps of R rounds take {most}{start}S x {latency} + (R / C) x L / "
+        f"({rate}); L is {size_words(collective)}."
     )
 
 

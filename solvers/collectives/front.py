@@ -23,6 +23,7 @@ from fractions import Fraction
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.candidates import (
     MAX_CHUNKS,
+    TIME,
     Gap,
     gap_words,
     promising,
@@ -49,6 +50,10 @@ _SHARE = 0.5
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
 
+_FAMILIES = (
+    "tried: a reduce-scatter and then an allgather, or an allgather and local sums; no proof is "
+    "against others"
+)
 _MET = "no schedule with more steps has a smaller R/C"
 
 OnRow = Callable[[Row], None]
@@ -265,15 +270,16 @@ def _composed(
         among, scattering, [row.schedule for row in gathering.rows], gathering.least_steps
     )
     limit = allreduce_load(network, among.sizes)
-    met = rows[-1].load <= limit
+    ends = _MET if rows[-1].load <= limit else gathering.ends
     return Front(
         collective="allreduce",
         rows=rows,
         least_steps=gathering.least_steps,
         limit=limit,
         complete=False,
-        ends="no schedule with more steps has a smaller R/C" if met else gathering.ends,
+        ends=f"{ends}; {_FAMILIES}",
         seconds=time.perf_counter() - started,
+        out_of_time=gathering.ended_by == TIME,
     )
 
 

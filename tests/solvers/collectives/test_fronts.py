@@ -6,9 +6,10 @@ import pytest
 from collective_networks import dgx1, ring, switch, torus
 
 from solvers.collectives.checking import faults
-from solvers.collectives.front import Effort, pareto
+from solvers.collectives.front import pareto
 from solvers.collectives.problem import Network
 from solvers.collectives.rows import Row
+from solvers.collectives.step_search import Effort
 from solvers.collectives.synthesis import fewest_rounds, question, synthesize
 from solvers.solution import Status
 
