@@ -96,8 +96,13 @@ def progress_bar(
     from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
     from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.table import Column  # noqa: PLC0415
 
-    columns = [TextColumn("{task.description}"), BarColumn(bar_width=12), TimeElapsedColumn()]
+    columns = [
+        BarColumn(bar_width=12),
+        TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
+        TextColumn("{task.description}"),
+    ]
     shown = columns if elapsed else Bar.get_default_columns()
     bar = Bar(*shown, console=Console(stderr=True), transient=True)
     tasks: dict[str, Any] = {}

@@ -45,6 +45,6 @@ class Standing:
         note = f"S = {self.steps}, C = {self.chunks}" if self.steps else ""
         if self.best is not None:
             found = f"{row_name(self.best.schedule)}, R/C {self.best.load}"
-            note += f"; best so far {found}, at least {self.best.load_bound}"
+            note += f"; best {found}, at least {self.best.load_bound}"
         done = min(self.steps - self.first, MORE_STEPS)
         self.on_progress("schedules", done, MORE_STEPS + 1, note)

@@ -308,7 +308,7 @@ def test_a_disconnected_graph(tmp_path: Path) -> None:
 
 
 def test_a_chip_alone(tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text("chips: 1\nlinks: []\n", encoding="utf-8")
+    (tmp_path / "one.yaml").write_text("chips: [a]\nlinks: []\n", encoding="utf-8")
     (line,) = refused("collective", "bounds", "--graph", tmp_path / "one.yaml")
     assert line.endswith("must have at least 1 entry; a chip without any exchanges nothing")
 
