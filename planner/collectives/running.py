@@ -285,13 +285,13 @@ def one_run(answered: RunAnswer, size_bytes: float) -> Simulation:
 
 
 def run_title(answered: RunAnswer) -> str:
-    """What the picture shows: `allgather on dgx-1, 0-2 at 0.25 of the bandwidth, 1-3 failed`."""
+    """What the picture shows: `allgather on dgx-1, 0-2 at 0.25 of its bandwidth, ...`."""
     machine, changes = answered.question.machine, answered.changes or Changes()
     words = [f"{answered.question.collective} on {machine.label}"]
     words += [f"{_pair_words(machine, pair)} at {plain(share)} of its bandwidth"
               for pair, share in changes.slow]  # fmt: skip
     words += [f"{_pair_words(machine, pair)} failed" for pair in changes.gone]
-    return ", ".join(words)
+    return ", ".join([*words, "space against time"])
 
 
 def _pair_words(machine: Machine, pair: tuple[int, int]) -> str:

@@ -179,8 +179,8 @@ def _formula(machine: Machine, collective: str) -> str:
     if machine.latency_s.min() < machine.latency_s.max():
         latency = f"at most {latency}"
     return (
-        f"C chunks in S steps of R rounds take {most}{start}S x {latency} + (R / C) x L / "
-        f"({rate}); L is {size_words(collective)}."
+        f"C chunks in S steps of R rounds take {most}{start}S x {latency} + "
+        f"(R / C) x L / ({rate}); L is {size_words(collective)}."
     )
 
 

@@ -230,7 +230,9 @@ def test_the_changed_machine_is_what_is_drawn() -> None:
     best = answered.changed.row("re-synthesized")
     assert drawn.finish_s == pytest.approx(best.time_s[0])
     assert drawn.program.wires.bytes_per_s.min() == 0.3 * 25e9
-    assert run_title(answered) == "allgather on dgx-1, 0-2 at 0.3 of its bandwidth"
+    assert run_title(answered) == (
+        "allgather on dgx-1, 0-2 at 0.3 of its bandwidth, space against time"
+    )
 
 
 @pytest.mark.parametrize(("factor", "words"), [
