@@ -26,10 +26,11 @@ from planner.collectives.machines import LinkAsked, machine_of
 from planner.files import write_atomically
 from solvers.collectives.checking import faults
 from solvers.collectives.cuts import cut_bound
-from solvers.collectives.front import Effort, pareto
+from solvers.collectives.front import pareto
 from solvers.collectives.hierarchy import grid_groups, in_phases
 from solvers.collectives.packing import along_trees, packed_trees
 from solvers.collectives.problem import Network, goal_of
+from solvers.collectives.step_search import Effort
 from solvers.collectives.synthesis import fewest_rounds, load_limit, question, synthesize
 
 FRONTS = (

@@ -40,7 +40,7 @@ def bounds_of(question: Question, on_progress: Progress | None = None) -> Bounds
     goal = goal_of(question.collective, network.nodes, 1, root=question.root)
     group = group_of(question)
     cut = cut_bound(network, goal, group=group)
-    limit = load_bound(network, goal, group=group)
+    limit = load_bound(network, goal, group=group, time_limit_s=question.time_limit_s / 4)
     last = question.steps or least + MORE_STEPS
     found: list[StepBound] = []
     why = f"more than {last} steps were not looked at"
@@ -50,7 +50,8 @@ def bounds_of(question: Question, on_progress: Progress | None = None) -> Bounds
         if time.perf_counter() - started > question.time_limit_s:
             why = f"the time limit of {show_seconds(question.time_limit_s)} ended it"
             break
-        bound = load_bound(network, goal, steps, group=group)
+        left = question.time_limit_s - (time.perf_counter() - started)
+        bound = load_bound(network, goal, steps, group=group, time_limit_s=max(left, 0.0))
         by = "cut" if isinstance(bound.certificate, Cut) else "linear program"
         found.append(StepBound(steps=steps, load=bound.load, exact=bound.exact, by=by))
         if bound.load <= limit.load:

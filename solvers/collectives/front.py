@@ -45,8 +45,14 @@ MORE_STEPS = 3
 """Steps beyond the fewest that are tried unless more are asked for."""
 _FEW = 4
 """Numbers of chunks that are tried before more promising ones: their programs are small."""
+_MORE = 8
+"""And then up to these."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
+_STEPS_SHARE = 0.4
+"""Of the time that is left, what one number of steps takes, if several follow."""
+_BEST_FRACTION = 0.6
+"""Of the time of one S that is left, what the most promising number of chunks takes."""
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
 
@@ -168,7 +174,7 @@ class _Walk:
     def _walk(self, on_row: OnRow | None) -> str:
         """One number of steps after the other.
 
-        Of k numbers of steps that are left, the next one takes a k-th of the time that is left.
+        Each number of steps takes no more than a part of the time that is left.
         """
         first = self.asked.least_steps
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
@@ -176,7 +182,8 @@ class _Walk:
             if self.rows and not left_s(self.deadline):
                 self.out_of_time = True
                 return f"the time ended before {steps} steps"
-            until = deadline_of(left_s(self.deadline) / (last + 1 - steps))
+            share = max(1 / (last + 1 - steps), _STEPS_SHARE)
+            until = deadline_of(left_s(self.deadline) * share)
             of_step = self._row(steps, until)
             if of_step is not None and of_step.best is not None and on_row is not None:
                 on_row(of_step.best)
@@ -202,9 +209,11 @@ class _Walk:
         if before is not None and bound >= before:
             return None
         order = promising(bound, steps, self.effort.max_chunks, self.sends)
-        few = [chunks for chunks in order if chunks <= _FEW]
         most = self.effort.max_chunks or MAX_CHUNKS
-        others = [chunks for chunks in order if _FEW < chunks <= most]
+        few, more, others, beyond = (
+            [chunks for chunks in order if low < chunks <= high]
+            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, most), (most, max(order)))
+        )
         of_step = StepSearch(
             asked=self.asked, effort=self.effort, deadline=self.deadline, sends=self.sends,
             steps=steps, bound=bound, until=until, before=before, order=order,
@@ -212,10 +221,11 @@ class _Walk:
         self.tried.append(of_step)
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
-        of_step.search(others[:1], FRACTION)
+        of_step.search(more, FRACTION)
+        of_step.search(others[:1], _BEST_FRACTION)
         of_step.along_trees()
         of_step.search(others[1:], FRACTION)
-        of_step.search([chunks for chunks in order if chunks > most], FRACTION * 2)
+        of_step.search(beyond, FRACTION * 2)
         return of_step
 
     def _bound(self, steps: int, until: float) -> tuple[Fraction, bool]:

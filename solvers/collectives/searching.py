@@ -31,6 +31,7 @@ MOST_CROSSINGS = 1_000_000
 """Sends in question above which CP-SAT is not asked."""
 RAISED = "bound raised by search"
 """Among the counts: CP-SAT proved more than the programs of the bounds."""
+_SHARES = {"free": 1.0, "a round a step": 0.25}
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
 
@@ -80,7 +81,7 @@ class Search:
         """One round a step, where no bound is against it: then nothing else has S rounds."""
         forward, parts = self.asked.forward, self.parts
         self._tried(
-            "fixed rounds", symmetry_of(forward, parts, self.asked.group), (1,) * self.steps
+            "a round a step", symmetry_of(forward, parts, self.asked.group), (1,) * self.steps
         )
 
     def _keep(self, sends: tuple[Send, ...]) -> None:
@@ -122,7 +123,7 @@ class Search:
         """
         from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy)
 
-        until = deadline_of(left_s(self.deadline) * (1.0 if kind == "free" else _SHARE))
+        until = deadline_of(left_s(self.deadline) * (_SHARES.get(kind, _SHARE)))
         if not left_s(self.deadline):
             return
         problem = (self.asked.forward, self.parts, symmetry, self.steps, self.asked.hops)

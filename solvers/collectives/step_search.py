@@ -25,6 +25,8 @@ _ENDED = 0.05
 """More of its time is left where a search ended by itself."""
 _LEAST_S = 0.2
 """Less is of no use to a number of chunks."""
+_GRACE_S = 1.0
+"""So much later what is made without a search may end, or by what trees would take instead."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
 FRACTION = 0.25
@@ -145,7 +147,7 @@ class StepSearch:
         found = fewest_rounds(
             self.asked, chunks, self.steps, limit=self.bound, known=known,
             time_limit_s=left_s(until), seed=self.effort.seed,
-            ready_s=left_s(self.deadline) * _SHARE if first else None,
+            ready_s=left_s(self.deadline) + max(_GRACE_S, _SEND_S * self.sends) if first else None,
         )  # fmt: skip
         self.least_of[chunks] = int(found.bound)
         if left_s(until) > _ENDED * seconds:

@@ -67,6 +67,11 @@ class Question:
     least_steps: int
     group: tuple[Permutation, ...]
 
+    @property
+    def members(self) -> tuple[int, ...]:
+        """How many members each group has."""
+        return tuple(map(len, self.groups)) if self.groups else (self.network.nodes,)
+
     def goal(self, chunks: int) -> Goal:
         """The goal as asked, with C chunks."""
         return goal_of(
@@ -234,7 +239,7 @@ def fewest_rounds(
         seed=seed,
     )
     search.at_once()
-    if search.least == steps and not search.ended:
+    if limit and search.least == steps and not search.ended:
         search.straight()
     if sum(search.rounds) > search.least:
         share = left_s(search.deadline) * _SHARE
