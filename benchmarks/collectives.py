@@ -9,7 +9,9 @@ replayed by the checker before it is timed in a table: nothing else leaves the s
 
 from __future__ import annotations
 
+import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +23,7 @@ import measuring
 import numpy as np
 from measuring import Report, Table
 
+from planner.collectives.asking import collective_front
 from planner.collectives.machine import Machine
 from planner.collectives.machines import LinkAsked, machine_of
 from planner.files import write_atomically
@@ -81,6 +84,12 @@ TREES = (
     ("random:24", 16), ("random:48", 16), ("random:96", 16),
 )  # fmt: skip
 """Topology, or nodes of a random digraph without symmetries; pieces of the buffer."""
+
+METHODS = (
+    ("leaf-spine:chips=128,leaf=16,spines=4", "phases"), ("random:96", "trees"),
+    ("dgx-1:nodes=8", "phases"), ("dgx-1:nodes=8", "trees"),
+)  # fmt: skip
+"""Topology, or nodes of a random digraph as a file; `--method` of `planner collective`."""
 
 Row = dict[str, measuring.Cell]
 
@@ -218,6 +227,43 @@ def tree_row(topology: str, pieces: int) -> Row:
     }  # fmt: skip
 
 
+def method_row(topology: str, method: str, limit_s: float) -> Row:
+    """What `planner collective synthesize --method` answers: the row with the least R / C."""
+    with tempfile.TemporaryDirectory() as folder:
+        fields: dict[str, Any] = {"topology": topology}
+        if topology.startswith("random:"):
+            fields = {"graph": graph_file(int(topology.partition(":")[2]), Path(folder))}
+        found, seconds = timed(
+            lambda: collective_front(**fields, method=method, time_limit=limit_s)
+        )
+    first, last = found.rows[0], found.rows[-1]
+    cells = [f"({row.chunks},{row.steps},{row.rounds})" for row in (first, last)]
+    return {
+        "network": topology, "chips": found.machine.network.nodes, "method": method,
+        "rows": len(found.rows), "fewest steps": cells[0],
+        "above the bound %": 100 * float(first.load / first.load_bound - 1),
+        "least R/C": cells[1],
+        "above the bound % of it": 100 * float(last.load / last.load_bound - 1),
+        "CPU s": seconds,
+    }  # fmt: skip
+
+
+def graph_file(nodes: int, folder: Path) -> Path:
+    """The random network as a file that users could have written."""
+    network = random_network(nodes)
+    data = {
+        "directed": True, "multigraph": False, "graph": {"name": f"random-{nodes}"},
+        "nodes": [{"id": f"c{node}"} for node in range(nodes)],
+        "links": [
+            {"source": f"c{u}", "target": f"c{v}", "bandwidth_bytes_per_s": 25e9 * lanes}
+            for (u, v), lanes in zip(network.links, network.lanes, strict=True)
+        ],
+    }  # fmt: skip
+    path = folder / "random.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
 def tables(names: Sequence[str], limit_s: float, *, quick: bool) -> dict[str, Table]:
     """The tables asked for, by name."""
     few = 2 if quick else None
@@ -238,6 +284,9 @@ def tables(names: Sequence[str], limit_s: float, *, quick: bool) -> dict[str, Ta
             title="In phases", rows=[phase_row(*one, limit_s) for one in PHASES[:few]]
         ),
         "trees": lambda: Table(title="Packed trees", rows=[tree_row(*one) for one in TREES[:few]]),
+        "methods": lambda: Table(
+            title="By the command", rows=[method_row(*one, limit_s) for one in METHODS[:few]]
+        ),
     }
     found = {}
     for name in names:
@@ -262,7 +311,7 @@ def rewritten(page: str, found: dict[str, str]) -> str:
     return page
 
 
-NAMES = ("fronts", "cells", "symmetry", "scale", "phases", "trees")
+NAMES = ("fronts", "cells", "symmetry", "scale", "phases", "trees", "methods")
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from planner.cli.collective_options import (
     Lanes,
     Latency,
     MaxChunks,
+    Method,
     Numbering,
     Root,
     Sizes,
@@ -57,6 +58,7 @@ def compare(
             QUESTION,
         ),
     ] = None,
+    method: Method = None,
     time_limit: TimeLimit = None,
     plot: Annotated[
         Path | None,
@@ -95,6 +97,7 @@ def compare(
         "chunks": chunks,
         "steps": steps,
         "max_chunks": max_chunks,
+        "method": method,
         "time_limit": time_limit,
     }
     _run(asked, sizes or "1KB..1GB", constants or "machine", (plot, plot_schedule), as_json=as_json)

@@ -15,6 +15,7 @@ from planner.cli.collective_options import (
     Graph,
     Lanes,
     Latency,
+    Method,
     Numbering,
     Root,
     Start,
@@ -54,6 +55,7 @@ def export(
     root: Root = None,
     chunks: Chunks = None,
     steps: Steps = None,
+    method: Method = None,
     time_limit: TimeLimit = None,
     ranks: Annotated[
         str | None,
@@ -117,6 +119,7 @@ def export(
         "root": root,
         "chunks": chunks,
         "steps": steps,
+        "method": method,
         "time_limit": time_limit,
     }
     file = {

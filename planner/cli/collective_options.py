@@ -69,6 +69,14 @@ MaxChunks = Annotated[
         QUESTION,
     ),
 ]
+Method = Annotated[
+    str | None,
+    option(
+        "search, phases (over groups of chips) or trees (packed into the links) (default: search, "
+        "and where it proves no least R / C the better of what applies).",
+        QUESTION,
+    ),
+]
 TimeLimit = Annotated[
     str | None, option("When the search ends, e.g. 10s (default: 60s).", QUESTION)
 ]

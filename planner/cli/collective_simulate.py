@@ -16,6 +16,7 @@ from planner.cli.collective_options import (
     Lanes,
     Latency,
     MaxChunks,
+    Method,
     Numbering,
     Root,
     Sizes,
@@ -62,6 +63,7 @@ def simulate(
             QUESTION,
         ),
     ] = None,
+    method: Method = None,
     time_limit: TimeLimit = None,
     slow: Annotated[
         list[str] | None,
@@ -109,6 +111,7 @@ def simulate(
         "chunks": chunks,
         "steps": steps,
         "max_chunks": max_chunks,
+        "method": method,
         "time_limit": time_limit,
     }
     how = {

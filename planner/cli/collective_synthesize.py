@@ -16,6 +16,7 @@ from planner.cli.collective_options import (
     Lanes,
     Latency,
     MaxChunks,
+    Method,
     Numbering,
     Root,
     Start,
@@ -63,6 +64,7 @@ def synthesize(
             QUESTION,
         ),
     ] = None,
+    method: Method = None,
     time_limit: TimeLimit = None,
     output: Annotated[
         Path | None,
@@ -102,6 +104,7 @@ def synthesize(
         "pareto": pareto,
         "max_chunks": max_chunks,
         "size": size,
+        "method": method,
         "time_limit": time_limit,
     }
     _run(asked, output, as_json=as_json)

@@ -47,12 +47,14 @@ class FrontAnswer:
             proved that there is none; `time_limit`: none was found in time.
         front: The rows by steps, what bounds them, and why there are no more.
         timed_s: Of the timed objective: seconds of the one schedule and their lower bound.
+        methods: Of each row, one of `planner.collectives.large.METHODS`; empty: all by search.
     """
 
     question: Question
     status: str
     front: Front
     timed_s: tuple[float, float] | None = None
+    methods: tuple[str, ...] = ()
 
     @property
     def machine(self) -> Machine:
@@ -64,6 +66,11 @@ class FrontAnswer:
         """The schedules, by steps."""
         return self.front.rows
 
+    @property
+    def row_methods(self) -> tuple[str, ...]:
+        """How each schedule was made."""
+        return self.methods or ("search",) * len(self.rows)
+
     def to_fields(self) -> dict[str, Any]:
         """JSON-ready, without the versions."""
         front = self.front
@@ -73,7 +80,10 @@ class FrontAnswer:
             "status": self.status,
             "least_steps": front.least_steps,
             "limit": exactly(front.limit),
-            "front": [_row_fields(row) for row in front.rows],
+            "front": [
+                _row_fields(row, method)
+                for row, method in zip(front.rows, self.row_methods, strict=True)
+            ],
             "complete": front.complete,
             "why": front.ends,
             "ended_by": front.ended_by,
@@ -88,7 +98,12 @@ class FrontAnswer:
         }
 
 
-def _row_fields(row: Row) -> dict[str, Any]:
+def gap_of(row: Row) -> float | None:
+    """How far R / C is above what no schedule goes below, as a share; None: nothing is known."""
+    return float(row.load / row.load_bound) - 1.0 if row.load_bound else None
+
+
+def _row_fields(row: Row, method: str) -> dict[str, Any]:
     schedule = row.schedule
     return {
         "chunks": row.chunks,
@@ -102,6 +117,8 @@ def _row_fields(row: Row) -> dict[str, Any]:
         "rounds_of_steps": list(schedule.rounds),
         "sends": len(schedule.sends),
         "made": made(schedule),
+        "method": method,
+        "above_bound": gap_of(row),
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from planner.collectives.answers import FrontAnswer
 from planner.collectives.machine import Machine, Wires
 from planner.collectives.machines import maps_onto_itself
+from planner.collectives.methods import by_methods
 from planner.collectives.progress import Progress, Standing
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
@@ -63,9 +64,13 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     """
     if question.size_bytes is not None:
         return timed(question, on_progress)
-    if question.chunks is None and question.steps is None:
-        return front_of(question, on_progress)
-    return single(question, on_progress)
+    whole = question.chunks is None and question.steps is None
+    return by_methods(
+        question,
+        lambda asked: front_of(asked, on_progress) if whole else single(asked, on_progress),
+        lambda asked: (load_of(asked), steps_needed(asked)[0]),
+        on_progress,
+    )
 
 
 def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
@@ -151,7 +156,7 @@ def _ends(question: Question, row: Row, reason: str | None) -> str:
     if row.proved:
         return "no schedule with so many chunks and steps has fewer rounds"
     because = {
-        TIME: f"the time limit of {show_seconds(question.time_limit_s)} ended the search",
+        TIME: "the time limit ended the search",
         SIZE: "its program is too large for the solver",
     }
     why = because.get(reason or "", "only a reduce-scatter and then an allgather was tried")
@@ -224,7 +229,7 @@ def _timed_answer(
     tries = f"tried: C = {chunks}, in at most {most} steps"
     ended = not proved and time.perf_counter() - started >= question.time_limit_s * _ENDED
     if ended:
-        tries += f"; the time limit of {show_seconds(question.time_limit_s)} ended the search"
+        tries += "; the time limit ended the search"
     front = Front(
         collective=question.collective, rows=(row,), least_steps=steps_needed(question)[0],
         limit=load, complete=proved, ends=tries, seconds=time.perf_counter() - started,

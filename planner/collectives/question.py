@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from planner.collectives.large import METHODS, check_method
 from planner.collectives.machine import Machine
 from planner.collectives.machines import LinkAsked, machine_of
 from planner.errors import InputError
@@ -47,6 +48,7 @@ class Question:
         max_chunks: The most chunks that are tried; None: see `candidates.promising`.
         size_bytes: L of the timed objective; None: fewest rounds.
         time_limit_s: When the search ends.
+        method: One of `planner.collectives.large.METHODS`; None: search, then what else applies.
     """
 
     machine: Machine
@@ -58,6 +60,7 @@ class Question:
     max_chunks: int | None = None
     size_bytes: float | None = None
     time_limit_s: float = TIME_LIMIT_S
+    method: str | None = None
 
     @property
     def of_front(self) -> bool:
@@ -74,7 +77,7 @@ MACHINE_FIELDS = ("topology", "graph", "lanes", "bandwidth", "latency", "start",
 """What says which machine."""
 FIELDS = (
     *MACHINE_FIELDS, "collective", "root", "chunks", "steps", "pareto", "max_chunks", "size",
-    "time_limit",
+    "time_limit", "method",
 )  # fmt: skip
 """Names of what can be asked."""
 
@@ -105,15 +108,16 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
         "max_chunks": lambda value: _count("max-chunks", value, MOST_CHUNKS),
         "size": lambda value: parse_amount(str(value), "size"),
         "time_limit": _time_limit,
+        "method": lambda value: _one_of("method", value, METHODS),
     }
-    read = {
-        name: attempts.attempt(reader, given[name])
-        for name, reader in readers.items()
-        if name in given
+    read: dict[str, Any] = {
+        name: attempts.attempt(readers[name], given[name]) for name in readers if name in given
     }
     machine = attempts.attempt(machine_from, given, attempts)
     collective = read.get("collective") or "allgather"
     root = 0
+    if machine is not None and read.get("method"):
+        attempts.attempt(check_method, read["method"], machine, collective)
     if machine is not None and "root" in given:
         root = attempts.attempt(_root, given["root"], machine, collective) or 0
     attempts.add(_contradictions(given))
@@ -130,6 +134,7 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
         max_chunks=read.get("max_chunks"),
         size_bytes=read.get("size"),
         time_limit_s=read.get("time_limit") or TIME_LIMIT_S,
+        method=read.get("method"),
     )
 
 
@@ -198,6 +203,8 @@ def _contradictions(given: Mapping[str, Any]) -> list[str]:
         )
     if "size" in given and "pareto" in given:
         lines.append("size: asks for the fastest at one size and --pareto for all; give one")
+    if "size" in given and given.get("method") in METHODS[1:]:
+        lines.append("method: the least time at one size takes a search; leave --method out")
     if "max_chunks" in given and "chunks" in given:
         lines.append("max-chunks: has no effect with --chunks; leave it out")
     return lines

@@ -11,6 +11,7 @@ node it is Koenig's edge colouring).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -58,26 +59,35 @@ def _dealt(links: Sequence[int], each: np.ndarray) -> list[int]:
     return turns
 
 
-def _limits(network: Network) -> tuple[np.ndarray, np.ndarray]:
-    """(sets, links) 0 or 1, and (sets,) what each set carries per turn: links, then ports."""
+def _limits(network: Network) -> tuple[Any, np.ndarray]:
+    """(sets, links) 0 or 1, sparse; (sets,) what each carries per turn: links, then ports."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  (takes a noticeable time)
+
     count = len(network.links)
-    sets = np.zeros((count + len(network.shared), count), dtype=np.int64)
-    sets[:count] = np.eye(count, dtype=np.int64)
+    rows, columns = list(range(count)), list(range(count))
     for row, port in enumerate(network.shared, start=count):
-        sets[row, list(port.links)] = 1
+        rows += [row] * len(port.links)
+        columns += port.links
+    ones = np.ones(len(rows), dtype=np.int64)
+    sets = csr_array((ones, (rows, columns)), shape=(count + len(network.shared), count))
     return sets, np.array([*network.lanes, *(port.capacity for port in network.shared)])
 
 
-def _greedy(counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int) -> list[np.ndarray]:
+def _greedy(counts: np.ndarray, sets: Any, most: np.ndarray, bound: int) -> list[np.ndarray]:
     """Turn after turn, links in the fullest ports first; gives up past twice the bound."""
+    by_link = sets.tocsc()
+    starts = by_link.indptr[:-1]  # Every link is a set of its own, so no column is empty.
+    of_link = np.split(by_link.indices, starts[1:])
     left = counts.copy()
     turns: list[np.ndarray] = []
     while left.any() and len(turns) <= 2 * bound:
         full = (sets @ left) / most
-        urgent = np.max(np.where(sets > 0, full[:, None], 0.0), axis=0)
+        urgent = np.maximum.reduceat(full[by_link.indices], starts)
         taken, room = np.zeros_like(left), most.copy()
         for link in np.argsort(-urgent, kind="stable").tolist():
-            mine = sets[:, link] > 0
+            if not left[link]:
+                continue
+            mine = of_link[link]
             taken[link] = min(int(left[link]), int(room[mine].min()))
             room[mine] -= taken[link]
         turns.append(taken)
@@ -85,7 +95,7 @@ def _greedy(counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int) 
     return turns
 
 
-def _exact(counts: np.ndarray, sets: np.ndarray, most: np.ndarray, bound: int) -> list[np.ndarray]:
+def _exact(counts: np.ndarray, sets: Any, most: np.ndarray, bound: int) -> list[np.ndarray]:
     """`bound` turns: each takes so much of every set that the others can take the rest.
 
     Empty where that is not possible, which only sets that are no two trees can cause.

@@ -11,9 +11,11 @@ from planner.collectives.answers import (
     SYNTHESIZED,
     BoundsAnswer,
     FrontAnswer,
+    gap_of,
     made,
 )
 from planner.collectives.exporting import ExportAnswer
+from planner.collectives.large import SEARCH
 from planner.collectives.machine import Machine
 from planner.collectives.question import Question, size_words
 from planner.collectives.ranges import fastest_for
@@ -124,6 +126,8 @@ def front_view(answer: FrontAnswer, saved: str | None = None) -> RenderableType:
             )
         )
     elif answer.rows:
+        if words := _heuristic_words(answer):
+            lines.append(words)
         lines.append(_formula(answer.machine, answer.question.collective))
     lines.append(f"Found in {show_seconds(answer.front.seconds)}.")
     lines += [saved] if saved else []
@@ -146,17 +150,43 @@ def _rows(answer: FrontAnswer) -> RenderableType:
     if not alone:
         header.append("fastest for" if answer.front.complete else "fastest of these for")
     several = {made(row.schedule) for row in answer.rows} != {SYNTHESIZED}
+    methods = set(answer.row_methods) != {SEARCH}
     ranges = fastest_for(answer.machine, [row.schedule for row in answer.rows])
     rows = []
-    for row, (low, high) in zip(answer.rows, ranges, strict=True):
+    for row, method, (low, high) in zip(answer.rows, answer.row_methods, ranges, strict=True):
         cells = [
             str(row.chunks), str(row.steps), str(row.rounds), load_words(row.load),
             "yes" if row.proved else "no", str(row.lower_bound), load_words(row.load_bound),
             *([] if alone else [_range_words(low, high)]),
         ]  # fmt: skip
-        rows.append([*cells, *([made(row.schedule)] if several else [])])
+        cells += [made(row.schedule)] if several else []
+        rows.append([*cells, *([method, _gap_words(gap_of(row))] if methods else [])])
     header += ["made by"] if several else []
+    header += ["method", "above the bound"] if methods else []
     return SplitTable(header, rows, by=("C", "S", "R"), right=header[:3])
+
+
+def _gap_words(gap: float | None) -> str:
+    """How far R / C is at most above the least there can be."""
+    if gap is None:
+        return "-"
+    return f"at most {100 * gap:.1f} %" if gap > 0 else "0 %"
+
+
+def _heuristic_words(answer: FrontAnswer) -> str:
+    """What the rows that were not searched for are worth."""
+    rows = [
+        row
+        for row, method in zip(answer.rows, answer.row_methods, strict=True)
+        if method != SEARCH and not row.proved
+    ]
+    gaps = [gap for gap in map(gap_of, rows) if gap is not None]
+    return (
+        "In phases and along trees: heuristic, the best of them at most "
+        f"{100 * min(gaps):.1f} % above the bound of R / C."
+        if gaps
+        else ""
+    )
 
 
 def _range_words(low: float | None, high: float | None) -> str:

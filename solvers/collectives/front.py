@@ -264,7 +264,7 @@ def _composed(
     gathering = pareto(
         network, "allgather", groups=groups, symmetries=symmetries, effort=half, on_row=on_row
     )
-    if _same_backwards(network):
+    if same_backwards(network):
         scattering = tuple(reverse(row.schedule) for row in gathering.rows)
     else:
         scattered = pareto(
@@ -293,7 +293,7 @@ def _composed(
     )
 
 
-def _same_backwards(network: Network) -> bool:
+def same_backwards(network: Network) -> bool:
     """Whether a network and the one with all links turned round are the same."""
     there, back = (
         (

@@ -11,6 +11,9 @@ Source: Zhao et al., ForestColl, arXiv:2402.06787 (spanning trees packed at the 
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -49,14 +52,23 @@ class _Grown:
     nodes: set[int] = field(default_factory=set)
 
 
-def packed_trees(network: Network, load: Fraction) -> tuple[Tree, ...]:
+def packed_trees(
+    network: Network,
+    load: Fraction,
+    *,
+    deadline: float = math.inf,
+    on_tree: Callable[[int, int], None] | None = None,
+) -> tuple[Tree, ...]:
     """Spanning trees out of every node, `load.denominator` each, within `load.numerator` rounds.
 
     Args:
         network: Links and lanes; without shared capacities.
         load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`).
+        deadline: On the clock of `time.perf_counter`.
+        on_tree: Called with (kinds of trees that are whole, kinds so far).
 
     Raises:
+        TimeoutError: The deadline passed.
         ValueError: Shared capacities, or a load below the cut.
     """
     if network.shared:
@@ -68,7 +80,11 @@ def packed_trees(network: Network, load: Fraction) -> tuple[Tree, ...]:
     at = 0
     while at < len(sets):
         tree = sets[at]
+        if on_tree is not None:
+            on_tree(at, len(sets))
         while len(tree.nodes) < network.nodes:
+            if time.perf_counter() > deadline:
+                raise TimeoutError("the time ended before all trees were packed")
             link, most = _next(network, room, sets, at)
             if most < tree.count:
                 rest = _Grown(
