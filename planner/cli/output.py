@@ -77,6 +77,22 @@ def _said_lines(verb: str) -> Iterator[Progress]:
         thread.join()
 
 
+def _bar(*, elapsed: bool) -> Any:
+    """A bar of Rich, with the time that has passed or that which is left."""
+    from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.table import Column  # noqa: PLC0415
+
+    columns = [
+        BarColumn(bar_width=12),
+        TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
+        TextColumn("{task.description}"),
+    ]
+    shown = columns if elapsed else Bar.get_default_columns()
+    return Bar(*shown, console=Console(stderr=True), transient=True)
+
+
 @contextmanager
 def progress_bar(
     *, wanted: bool, verb: str = "searching", elapsed: bool = False
@@ -93,18 +109,7 @@ def progress_bar(
     if not wanted or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-    from rich.table import Column  # noqa: PLC0415
-
-    columns = [
-        BarColumn(bar_width=12),
-        TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
-        TextColumn("{task.description}"),
-    ]
-    shown = columns if elapsed else Bar.get_default_columns()
-    bar = Bar(*shown, console=Console(stderr=True), transient=True)
+    bar = _bar(elapsed=elapsed)
     tasks: dict[str, Any] = {}
     latest: list[tuple[str, int, int, str]] = []
     lock = threading.Lock()

@@ -128,7 +128,8 @@ links:
 
 def test_a_graph_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(GRAPH, encoding="utf-8")
-    outcome = planner("collective", "synthesize", "--graph", tmp_path / "mine.yaml", "--json")
+    arguments = ("--graph", tmp_path / "mine.yaml", "--max-chunks", 8, "--json")
+    outcome = planner("collective", "synthesize", *arguments)
     found = outcome.document
     assert outcome.code == 0
     assert found["machine"]["topology"] == "graph:pairs"

@@ -12,6 +12,7 @@ from solvers.collectives.front import pareto
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
 from solvers.collectives.rows import EXACT, MIXED_INTEGER, Row
+from solvers.collectives.step_search import Effort
 from solvers.collectives.synthesis import question, synthesize, tree_schedule
 
 
