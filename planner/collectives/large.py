@@ -17,9 +17,9 @@ from planner.collectives.machine import Machine
 from planner.collectives.renumber import renumbered, renumbered_machine
 from planner.errors import InputError
 from solvers.collectives.checking import faults
+from solvers.collectives.commodities import same_backwards
 from solvers.collectives.compose import in_turn, reverse, split
 from solvers.collectives.cuts import cut_bound
-from solvers.collectives.front import same_backwards
 from solvers.collectives.grouping import alike_groups, orbit_count
 from solvers.collectives.hierarchy import grid_groups, in_phases
 from solvers.collectives.packing import along_trees, packed_trees

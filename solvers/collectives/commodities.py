@@ -30,9 +30,27 @@ class Commodity(NamedTuple):
 def copying(network: Network, goal: Goal) -> tuple[Network, Goal]:
     """The problem itself, or of a goal that adds up the dual: reversed links, reversed goal.
 
-    A schedule of the dual read backwards is one of the goal, with the same steps and rounds.
+    A schedule of the dual read backwards is one of the goal, with the same steps and rounds. A
+    network that is its own mirror image stays as it is, so that duals are solved alike.
     """
-    return (network.reversed(), goal.reversed()) if goal.combined else (network, goal)
+    if not goal.combined:
+        return network, goal
+    return network if same_backwards(network) else network.reversed(), goal.reversed()
+
+
+def same_backwards(network: Network) -> bool:
+    """Whether a network and the one with all links turned round are the same."""
+    there, back = (
+        (
+            set(zip(way.links, way.lanes, strict=True)),
+            Counter(
+                (frozenset(way.links[link] for link in port.links), port.capacity)
+                for port in way.shared
+            ),
+        )
+        for way in (network, network.reversed())
+    )
+    return there == back
 
 
 @lru_cache(maxsize=8)

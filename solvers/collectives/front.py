@@ -15,7 +15,6 @@ single nodes, and without a proof for all C).
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -29,9 +28,10 @@ from solvers.collectives.candidates import (
     promising,
 )
 from solvers.collectives.clock import deadline_of, left_s
-from solvers.collectives.commodities import commodities
+from solvers.collectives.commodities import commodities, same_backwards
 from solvers.collectives.compose import reverse
 from solvers.collectives.flows import LoadBound, load_bound
+from solvers.collectives.pipelines import NEAR, further_steps, has_pipelines, row_at_once
 from solvers.collectives.problem import Network
 from solvers.collectives.rows import Front, Row
 from solvers.collectives.step_search import FRACTION, Effort, StepSearch
@@ -60,6 +60,8 @@ _FAMILIES = (
     "tried: a reduce-scatter and then an allgather, or an allgather and local sums; no proof is "
     "against others"
 )
+_PIPED_SHARE = 0.1
+"""Of all time, what rows with many more steps may take."""
 _MET = "no schedule with more steps has a smaller R/C"
 
 OnRow = Callable[[Row], None]
@@ -133,6 +135,7 @@ class _Walk:
         sends: What one chunk of every part takes, about.
         tried: What was found with each number of steps, that fewer do not rule out.
         out_of_time: Whether the time ended before all steps were tried.
+        piped: Rows with more steps than are searched.
     """
 
     asked: Question
@@ -142,6 +145,7 @@ class _Walk:
     sends: int
     tried: list[StepSearch] = field(default_factory=list)
     out_of_time: bool = False
+    piped: list[Row] = field(default_factory=list)
 
     @property
     def rows(self) -> list[Row]:
@@ -150,7 +154,7 @@ class _Walk:
         for one in self.tried:
             if one.best is not None and (not rows or one.best.load < rows[-1].load):
                 rows.append(one.best)
-        return rows
+        return rows + [row for row in self.piped if row.load < rows[-1].load]
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -165,8 +169,15 @@ class _Walk:
 
     def run(self, on_row: OnRow | None) -> str:
         """Find row after row; returns why there are no more, in words."""
+        until = self.deadline
+        piped = has_pipelines(self.asked) and self.effort.max_steps is None
+        if piped:
+            self.deadline = deadline_of(left_s(until) * (1 - _PIPED_SHARE))
         ends = self._walk(on_row)
         self._again(on_row)
+        self.deadline = until
+        if piped and not self.met:
+            ends = "; ".join((ends, *self._piped(on_row)))
         if self.met:
             ends = _MET
         return "; ".join(words for words in (ends, gap_words(self.gaps)) if words)
@@ -201,6 +212,27 @@ class _Walk:
             if on_row is not None and one.best is not None and one.best is not before:
                 on_row(one.best)
 
+    def _piped(self, on_row: OnRow | None) -> list[str]:
+        """Rows with many more steps, along known trees; says up to how many steps."""
+        last = self.asked.least_steps + MORE_STEPS
+        done = last
+        further = list(further_steps(last))
+        for place, steps in enumerate(further):
+            rows = self.rows
+            if not left_s(self.deadline) or rows[-1].load <= NEAR * self.limit.load:
+                break
+            share = min(1.0, 2 / (len(further) - place))
+            row = row_at_once(
+                self.asked, steps, self.limit.load, before=rows[-1].load,
+                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * share),
+            )  # fmt: skip
+            done = steps
+            if row is not None:
+                self.piped.append(row)
+                if on_row is not None:
+                    on_row(row)
+        return [f"up to {done} steps only along known trees"] if done > last else []
+
     def _row(self, steps: int, until: float) -> StepSearch | None:
         """The least R / C with so many steps, if it can be less than with fewer."""
         rows = self.rows
@@ -219,6 +251,7 @@ class _Walk:
             steps=steps, bound=bound, until=until, before=before, order=order,
         )  # fmt: skip
         self.tried.append(of_step)
+        of_step.at_once()
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
         of_step.search(more, FRACTION)
@@ -291,18 +324,3 @@ def _composed(
         seconds=time.perf_counter() - started,
         out_of_time=gathering.ended_by == TIME,
     )
-
-
-def same_backwards(network: Network) -> bool:
-    """Whether a network and the one with all links turned round are the same."""
-    there, back = (
-        (
-            set(zip(way.links, way.lanes, strict=True)),
-            Counter(
-                (frozenset(way.links[link] for link in port.links), port.capacity)
-                for port in way.shared
-            ),
-        )
-        for way in (network, network.reversed())
-    )
-    return there == back

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -55,15 +55,18 @@ class _Grown:
 def packed_trees(
     network: Network,
     load: Fraction,
+    roots: Sequence[int] | None = None,
     *,
     deadline: float = math.inf,
     on_tree: Callable[[int, int], None] | None = None,
 ) -> tuple[Tree, ...]:
-    """Spanning trees out of every node, `load.denominator` each, within `load.numerator` rounds.
+    """Spanning trees out of every root, `load.denominator` each, within `load.numerator` rounds.
 
     Args:
         network: Links and lanes; without shared capacities.
-        load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`).
+        load: At least the bottleneck cut of its all-gather (`cuts.cut_bound`), or of a broadcast
+            from the one root.
+        roots: Nodes that trees start from; default: all.
         deadline: On the clock of `time.perf_counter`.
         on_tree: Called with (kinds of trees that are whole, kinds so far).
 
@@ -75,7 +78,8 @@ def packed_trees(
         raise ValueError("trees are packed into links; ports that links share are not known here")
     room = np.array(network.lanes, dtype=np.int64) * load.numerator
     sets = [
-        _Grown(root=root, count=load.denominator, nodes={root}) for root in range(network.nodes)
+        _Grown(root=root, count=load.denominator, nodes={root})
+        for root in (range(network.nodes) if roots is None else roots)
     ]
     at = 0
     while at < len(sets):

@@ -22,6 +22,7 @@ from solvers.collectives.model import (
     symmetry_of,
     unrolled,
 )
+from solvers.collectives.rooted import rooted_sends
 from solvers.collectives.schedule import Send
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Search:
         deadline: On the clock of `time.perf_counter`.
         ready: When what is made without a search must be there; else it is by shortest trees.
         seed: Of CP-SAT.
+        along_ways: Makes schedules of collectives with a root along ways (`rooted`).
         sends, rounds: The best schedule.
         counts: Searches run, by kind.
     """
@@ -61,6 +63,7 @@ class Search:
     deadline: float
     ready: float
     seed: int
+    along_ways: bool = True
     sends: tuple[Send, ...] = ()
     rounds: tuple[int, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
@@ -74,6 +77,10 @@ class Search:
             if crossings is not None:
                 self._keep(sends_of(forward, self.parts, held, crossings))
                 break
+        if self.along_ways and not self.ended:
+            sends = rooted_sends(self.asked, self.parts, self.steps, self.least, self.ready)
+            if sends is not None:
+                self._keep(sends)
         if not self.ended:
             self._keep(greedy_sends(forward, self.parts, self.steps, hops_))
 

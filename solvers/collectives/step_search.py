@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap
 from solvers.collectives.clock import deadline_of, left_s
+from solvers.collectives.pipelines import row_at_once
 from solvers.collectives.rows import MIXED_INTEGER, SEARCH, Row
 from solvers.collectives.searching import RAISED
 from solvers.collectives.synthesis import (
@@ -21,6 +22,8 @@ from solvers.collectives.synthesis import (
 
 _SEND_S = 1e-5
 """About what it takes to write down and to replay one send."""
+_GRACE_S = 1.0
+"""So much later what is made without a search may end, or by what trees would take instead."""
 _ENDED = 0.05
 """More of its time is left where a search ended by itself."""
 _LEAST_S = 0.2
@@ -112,6 +115,21 @@ class StepSearch:
         reason = TIME if self.cut_short else SIZE if self.open else CHUNKS
         return Gap(steps=self.steps, load=self.bound, chunks=max(self.order), reason=reason)
 
+    def at_once(self) -> None:
+        """The best schedule along ways, of collectives with a root."""
+        self.best = row_at_once(
+            self.asked, self.steps, self.bound, before=self.before,
+            most=self.effort.max_chunks, until=deadline_of(left_s(self.until) * FRACTION),
+        )  # fmt: skip
+        if self.best is None or self.best.proved:
+            return
+        known = round_bound(
+            self.asked, self.best.chunks, self.steps, limit=self.bound,
+            time_limit_s=left_s(self.until) * FRACTION / 2,
+        )  # fmt: skip
+        if known.lower_bound > self.best.lower_bound:
+            self.best = replace(self.best, lower_bound=known.lower_bound, bound_by=MIXED_INTEGER)
+
     def search(self, numbers: Sequence[int], fraction: float) -> None:
         """One number of chunks after the other, each in a part of the time that is left."""
         least_s = max(left_s(self.until) * fraction / 2, _LEAST_S)
@@ -146,7 +164,7 @@ class StepSearch:
         first = self.before is None and self.best is None
         found = fewest_rounds(
             self.asked, chunks, self.steps, limit=self.bound, known=known,
-            time_limit_s=left_s(until), seed=self.effort.seed,
+            time_limit_s=left_s(until), seed=self.effort.seed, along_ways=False,
             ready_s=left_s(self.deadline) + max(_GRACE_S, _SEND_S * self.sends) if first else None,
         )  # fmt: skip
         self.least_of[chunks] = int(found.bound)

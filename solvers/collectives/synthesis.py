@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.checking import faults
@@ -37,6 +37,7 @@ from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.searching import Search
 from solvers.collectives.symmetry import free_subgroup
+from solvers.collectives.ways import Ways
 from solvers.solution import Solution, Status
 
 _SHARE = 0.5
@@ -56,6 +57,7 @@ class Question:
         hops: (nodes, nodes) links on a shortest way of `forward`.
         least_steps: S_min.
         group: The free automorphisms that schedules are held to first.
+        made: Ways in so many steps, once they were made (`rooted`).
     """
 
     network: Network
@@ -66,6 +68,7 @@ class Question:
     hops: tuple[tuple[int, ...], ...]
     least_steps: int
     group: tuple[Permutation, ...]
+    made: dict[int, Ways] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -210,6 +213,7 @@ def fewest_rounds(
     limit: Fraction = Fraction(0),
     known: RoundBound | None = None,
     ready_s: float | None = None,
+    along_ways: bool = True,
     time_limit_s: float = 60.0,
     seed: int = 0,
 ) -> Solution[Schedule]:
@@ -221,6 +225,7 @@ def fewest_rounds(
         limit: A proved lower bound on R / C at so many steps, e.g. of a cut.
         known: What `round_bound` says of this C and S; None: it is asked.
         ready_s: What is made without a search may take so long; default: the time limit.
+        along_ways: Broadcasts and others with a root are made along ways too (`rooted`).
     """
     if steps < 1:
         raise ValueError(f"{steps} steps; at least 1")
@@ -237,6 +242,7 @@ def fewest_rounds(
         deadline=started + time_limit_s,
         ready=started + max(ready_s or 0.0, time_limit_s),
         seed=seed,
+        along_ways=along_ways,
     )
     search.at_once()
     if limit and search.least == steps and not search.ended:
