@@ -27,7 +27,7 @@ from planner.cli.collective_options import (
     Topology,
 )
 from planner.cli.options import OUTPUT, AsJson, option
-from planner.cli.output import print_json, progress_bar
+from planner.cli.output import print_json, standing_bar
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _run(
     if plot is not None and plot_schedule is not None and same_path(plot, plot_schedule):
         raise InputError(f"plot-schedule: {plot_schedule} is the file of --plot as well")
     question, wanted = question_of(asked), sizes_of(sizes)
-    with progress_bar(wanted=not as_json, verb="synthesizing") as on_progress:
+    with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = ask(question, wanted, constants=constants, on_progress=on_progress)
     _draw(found, plot, plot_schedule)
     if as_json:

@@ -61,7 +61,14 @@ Root = Annotated[
 ]
 Chunks = Annotated[str | None, option("C: pieces that the buffer is cut into.", QUESTION)]
 Steps = Annotated[str | None, option("S: steps of the schedule.", QUESTION)]
-MaxChunks = Annotated[str | None, option("The most chunks that are tried.", QUESTION)]
+MaxChunks = Annotated[
+    str | None,
+    option(
+        "The most chunks that are tried (default: 32, and more where the least rounds per chunk "
+        "need them and they are not too many).",
+        QUESTION,
+    ),
+]
 Method = Annotated[
     str | None,
     option(

@@ -25,7 +25,7 @@ from planner.cli.collective_options import (
     Topology,
 )
 from planner.cli.options import OUTPUT, AsJson, option
-from planner.cli.output import print_json, progress_bar
+from planner.cli.output import print_json, standing_bar
 
 if TYPE_CHECKING:
     from planner.collectives.answers import FrontAnswer
@@ -119,7 +119,7 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     if output is not None:
         check_schedule_file(output, ("--graph", asked["graph"]))
     question = question_of(asked)
-    with progress_bar(wanted=not as_json, verb="synthesizing") as on_progress:
+    with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = answer(question, on_progress)
     saved = None if output is None else _save(found, output)
     if as_json:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from planner.messages import too_long
 
-Progress = Callable[[str, int, int], None]
 _QUIET_S = 0.7
+_SAID_S = 10.0
+
+
+class Progress(Protocol):
+    """What is done, how much of how much, and where it stands."""
+
+    def __call__(self, what: str, done: int, of: int, note: str = "") -> None:
+        """Tell it."""
 
 
 def number(text: str | None) -> float | str | None:
@@ -41,36 +49,95 @@ def schedules_bar(*, wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(*, wanted: bool, verb: str = "searching") -> Iterator[Progress | None]:
+def standing_bar(*, wanted: bool, verb: str) -> Iterator[Progress | None]:
+    """`progress_bar` of a search that says where it stands, to files and pipes as well.
+
+    There a line says so every few seconds.
+    """
+    if wanted and not sys.stderr.isatty():
+        with _said_lines(verb) as said:
+            yield said
+        return
+    with progress_bar(wanted=wanted, verb=verb, elapsed=True) as shown:
+        yield shown
+
+
+@contextmanager
+def _said_lines(verb: str) -> Iterator[Progress]:
+    """A line on standard error every few seconds."""
+    started, ended = time.perf_counter(), threading.Event()
+    latest: list[str] = []
+
+    def tell(what: str, done: int, of: int, note: str = "") -> None:
+        latest[:] = [f"{verb} {what}{note and f': {note}'}"]
+
+    def say() -> None:
+        while not ended.wait(_SAID_S):
+            if latest:
+                seconds = time.perf_counter() - started
+                print(f"{latest[-1]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=say, daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _bar(*, elapsed: bool) -> Any:
+    """A bar of Rich, with the time that has passed or that which is left."""
+    from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.table import Column  # noqa: PLC0415
+
+    columns = [
+        BarColumn(bar_width=12),
+        TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
+        TextColumn("{task.description}"),
+    ]
+    shown = columns if elapsed else Bar.get_default_columns()
+    return Bar(*shown, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def progress_bar(
+    *, wanted: bool, verb: str = "searching", elapsed: bool = False
+) -> Iterator[Progress | None]:
     """A bar on standard error that appears when the work takes longer than a moment.
 
     It appears then even where the work says nothing between its first word and its end.
+
+    Args:
+        wanted: Whether there is one at all; there is none where errors go to no terminal.
+        verb: What is done.
+        elapsed: The time that has passed in place of that which is left.
     """
     if not wanted or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415  (only for a bar on a terminal)
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-
-    bar = Bar(console=Console(stderr=True), transient=True)
+    bar = _bar(elapsed=elapsed)
     tasks: dict[str, Any] = {}
-    latest: list[tuple[str, int, int]] = []
+    latest: list[tuple[str, int, int, str]] = []
     lock = threading.Lock()
     quiet = threading.Timer(_QUIET_S, lambda: draw(*latest[-1]) if latest else None)
     quiet.daemon = True
 
-    def draw(what: str, done: int, of: int) -> None:
+    def draw(what: str, done: int, of: int, note: str) -> None:
         with lock:
             if not tasks:
                 bar.start()
             if what not in tasks:
-                tasks[what] = bar.add_task(f"{verb} {what}", total=of)
-            bar.update(tasks[what], completed=done, total=of)
+                tasks[what] = bar.add_task("", total=of)
+            text = f"{verb} {what}{note and f': {note}'}"
+            bar.update(tasks[what], completed=done, total=of, description=text)
 
-    def show(what: str, done: int, of: int) -> None:
-        latest[:] = [(what, done, of)]
+    def show(what: str, done: int, of: int, note: str = "") -> None:
+        latest[:] = [(what, done, of, note)]
         if quiet.finished.is_set():
-            draw(what, done, of)
+            draw(what, done, of, note)
 
     quiet.start()
     try:

@@ -86,6 +86,11 @@ class FrontAnswer:
             ],
             "complete": front.complete,
             "why": front.ends,
+            "ended_by": front.ended_by,
+            "open": [
+                {"steps": gap.steps, **exactly(gap.load), "reason": gap.reason}
+                for gap in front.gaps
+            ],
             "size_bytes": self.question.size_bytes,
             "time_s": None if timed is None else timed[0],
             "time_bound_s": None if timed is None else timed[1],

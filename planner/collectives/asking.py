@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,18 +12,20 @@ from planner.collectives.answers import FrontAnswer
 from planner.collectives.machine import Machine, Wires
 from planner.collectives.machines import maps_onto_itself
 from planner.collectives.methods import by_methods
+from planner.collectives.progress import Progress, Standing
 from planner.collectives.question import Question, question_of
 from planner.errors import InputError
 from planner.messages import Origin
 from planner.units import show_seconds
-from solvers.collectives.allreduce import allreduce_load
+from solvers.collectives.allreduce import Members, allreduce_load, load_of_steps
+from solvers.collectives.candidates import SIZE, TIME, Gap
 from solvers.collectives.compose import in_turn
 from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.flows import load_bound
 from solvers.collectives.front import pareto
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import goal_of
-from solvers.collectives.rows import EXACT, MIXED_INTEGER, SEARCH, Front, Row
+from solvers.collectives.rows import MIXED_INTEGER, SEARCH, Front, Row
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.searching import RAISED
 from solvers.collectives.step_search import Effort
@@ -33,14 +34,19 @@ from solvers.collectives.synthesis import synthesize
 from solvers.collectives.timed import Timing, fastest
 from solvers.solution import Solution, Status
 
-Progress = Callable[[str, int, int], None]
+_ENDED = 0.95
+"""Of the time limit: a search that took more was ended by it."""
+
+
+_SHARE = 0.2
+"""Of the time limit: for each bound."""
 
 
 def collective_front(*, on_progress: Progress | None = None, **fields: Any) -> FrontAnswer:
     """Schedules of a collective on a machine: the front, or one for given chunks and steps.
 
     Args:
-        on_progress: Called with (what, done, of) as schedules are found.
+        on_progress: Called with (what, done, of) and where the search stands.
         **fields: What the flags of `planner collective synthesize` say, e.g. `topology="dgx-1"`,
             `collective="allgather"`, `chunks=6, steps=3`, `graph="mine.yaml"`, `time_limit=10`.
 
@@ -61,7 +67,7 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     whole = question.chunks is None and question.steps is None
     return by_methods(
         question,
-        lambda asked: front_of(asked, on_progress) if whole else single(asked),
+        lambda asked: front_of(asked, on_progress) if whole else single(asked, on_progress),
         lambda asked: (load_of(asked), steps_needed(asked)[0]),
         on_progress,
     )
@@ -69,31 +75,27 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
 
 def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
     """All schedules worth having."""
-    found = 0
-
-    def noted(_: Row) -> None:
-        nonlocal found
-        found += 1
-        if on_progress is not None:
-            on_progress("schedules", found, found + 1)
-
-    if on_progress is not None:
-        on_progress("schedules", 0, 1)
+    stand = Standing(on_progress)
+    stand.tell()
     machine = question.machine
     front = pareto(
         machine.network,
         question.collective,
         root=question.root,
         symmetries=machine.symmetries,
-        effort=Effort(max_chunks=question.max_chunks, time_limit_s=question.time_limit_s),
-        on_row=noted,
+        effort=Effort(
+            max_chunks=question.max_chunks,
+            time_limit_s=question.time_limit_s,
+            on_search=stand.searching,
+        ),
+        on_row=stand.found,
     )
     proved = front.complete and all(row.proved for row in front.rows)
     status = Status.OPTIMAL if proved else Status.FEASIBLE if front.rows else Status.TIME_LIMIT
     return FrontAnswer(question=question, status=status.value, front=front)
 
 
-def single(question: Question) -> FrontAnswer:
+def single(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
     """One schedule with the fewest rounds for C chunks and S steps.
 
     C is 1 where only steps are asked for, S the fewest there can be where only chunks are.
@@ -109,48 +111,56 @@ def single(question: Question) -> FrontAnswer:
     steps = question.steps or least * halves
     if halves == 2:
         _check_allreduce(chunks, steps, nodes)
-    load = load_of(question, question.time_limit_s / 4)
     if steps < least * halves:
         return _none(question, Status.INFEASIBLE, too_few(question, least, steps), started)
-    found = _composed(question, chunks, steps) if halves == 2 else _found(question, chunks, steps)
+    if on_progress is not None:
+        on_progress("a schedule", 0, 1, f"S = {steps}, C = {chunks}")
+    share_s = question.time_limit_s * _SHARE
+    limit = load_of(question, time_limit_s=share_s)
+    load = max(limit, load_of(question, steps, time_limit_s=share_s))
+    left_s = max(question.time_limit_s - (time.perf_counter() - started), 1e-3)
+    asked = replace(question, time_limit_s=left_s)
+    found = _composed(asked, chunks, steps) if halves == 2 else _found(asked, chunks, steps)
     if found.decision is None:
         words = f"no schedule within {show_seconds(question.time_limit_s)}"
         return _none(question, Status.TIME_LIMIT, words, started)
-    row = _row_of(question, found.decision, found, load, started)
-    ends = (
-        "no schedule with so many chunks and steps has fewer rounds"
-        if row.proved
-        else f"fewer rounds than {row.rounds} are not excluded, down to {row.lower_bound}"
+    row = Row(
+        schedule=found.decision,
+        lower_bound=max(math.ceil(found.bound), math.ceil(load * chunks), steps),
+        load_bound=load,
+        bound_by=SEARCH if RAISED in found.counts else MIXED_INTEGER,
+    )
+    seconds = time.perf_counter() - started
+    reason = None if row.proved else _reason(question, seconds)
+    left_open = Gap(
+        steps=steps, load=Fraction(row.lower_bound, chunks), chunks=chunks, reason=reason or ""
     )
     front = Front(
         collective=question.collective, rows=(row,), least_steps=least * halves,
-        limit=load, complete=row.proved, ends=ends, seconds=time.perf_counter() - started,
+        limit=limit, complete=row.proved, ends=_ends(question, row, reason), seconds=seconds,
+        gaps=(left_open,) if reason else (),
     )  # fmt: skip
     status = Status.OPTIMAL if row.proved else Status.FEASIBLE
     return FrontAnswer(question=question, status=status.value, front=front)
 
 
-def _row_of(
-    question: Question,
-    schedule: Schedule,
-    found: Solution[Schedule],
-    load: Fraction,
-    started: float,
-) -> Row:
-    """The schedule with its bound, and the exact one of its steps where others were needed."""
-    by = SEARCH if RAISED in found.counts else MIXED_INTEGER
-    row = Row(
-        schedule=schedule, lower_bound=math.ceil(found.bound), load_bound=load, bound_by=by
-    )  # fmt: skip
-    left = question.time_limit_s - (time.perf_counter() - started)
-    if row.proof in (None, EXACT) or question.collective == "allreduce" or left <= 0:
-        return row
-    network = question.machine.network
-    goal = goal_of(question.collective, network.nodes, 1, root=question.root)
-    exact = load_bound(
-        network, goal, schedule.steps, group=group_of(question), time_limit_s=left / 4
-    )
-    return replace(row, load_bound=max(load, exact.load))
+def _reason(question: Question, seconds: float) -> str | None:
+    """Why nothing is proved; None: other ways to compose an all-reduce were not tried."""
+    if seconds >= question.time_limit_s * _ENDED:
+        return TIME
+    return None if question.collective == "allreduce" else SIZE
+
+
+def _ends(question: Question, row: Row, reason: str | None) -> str:
+    """What is proved of one schedule, and what ended the search."""
+    if row.proved:
+        return "no schedule with so many chunks and steps has fewer rounds"
+    because = {
+        TIME: "the time limit ended the search",
+        SIZE: "its program is too large for the solver",
+    }
+    why = because.get(reason or "", "only a reduce-scatter and then an allgather was tried")
+    return f"{why}; fewer rounds than {row.rounds} are not excluded, down to {row.lower_bound}"
 
 
 TIMED_CHUNKS = 4
@@ -217,9 +227,13 @@ def _timed_answer(
     proved = bound_s >= time_s * (1.0 - 1e-6)
     chunks = f"{tried[0]}" if len(tried) == 1 else f"{tried[0]} to {tried[-1]}"
     tries = f"tried: C = {chunks}, in at most {most} steps"
+    ended = not proved and time.perf_counter() - started >= question.time_limit_s * _ENDED
+    if ended:
+        tries += "; the time limit ended the search"
     front = Front(
         collective=question.collective, rows=(row,), least_steps=steps_needed(question)[0],
         limit=load, complete=proved, ends=tries, seconds=time.perf_counter() - started,
+        out_of_time=ended,
     )  # fmt: skip
     status = Status.OPTIMAL if proved else Status.FEASIBLE
     return FrontAnswer(
@@ -269,7 +283,7 @@ def _found(question: Question, chunks: int, steps: int) -> Solution[Schedule]:
 
 
 def _composed(question: Question, chunks: int, steps: int) -> Solution[Schedule]:
-    """An all-reduce of two halves, under the bound of all all-reduces."""
+    """An all-reduce of two halves."""
     machine, nodes = question.machine, question.machine.network.nodes
     halves = [
         synthesize(
@@ -285,11 +299,9 @@ def _composed(question: Question, chunks: int, steps: int) -> Solution[Schedule]
             decision=None, objective=math.inf, bound=0.0, status=Status.TIME_LIMIT, seconds=seconds
         )
     whole = in_turn(first, second, members=nodes)
-    load = allreduce_load(machine.network, (nodes,))
-    least = max(steps, math.ceil(load * whole.chunks))
     return Solution(
-        decision=whole, objective=float(whole.total_rounds), bound=float(least),
-        status=Status.OPTIMAL if whole.total_rounds <= least else Status.FEASIBLE, seconds=seconds,
+        decision=whole, objective=float(whole.total_rounds), bound=float(steps),
+        status=Status.FEASIBLE, seconds=seconds,
     )  # fmt: skip
 
 
@@ -302,21 +314,29 @@ def _none(question: Question, status: Status, words: str, started: float) -> Fro
     return FrontAnswer(question=question, status=status.value, front=front)
 
 
-def load_of(question: Question, time_limit_s: float = math.inf) -> Fraction:
-    """A lower bound of R / C, however many steps: by cuts, of an all-reduce by counting sends."""
+def load_of(
+    question: Question, steps: int | None = None, *, time_limit_s: float = 60.0
+) -> Fraction:
+    """A lower bound of R / C with S steps, or however many; of an all-reduce by its sends."""
     network = question.machine.network
     if question.collective == "allreduce":
-        return allreduce_load(network, (network.nodes,))
+        if steps is None:
+            return allreduce_load(network, (network.nodes,))
+        among = Members(network=network, groups=None)
+        return load_of_steps(among, steps, time_limit_s=time_limit_s)
     goal = goal_of(question.collective, network.nodes, 1, root=question.root)
-    return load_bound(network, goal, group=group_of(question), time_limit_s=time_limit_s).load
+    group = group_of(question, time_limit_s=time_limit_s)
+    return load_bound(network, goal, steps, group=group, time_limit_s=time_limit_s).load
 
 
-def group_of(question: Question) -> tuple[tuple[int, ...], ...]:
+def group_of(question: Question, *, time_limit_s: float = math.inf) -> tuple[tuple[int, ...], ...]:
     """Symmetries of network and goal that keep no node in place."""
     machine = question.machine
     name = "allgather" if question.collective == "allreduce" else question.collective
     goal = goal_of(name, machine.network.nodes, 1, root=question.root)
-    return tuple(free_subgroup(machine.network, goal, machine.symmetries))
+    return tuple(
+        free_subgroup(machine.network, goal, machine.symmetries, time_limit_s=time_limit_s)
+    )
 
 
 def steps_needed(question: Question) -> tuple[int, tuple[int, int]]:

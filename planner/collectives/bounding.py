@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 
 from planner.collectives.answers import BoundsAnswer, StepBound
-from planner.collectives.asking import Progress, group_of, load_of, steps_needed
+from planner.collectives.asking import group_of, load_of, steps_needed
 from planner.collectives.machine import Machine
 from planner.collectives.machines import maps_onto_itself
+from planner.collectives.progress import Progress
 from planner.collectives.question import Question
 from planner.units import show_seconds
 from solvers.collectives.cuts import Cut, cut_bound

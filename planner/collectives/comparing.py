@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from planner.collectives.answers import FrontAnswer, exactly, question_fields
-from planner.collectives.asking import Progress, answer
+from planner.collectives.asking import answer
 from planner.collectives.nccl import (
     CostLine,
     baseline_schedules,
@@ -18,6 +18,7 @@ from planner.collectives.nccl import (
     nccl_lines,
     protocol_lines,
 )
+from planner.collectives.progress import Progress
 from planner.collectives.question import Question
 from planner.collectives.simulate import MODES
 from planner.collectives.times import (

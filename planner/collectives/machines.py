@@ -96,7 +96,11 @@ def machine_of(
 def _read(path: Path) -> Named:
     """A graph file; its chips are named as in it."""
     graph = read_graph(path)
-    wiring = wiring_of(graph, one_way=True)
+    try:
+        wiring = wiring_of(graph, one_way=True)
+    except InputError as error:
+        lines = (line.removeprefix("graph: ") for line in str(error).splitlines())
+        raise InputError("\n".join(f"{path}: {line}" for line in lines)) from error
     return Named(label=graph_label(graph, path), wiring=wiring)
 
 

@@ -45,7 +45,7 @@ class Question:
         root: Node of a rooted collective, else 0.
         chunks, steps: C and S of one schedule; None: not asked.
         pareto: The whole front.
-        max_chunks: The most chunks that are tried; None: no limit but the solver's.
+        max_chunks: The most chunks that are tried; None: see `candidates.promising`.
         size_bytes: L of the timed objective; None: fewest rounds.
         time_limit_s: When the search ends.
         method: One of `planner.collectives.large.METHODS`; None: search, then what else applies.
@@ -61,6 +61,11 @@ class Question:
     size_bytes: float | None = None
     time_limit_s: float = TIME_LIMIT_S
     method: str | None = None
+
+    @property
+    def of_front(self) -> bool:
+        """Whether all schedules worth having are asked for, not one."""
+        return self.chunks is None and self.steps is None and self.size_bytes is None
 
     @property
     def root_name(self) -> str | None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from planner.collectives.answers import FrontAnswer, machine_fields
-from planner.collectives.asking import Progress, answer
+from planner.collectives.asking import answer
 from planner.collectives.bounding import least_time
 from planner.collectives.degrade import degraded, fail, pair_of
 from planner.collectives.machine import Machine
+from planner.collectives.progress import Progress
 from planner.collectives.question import Question, size_words
 from planner.collectives.resynthesis import Resynthesis, resynthesis
 from planner.collectives.simulate import MODES, Simulation, run, simulate, synchronous_s

@@ -137,14 +137,18 @@ def front_view(answer: FrontAnswer, saved: str | None = None) -> RenderableType:
 
 def _title(answer: FrontAnswer) -> str:
     question = answer.question
-    if question.chunks is None and question.steps is None and question.size_bytes is None:
+    if question.of_front:
         return "Schedules worth having: more steps, fewer rounds per chunk"
     return "Schedule"
 
 
 def _rows(answer: FrontAnswer) -> RenderableType:
     """The schedules: what they have, what is proved."""
-    header = ["C", "S", "R", "R / C", "proved", "R at least", "R / C of S at least", "fastest for"]
+    alone = len(answer.rows) == 1 and not answer.front.complete
+    alone = alone or not answer.question.of_front
+    header = ["C", "S", "R", "R / C", "proved", "R at least", "R / C of S at least"]
+    if not alone:
+        header.append("fastest for" if answer.front.complete else "fastest of these for")
     several = {made(row.schedule) for row in answer.rows} != {SYNTHESIZED}
     methods = set(answer.row_methods) != {SEARCH}
     ranges = fastest_for(answer.machine, [row.schedule for row in answer.rows])
@@ -153,7 +157,7 @@ def _rows(answer: FrontAnswer) -> RenderableType:
         cells = [
             str(row.chunks), str(row.steps), str(row.rounds), load_words(row.load),
             "yes" if row.proved else "no", str(row.lower_bound), load_words(row.load_bound),
-            _range_words(low, high),
+            *([] if alone else [_range_words(low, high)]),
         ]  # fmt: skip
         cells += [made(row.schedule)] if several else []
         rows.append([*cells, *([method, _gap_words(gap_of(row))] if methods else [])])

@@ -20,7 +20,8 @@ from fractions import Fraction
 
 from solvers.collectives.checking import faults
 from solvers.collectives.compose import in_turn, local_reduce
-from solvers.collectives.problem import Network
+from solvers.collectives.flows import load_bound
+from solvers.collectives.problem import Network, goal_of
 from solvers.collectives.rows import Row
 from solvers.collectives.schedule import Schedule
 
@@ -101,15 +102,32 @@ def allreduce_rows(
     found += [
         in_turn(first, second, members=sizes[0]) for first in scattering for second in gathering
     ]
-    load = allreduce_load(among.network, sizes)
     rows = []
     for schedule in corners(found):
         wrong = faults(schedule, among.network, groups=among.groups)
         if wrong:
             raise AssertionError(f"a composed schedule is wrong: {wrong[0].text}")
+        load = load_of_steps(among, schedule.steps)
         least = max(schedule.steps, math.ceil(load * schedule.chunks), farthest)
         rows.append(Row(schedule=schedule, lower_bound=least, load_bound=load))
     return tuple(rows)
+
+
+def load_of_steps(among: Members, steps: int, *, time_limit_s: float = 2.0) -> Fraction:
+    """A lower bound of R / C of any all-reduce in S steps: by its sends, and as a broadcast.
+
+    What the first member has must reach all others, whatever is added to it on the way, so an
+    all-reduce takes no fewer rounds than a broadcast of the whole buffer.
+
+    Args:
+        among: Network and groups.
+        steps: S, at least those of a broadcast.
+        time_limit_s: Of the linear program.
+    """
+    network = among.network
+    goal = goal_of("broadcast", network.nodes, 1, root=0, groups=among.groups)
+    found = load_bound(network, goal, steps, time_limit_s=time_limit_s)
+    return max(found.load, allreduce_load(network, among.sizes))
 
 
 def corners(schedules: Sequence[Schedule]) -> tuple[Schedule, ...]:

@@ -22,6 +22,7 @@ from fractions import Fraction
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.candidates import (
     MAX_CHUNKS,
+    TIME,
     Gap,
     gap_words,
     promising,
@@ -55,6 +56,10 @@ _BEST_FRACTION = 0.6
 _FEW_FRACTION = 0.4
 """Of the time of one S that is left, what each of the first few numbers of chunks takes."""
 
+_FAMILIES = (
+    "tried: a reduce-scatter and then an allgather, or an allgather and local sums; no proof is "
+    "against others"
+)
 _PIPED_SHARE = 0.1
 """Of all time, what rows with many more steps may take."""
 _MET = "no schedule with more steps has a smaller R/C"
@@ -237,9 +242,9 @@ class _Walk:
             return None
         order = promising(bound, steps, self.effort.max_chunks, self.sends)
         most = self.effort.max_chunks or MAX_CHUNKS
-        few, more, others = (
+        few, more, others, beyond = (
             [chunks for chunks in order if low < chunks <= high]
-            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, most))
+            for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, most), (most, max(order)))
         )
         of_step = StepSearch(
             asked=self.asked, effort=self.effort, deadline=self.deadline, sends=self.sends,
@@ -253,7 +258,7 @@ class _Walk:
         of_step.search(others[:1], _BEST_FRACTION)
         of_step.along_trees()
         of_step.search(others[1:], FRACTION)
-        of_step.search([chunks for chunks in order if chunks > most], FRACTION * 2)
+        of_step.search(beyond, FRACTION * 2)
         return of_step
 
     def _bound(self, steps: int, until: float) -> tuple[Fraction, bool]:
@@ -308,13 +313,14 @@ def _composed(
         among, scattering, [row.schedule for row in gathering.rows], gathering.least_steps
     )
     limit = allreduce_load(network, among.sizes)
-    met = rows[-1].load <= limit
+    ends = _MET if rows[-1].load <= limit else gathering.ends
     return Front(
         collective="allreduce",
         rows=rows,
         least_steps=gathering.least_steps,
         limit=limit,
         complete=False,
-        ends="no schedule with more steps has a smaller R/C" if met else gathering.ends,
+        ends=f"{ends}; {_FAMILIES}",
         seconds=time.perf_counter() - started,
+        out_of_time=gathering.ended_by == TIME,
     )

@@ -101,10 +101,15 @@ class Front:
 
     @property
     def ended_by(self) -> str:
-        """`proof`, `time limit`, `size`, `chunks`, or `steps`: no more of them were tried."""
+        """`proof`, `time limit`, `size` (of programs), or what else was not tried.
+
+        That is `chunks` or `steps`, no more of them, or of an all-reduce other `compositions`.
+        """
         if self.complete:
             return "proof"
         reasons = {gap.reason for gap in self.gaps}
         if self.out_of_time or TIME in reasons:
             return TIME
+        if self.collective == "allreduce":
+            return "compositions"
         return SIZE if SIZE in reasons else CHUNKS if CHUNKS in reasons else "steps"

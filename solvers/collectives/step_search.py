@@ -28,6 +28,8 @@ _ENDED = 0.05
 """More of its time is left where a search ended by itself."""
 _LEAST_S = 0.2
 """Less is of no use to a number of chunks."""
+_GRACE_S = 1.0
+"""So much later what is made without a search may end, or by what trees would take instead."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
 FRACTION = 0.25

@@ -65,7 +65,10 @@ def test_both_families_of_an_allreduce() -> None:
     rows = {(row["chunks"], row["steps"], row["rounds"]): row for row in found["front"]}
     assert set(rows) == {(2, 2, 3), (16, 4, 6), (48, 6, 14)}
     assert rows[2, 2, 3]["made"] == "gathered, then added up locally"
-    assert rows[48, 6, 14]["proved"] is True
+    assert [row["proved"] for row in rows.values()] == [False, False, True]
+    loads = [row["least_of_steps"]["rounds_per_chunk_exact"] for row in rows.values()]
+    assert loads == ["1", "4/13", "7/24"]
+    assert (found["complete"], found["ended_by"]) == (False, "compositions")
 
 
 def test_one_schedule() -> None:
@@ -129,7 +132,8 @@ links:
 
 def test_a_graph_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(GRAPH, encoding="utf-8")
-    outcome = planner("collective", "synthesize", "--graph", tmp_path / "mine.yaml", "--json")
+    arguments = ("--graph", tmp_path / "mine.yaml", "--max-chunks", 8, "--json")
+    outcome = planner("collective", "synthesize", *arguments)
     found = outcome.document
     assert outcome.code == 0
     assert found["machine"]["topology"] == "graph:pairs"
@@ -275,8 +279,51 @@ def test_a_time_limit_leaves_a_schedule_with_its_bound() -> None:
     )  # fmt: skip
     assert outcome.code == 0
     (row,) = outcome.document["front"]
-    assert row["rounds"] >= row["lower_bound"] >= 5
-    assert outcome.document["status"] in ("feasible", "optimal")
+    least = Fraction(row["least_of_steps"]["rounds_per_chunk_exact"])
+    assert row["rounds"] > row["lower_bound"] >= least * 5
+    assert least == Fraction(15, 4)
+    assert (outcome.document["status"], outcome.document["ended_by"]) == ("feasible", "time limit")
+    assert "the time limit ended the search" in outcome.document["why"]
+    assert [gap["reason"] for gap in outcome.document["open"]] == ["time limit"]
+
+
+UNEVEN = """chips: [x, y, z]
+links:
+  - {between: [x, y], bandwidth_bytes_per_s: 50e9}
+  - {between: [y, z], bandwidth_bytes_per_s: 33e9}
+  - {between: [x, z]}
+"""
+
+
+@pytest.fixture
+def uneven(tmp_path: Path) -> Path:
+    (tmp_path / "uneven.yaml").write_text(UNEVEN, encoding="utf-8")
+    return tmp_path / "uneven.yaml"
+
+
+def test_the_chunks_that_the_least_load_needs_are_tried(uneven: Path) -> None:
+    """1/29 needs 58 chunks, more than the 32 that are tried otherwise."""
+    found = planner("collective", "synthesize", "--graph", uneven, "--json").document
+    cells = [(row["chunks"], row["steps"], row["rounds"]) for row in found["front"]]
+    assert cells == [(25, 1, 1), (58, 2, 2)]
+    assert (found["complete"], found["ended_by"], found["open"]) == (True, "proof", [])
+
+
+def test_chunks_that_were_not_tried_are_said(uneven: Path) -> None:
+    arguments = ("collective", "synthesize", "--graph", uneven, "--max-chunks", 32)
+    found = planner(*arguments, "--json").document
+    assert [(row["chunks"], row["steps"]) for row in found["front"]] == [(25, 1)]
+    assert (found["complete"], found["ended_by"]) == (False, "chunks")
+    assert found["open"][0]["rounds_per_chunk_exact"] == "1/29"
+    text = " ".join(planner(*arguments).out.split())
+    assert "2 steps down to 1/29" in text
+    assert "no more than 32 chunks were tried" in text
+    assert "all sizes" not in text
+
+
+def test_one_schedule_is_not_said_to_be_the_fastest() -> None:
+    text = asked("synthesize", "--topology", "ring:4", "--chunks", 2, "--steps", 2).out
+    assert "fastest" not in text
 
 
 BAD = [
@@ -325,7 +372,13 @@ def test_a_disconnected_graph(tmp_path: Path) -> None:
     text = "chips: 4\nlinks:\n  - {between: [0, 1]}\n  - {between: [2, 3]}\n"
     (tmp_path / "apart.yaml").write_text(text, encoding="utf-8")
     (line,) = refused("collective", "bounds", "--graph", tmp_path / "apart.yaml")
-    assert line == "graph: is in 2 parts with no link between them: 0, 1 | 2, 3"
+    assert line.endswith("apart.yaml: is in 2 parts with no link between them: 0, 1 | 2, 3")
+
+
+def test_a_chip_alone(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("chips: [a]\nlinks: []\n", encoding="utf-8")
+    (line,) = refused("collective", "bounds", "--graph", tmp_path / "one.yaml")
+    assert line.endswith("must have at least 1 entry; a chip without any exchanges nothing")
 
 
 def test_figures_that_are_no_numbers(tmp_path: Path) -> None:

@@ -153,7 +153,9 @@ def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
     if both := sorted(set(chips or ()) & set(file.switches)):
         raise InputError(f"{path}: switches: {shown(both[0])} is a chip as well; keep one")
     if not file.links:
-        raise InputError(f"{path}: links: must have at least 1 entry")
+        raise InputError(
+            f"{path}: links: must have at least 1 entry; a chip without any exchanges nothing"
+        )
     graph.add_nodes_from(chips or (), kind="chip")
     graph.add_nodes_from(file.switches, kind="switch")
     for at, link in enumerate(file.links):
