@@ -116,12 +116,7 @@ def evaluate(
     with schedules_bar(wanted=not as_json):
         resolved = resolve(request, origin, plan.chips)
         result = evaluate_plan(resolved, plan, assumed)
-    texts: dict[Path, str | bytes] = {}
-    if plot is not None:
-        texts[plot] = _drawn(result, resolved, plot)
-    if trace is not None:
-        texts[trace] = trace_content(trace, resolved, result.result.plan)
-    write_all(texts)
+    write_all(_files(result, resolved, plot, trace))
     if as_json:
         print_json(result.to_dict())
         return
@@ -140,6 +135,18 @@ def _check_files(plan_file: Path, plot: Path | None, trace: Path | None) -> None
         raise InputError(f"plot: {plot} is the plan file that is read; name another")
     if trace is not None:
         check_trace(trace, {"plan": plan_file}, {"plot": plot})
+
+
+def _files(
+    result: EvaluateResult, resolved: Resolved, plot: Path | None, trace: Path | None
+) -> dict[Path, str | bytes]:
+    """What is asked for in files."""
+    texts: dict[Path, str | bytes] = {}
+    if plot is not None:
+        texts[plot] = _drawn(result, resolved, plot)
+    if trace is not None:
+        texts[trace] = trace_content(trace, resolved, result.result.plan)
+    return texts
 
 
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.collectives.clock import deadline_of, left_s
-from solvers.collectives.commodities import Commodity, commodities, copying
+from solvers.collectives.commodities import Commodity, commodities
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import representatives
 from solvers.collectives.problem import Goal, Network
@@ -83,7 +83,8 @@ def cut_bound(
     """
     deadline = deadline_of(time_limit_s)
     least_steps(network, goal)
-    links, copied = copying(network, goal)
+    # Link for link, so that the links of a cut are those of the network.
+    links, copied = (network.reversed(), goal.reversed()) if goal.combined else (network, goal)
     parts = commodities(copied)
     if not parts:
         raise ValueError("no chunk has to move")
