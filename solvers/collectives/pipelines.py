@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from solvers.collectives.candidates import MAX_CHUNKS
 from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.model import parts_of
 from solvers.collectives.problem import ROOTED
-from solvers.collectives.rooted import MOST_CELLS, pipeline, rooted_sends, ways_of
+from solvers.collectives.rooted import GROWN_STEPS, MOST_CELLS, pipeline, rooted_sends, ways_of
 from solvers.collectives.rows import Row
 from solvers.collectives.synthesis import Question, as_asked
 
@@ -25,6 +26,10 @@ MOST_CHUNKS = 128
 """The most chunks of one, unless more are asked for."""
 MOST_PIPED = 256
 """The most chunks down packed trees, which take no search."""
+MOST_SENDS = 4_000
+"""The most sends of a schedule that is made unasked."""
+MOST_S = 1.5
+"""Of the programs of one number of steps."""
 NEAR = Fraction(21, 20)
 """R / C within so much of its limit ends them."""
 _GROWTH = 1.3
@@ -64,19 +69,22 @@ def row_at_once(
         steps: S.
         bound: No schedule with so many steps has a smaller R / C.
         before: R / C to be beaten; None: any will do.
-        most: The largest C; None: `MOST_CHUNKS`.
-        until: On the clock of `time.perf_counter`.
+        most: The largest C; None: `MOST_CHUNKS`, fewer where that is more than `MOST_SENDS`.
+        until: On the clock of `time.perf_counter`; at most `MOST_S` from now.
     """
     if not has_pipelines(asked) or len(asked.forward.links) * steps > MOST_CELLS:
         return None
-    best = _plain(asked, steps, bound, before, most)
-    if best is not None and best.load <= NEAR * bound:
+    until = min(until, deadline_of(MOST_S))
+    fits = max(MAX_CHUNKS, MOST_SENDS // asked.forward.nodes)
+    best = _plain(asked, steps, bound, before, most or min(MOST_PIPED, fits))
+    searched = steps <= asked.least_steps + GROWN_STEPS
+    if best is not None and (not searched or best.load <= NEAR * bound):
         return best
     try:
         load = ways_of(asked, steps, deadline_of(left_s(until) / 2)).load
     except OutOfTime:
         return best
-    numbers = _numbers(load, steps, most or MOST_CHUNKS)
+    numbers = _numbers(load, steps, most or min(MOST_CHUNKS, fits))
     for place, chunks in enumerate(numbers):
         if (best is not None and load >= best.load) or left_s(until) < _LEAST_ROUNDS_S * place:
             break
@@ -90,11 +98,11 @@ def row_at_once(
 
 
 def _plain(
-    asked: Question, steps: int, bound: Fraction, before: Fraction | None, most: int | None
+    asked: Question, steps: int, bound: Fraction, before: Fraction | None, most: int
 ) -> Row | None:
     """The pipeline down packed trees, if it is better than before."""
     made = pipeline(asked, steps)
-    if made is None or made[0] > (most or MOST_PIPED):
+    if made is None or made[0] > most:
         return None
     chunks, sends = made
     rounds = rounds_of(asked.forward, sends, steps)
