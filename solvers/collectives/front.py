@@ -62,6 +62,10 @@ _FAMILIES = (
 )
 _PIPED_SHARE = 0.1
 """Of all time, what rows with many more steps may take."""
+_PIPED_LEAST_S = 1.0
+"""They may take as long as the search did, but no less than this."""
+_QUICK_SENDS = 1000
+"""Sends up to which a search is quicker than schedules along ways, and goes before them."""
 _MET = "no schedule with more steps has a smaller R/C"
 
 OnRow = Callable[[Row], None]
@@ -169,7 +173,7 @@ class _Walk:
 
     def run(self, on_row: OnRow | None) -> str:
         """Find row after row; returns why there are no more, in words."""
-        until = self.deadline
+        until, started = self.deadline, time.perf_counter()
         piped = has_pipelines(self.asked) and self.effort.max_steps is None
         if piped:
             self.deadline = deadline_of(left_s(until) * (1 - _PIPED_SHARE))
@@ -177,6 +181,8 @@ class _Walk:
         self._again(on_row)
         self.deadline = until
         if piped and not self.met:
+            worth_s = max(_PIPED_LEAST_S, time.perf_counter() - started)
+            self.deadline = min(until, deadline_of(worth_s))
             ends = "; ".join((ends, *self._piped(on_row)))
         if self.met:
             ends = _MET
@@ -251,11 +257,15 @@ class _Walk:
             steps=steps, bound=bound, until=until, before=before, order=order,
         )  # fmt: skip
         self.tried.append(of_step)
-        of_step.at_once()
+        quick = self.sends * max(order) <= _QUICK_SENDS
+        if not quick:
+            of_step.at_once()
         # A bound that time cut short says little of what is promising; few chunks are quick.
         of_step.search(few if exact else sorted(few), _FEW_FRACTION)
         of_step.search(more, FRACTION)
         of_step.search(others[:1], _BEST_FRACTION)
+        if quick and of_step.gap() is not None:
+            of_step.at_once()
         of_step.along_trees()
         of_step.search(others[1:], FRACTION)
         of_step.search(beyond, FRACTION * 2)

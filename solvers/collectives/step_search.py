@@ -117,11 +117,12 @@ class StepSearch:
 
     def at_once(self) -> None:
         """The best schedule along ways, of collectives with a root."""
-        self.best = row_at_once(
-            self.asked, self.steps, self.bound, before=self.before,
+        made = row_at_once(
+            self.asked, self.steps, self.bound, before=self.beaten,
             most=self.effort.max_chunks, until=deadline_of(left_s(self.until) * FRACTION),
         )  # fmt: skip
-        if self.best is None or self.best.proved:
+        self.best = made or self.best
+        if made is None or self.best is None or self.best.proved:
             return
         known = round_bound(
             self.asked, self.best.chunks, self.steps, limit=self.bound,
