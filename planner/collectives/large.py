@@ -118,7 +118,6 @@ def composed(
     *,
     limit: Fraction,
     deadline: float,
-    steps: int | None = None,
     on_progress: Progress | None = None,
 ) -> list[Composed]:
     """Schedules in phases and along trees, as many as the time allows.
@@ -129,15 +128,12 @@ def composed(
         methods: Some of `methods_for`.
         limit: No schedule has less R / C.
         deadline: On the clock of `time.perf_counter`.
-        steps: The most a schedule may have; None: any number.
         on_progress: Called with (what, done, of).
     """
     network, found = machine.network, []
     for method in methods:
         try:
             for schedule in _made(machine, collective, method, deadline, on_progress):
-                if steps is not None and schedule.steps > steps:
-                    continue
                 wrong = faults(schedule, network)
                 if wrong:
                     raise AssertionError(f"a composed schedule is wrong: {wrong[0].text}")

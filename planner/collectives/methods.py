@@ -20,7 +20,7 @@ from planner.collectives.large import (
     worth_having,
 )
 from planner.collectives.question import Question
-from planner.units import show_seconds
+from planner.units import plural, show_seconds
 from solvers.collectives.rows import Front
 from solvers.solution import Status
 
@@ -60,6 +60,7 @@ def by_methods(
     limit = found.front.limit or _limits(question, limits, on_progress)[0]
     methods = methods_for(question.machine, question.collective)
     rows = _composed(question, methods, limit, deadline, on_progress)
+    rows = with_chunks(rows, question.chunks, question.steps)
     return _widened(found, rows, time.perf_counter() - started)
 
 
@@ -83,12 +84,11 @@ def _composed(
     deadline: float,
     on_progress: Progress | None,
 ) -> list[Composed]:
-    """Schedules of some methods, of the chunks and steps asked for."""
-    rows = composed(
+    """Schedules of some methods, of any chunks and steps."""
+    return composed(
         question.machine, question.collective, methods, limit=limit, deadline=deadline,
-        steps=question.steps, on_progress=on_progress,
+        on_progress=on_progress,
     )  # fmt: skip
-    return with_chunks(rows, question.chunks, question.steps)
 
 
 def _settled(found: FrontAnswer) -> bool:
@@ -115,16 +115,15 @@ def _widened(found: FrontAnswer, rows: list[Composed], seconds: float) -> FrontA
 def _composed_answer(
     question: Question, rows: list[Composed], limit: Fraction, least: int, started: float
 ) -> FrontAnswer:
-    """The answer of one method that is no search."""
-    kept = worth_having(rows)
+    """The answer of one method that is no search, from all that it made."""
+    kept = worth_having(with_chunks(rows, question.chunks, question.steps))
     if question.chunks is not None or question.steps is not None:
         kept = kept[-1:]
     assert question.method in METHODS
     ends = (
         "finer pieces were not tried; other methods may find better schedules"
         if kept
-        else f"{question.method} made no schedule of what was asked for within "
-        f"{show_seconds(question.time_limit_s)}"
+        else _none_fits(question, rows)
     )
     front = Front(
         collective=question.collective, rows=tuple(one.row for one in kept), least_steps=least,
@@ -132,10 +131,26 @@ def _composed_answer(
     )  # fmt: skip
     proved = bool(kept) and all(one.row.proved for one in kept)
     single = question.chunks is not None or question.steps is not None
-    status = Status.FEASIBLE if kept else Status.TIME_LIMIT
+    refused = Status.INFEASIBLE if rows else Status.TIME_LIMIT
+    status = Status.FEASIBLE if kept else refused
     return FrontAnswer(
         question=question,
         status=(Status.OPTIMAL if proved and single else status).value,
         front=front,
         methods=tuple(one.method for one in kept),
     )
+
+
+def _none_fits(question: Question, rows: list[Composed]) -> str:
+    """Why a method has no schedule of what was asked for: the chunks and steps of those it made."""
+    method, chunks, steps = question.method, question.chunks, question.steps
+    if not rows:
+        return f"{method} made no schedule within {show_seconds(question.time_limit_s)}"
+    asked = [] if chunks is None else [f"of {plural(chunks, 'chunk')}"]
+    asked += [] if steps is None else [f"in {plural(steps, 'step')}"]
+    words = f"{method} on {question.machine.label} have no schedule {' '.join(asked)}"
+    cut = with_chunks(rows, chunks, None)
+    if not cut:
+        fewest = min(one.row.chunks for one in rows)
+        return f"{words}: their chunks are a multiple of {fewest}; a search may find one"
+    return f"{words}: their fewest are {min(one.row.steps for one in cut)}; a search may find one"

@@ -210,6 +210,11 @@ def _chunks(schedule: Schedule, order: Sequence[int]) -> Callable[[int], int]:
     return number
 
 
+def alike(one: LinkMatrix, other: LinkMatrix) -> bool:
+    """Whether two have the same links under the same numbers, in any common unit."""
+    return np.array_equal(_lowest(one), _lowest(other))
+
+
 def _lowest(matrix: LinkMatrix) -> LinkMatrix:
     """The matrix in its largest common unit."""
     return matrix // max(int(np.gcd.reduce(matrix, axis=None)), 1)

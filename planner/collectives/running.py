@@ -118,7 +118,7 @@ def _changed_fields(table: Resynthesis) -> dict[str, Any]:
                 "what": row.what,
                 "schedules": list(row.schedules),
                 "synchronous_s": row.time_s.tolist(),
-                "dependent_s": None if row.dependent_s is None else row.dependent_s.tolist(),
+                "dependent_s": row.dependent_s.tolist(),
                 "over_healthy": row.over_healthy.tolist(),
             }
             for row in table.rows

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from planner.collectives.machine import Machine
+from planner.collectives.machines import NUMBERINGS, machine_of
+from planner.collectives.renumber import alike, link_matrix, orders_between
 from planner.errors import InputError
 from solvers.collectives.checking import GATHERED, Fault, faults
 from solvers.collectives.problem import COMBINING, Network
@@ -14,6 +17,9 @@ MOST_CHUNKS = 2 * 10**6
 """Parts of the data of all nodes."""
 _MOST = 4
 _MOST_ARRIVALS = 2 * 10**6
+_MOST_RENUMBERED = 16
+"""Nodes up to which other numbers are looked for."""
+_DGX1 = "dgx-1"
 
 
 def first(lines: list[str]) -> str:
@@ -45,18 +51,27 @@ def check(
         raise InputError(first([f"{name}: {line}" for line in lines]))
 
 
-def check_made_for(name: str, schedule: Schedule, label: str, machine: Machine) -> None:
-    """Refuses a schedule that uses links which a machine does not have.
+def check_made_for(
+    name: str, schedule: Schedule, label: str, machine: Machine, made_for: Network
+) -> None:
+    """Refuses a schedule that uses links, or more lanes of them, than a machine has.
+
+    Lanes are looked at only where the links are the same under other numbers; elsewhere `check`
+    names the sends.
 
     Args:
         name: What messages call the file.
         schedule: What is sent.
         label: The topology that it was made for.
         machine: Where it is asked to run.
+        made_for: The links of the file.
 
     Raises:
-        InputError: One line: the two machines, and how many links are missing.
+        InputError: One line: the two machines, and how many links are missing; or that their links
+            are the same under other numbers.
     """
+    if words := _other_numbering(schedule, machine, made_for):
+        raise InputError(f"{name}: {words}")
     used = {(send.source, send.target) for send in schedule.sends}
     if lacking := sorted(used - set(machine.network.links)):
         (u, v), there = lacking[0], f"{len(lacking)} of the {len(used)} links that are used"
@@ -65,6 +80,27 @@ def check_made_for(name: str, schedule: Schedule, label: str, machine: Machine) 
             f"{name}: was made for {label}{other}: {machine.label} does not have {there}, e.g. "
             f"from {u} to {v}"
         )
+
+
+def _other_numbering(schedule: Schedule, machine: Machine, made_for: Network) -> str | None:
+    """Whether a schedule does not fit only because its nodes have other numbers."""
+    here, there = link_matrix(machine.network), link_matrix(made_for)
+    carried = Counter((send.step, send.source, send.target) for send in schedule.sends)
+    fits = all(
+        sends <= here[source, target] * schedule.rounds[step]
+        for (step, source, target), sends in carried.items()
+        if step < schedule.steps and max(source, target) < len(here)
+    )
+    if fits or len(here) > _MOST_RENUMBERED or alike(there, here):
+        return None
+    if not orders_between(there, here):
+        return None
+    words = f"its links are those of {machine.label} in another numbering"
+    for numbering in NUMBERINGS if machine.label == _DGX1 else ():
+        named = link_matrix(machine_of(_DGX1, numbering=numbering).network)
+        if alike(named, there):
+            return f"{words}; give --numbering {numbering}, or no --topology"
+    return f"{words}; run it without a --topology, on the links in the file"
 
 
 def _with_place(fault: Fault, places: Sequence[int]) -> str:

@@ -268,7 +268,8 @@ def _read_json(content: bytes, name: str, machine: Machine | None) -> Saved:
         words = f"{len(file.nodes)} nodes; {used.label} has {used.network.nodes}"
         raise InputError(f"{name}: was made for {file.topology}, {words}")
     if machine is not None:
-        check_made_for(name, schedule, file.topology, machine)
+        made_for = _network(len(file.nodes), file.links, ())
+        check_made_for(name, schedule, file.topology, machine, made_for)
     check(name, schedule, used.network, file.root, order)
     return Saved(
         schedule=schedule, network=used.network, root=file.root, label=used.label, machine=used

@@ -32,6 +32,10 @@ def run_view(answer: RunAnswer) -> RenderableType:
     lines.append(
         "Re-synthesized is the fastest of these and of those made for the healthy machine."
     )
+    if any(row.what == "lower bound" for row in answer.changed.rows):
+        lines.append(
+            "Lower bounds: of runs with barriers (synchronous), and of those without (dependent)."
+        )
     return Group(*parts, Text(), indented(lines, by=0))
 
 
@@ -77,7 +81,7 @@ def _changed(table: Resynthesis) -> RenderableType:
     rows = []
     for at, size in enumerate(table.sizes_bytes.tolist()):
         for number, row in enumerate(table.rows):
-            dependent = "-" if row.dependent_s is None else show_seconds(float(row.dependent_s[at]))
+            dependent = show_seconds(float(row.dependent_s[at]))
             rows.append((
                 "" if number else show_bytes(size), row.what, row.schedules[at] or "-",
                 show_seconds(float(row.time_s[at])), dependent,

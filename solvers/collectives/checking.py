@@ -123,6 +123,11 @@ def _shape(schedule: Schedule, network: Network, goal: Goal) -> Iterator[Fault]:
             yield Fault(rule="kind", text=text, send=index)
 
 
+def _count(number: int, noun: str) -> str:
+    """`1 lane`, `2 lanes`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def _capacity(schedule: Schedule, network: Network) -> Iterator[Fault]:
     """Links and shared capacities that carry more in a step than its rounds allow."""
     carried = Counter((send.step, send.source, send.target) for send in schedule.sends)
@@ -135,7 +140,9 @@ def _capacity(schedule: Schedule, network: Network) -> Iterator[Fault]:
         if sends > room:
             text = (
                 f"step {step}: the link from {source} to {target} carries {sends} chunks; "
-                f"{lanes[source, target]} lanes in {schedule.rounds[step]} rounds carry {room}"
+                f"{_count(lanes[source, target], 'lane')} in "
+                f"{_count(schedule.rounds[step], 'round')} "
+                f"{'carries' if lanes[source, target] == 1 else 'carry'} {room}"
             )
             yield Fault(rule="lanes", text=text, send=last[step, source, target])
     for number, port in enumerate(network.shared):
@@ -145,7 +152,7 @@ def _capacity(schedule: Schedule, network: Network) -> Iterator[Fault]:
             if sends > port.capacity * rounds:
                 text = (
                     f"step {step}: shared capacity {number} ({len(ends)} links) carries {sends} "
-                    f"chunks; {port.capacity} a round in {rounds} rounds carry "
+                    f"chunks; {port.capacity} a round in {_count(rounds, 'round')} carry "
                     f"{port.capacity * rounds}"
                 )
                 yield Fault(rule="shared", text=text)

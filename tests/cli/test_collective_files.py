@@ -50,6 +50,22 @@ def test_a_file_that_does_not_fit_the_machine_names_both(saved: Path) -> None:
     assert "one.json: was made for dgx-1, not for ring:8: ring:8 does not have" in line
 
 
+def test_a_renumbered_file_on_its_own_machine(tmp_path: Path) -> None:
+    """GPUs as the driver numbers them: the links are the same, their numbers are not."""
+    file = tmp_path / "driver.json"
+    outcome = planner("collective", "export", "--topology", "dgx1", "--chunks", 2, "--steps", 2,
+                      "--ranks", "0,3,1,2,4,7,5,6", "-o", file)  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    (line,) = refused("collective", "simulate", file, "--topology", "dgx1")
+    assert line.endswith(
+        "driver.json: its links are those of dgx-1 in another numbering; give --numbering "
+        "nvidia-smi, or no --topology"
+    )
+    for more in (("--topology", "dgx1", "--numbering", "nvidia-smi"), ()):
+        (run,) = answer("simulate", file, *more, "--sizes", "1MB")["schedules"]
+        assert run["synchronous_s"] == pytest.approx([2 * 0.7e-6 + 1.5 * 1e6 / 25e9])
+
+
 def test_a_file_that_breaks_a_rule_names_the_send(saved: Path, tmp_path: Path) -> None:
     data = json.loads((saved / "one.json").read_text(encoding="utf-8"))
     data.pop("digest")

@@ -109,6 +109,18 @@ def test_chunks_and_steps_of_a_method() -> None:
     assert "no schedule has fewer than 4 steps" in none.front.ends
 
 
+@pytest.mark.parametrize(("chunks", "steps", "words"), [
+    (6, 3, "of 6 chunks in 3 steps: their fewest are 5; a search may find one"),
+    (None, 3, "in 3 steps: their fewest are 5; a search may find one"),
+    (5, None, "of 5 chunks: their chunks are a multiple of 6; a search may find one"),
+])  # fmt: skip
+def test_what_a_method_does_not_make(chunks: int | None, steps: int | None, words: str) -> None:
+    """The time does not end it: a search has (6, 3, 7)."""
+    none = collective_front(topology="dgx1", method="trees", chunks=chunks, steps=steps)
+    assert (none.rows, none.status) == ((), "infeasible")
+    assert none.front.ends == f"trees on dgx-1 have no schedule {words}"
+
+
 @pytest.mark.parametrize(
     ("fields", "line"),
     [

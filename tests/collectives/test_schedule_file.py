@@ -134,7 +134,7 @@ def put(*path_and_value):
         (put("sends", 0, [0, 0, 1, 5, False]), "node 0 does not have it before step 0"),
         (put("sends", 0, [0, 0, 1, 0, True]), "allgather adds nothing up"),
         (lambda fields: fields["sends"].pop(), "does not reach node"),
-        (put("rounds", [1, 1]), "lanes in 1 rounds carry"),
+        (put("rounds", [1, 1]), "1 lane in 1 round carries 1"),
         (put("rounds", [1, 0]), "rounds: entry 1: 0: must be at least 1"),
         (put("rounds", []), "rounds: []: must have at least 1 entry"),
         (put("sends", 3, [0, 0, 1]), "sends: entry 3"),

@@ -209,6 +209,24 @@ def test_a_slow_link_is_never_worse_than_none(by_share: dict[float, Resynthesis]
         assert (rows["lower bound"] <= rows["re-synthesized"] * (1 + 1e-9)).all()
 
 
+def test_runs_without_barriers_have_a_bound_of_their_own(
+    by_share: dict[float, Resynthesis],
+) -> None:
+    """Some beat that of runs with barriers, none its own."""
+    ahead = 0
+    for table in by_share.values():
+        bound = table.row("lower bound")
+        assert (bound.dependent_s <= bound.time_s).all()
+        for what in ("oblivious", "re-synthesized"):
+            dependent_s = table.row(what).dependent_s
+            assert (dependent_s >= bound.dependent_s * (1 - 1e-9)).all(), what
+            ahead += int((dependent_s < bound.time_s * (1 - 1e-9)).sum())
+    assert ahead
+    bound = by_share[0.0].row("lower bound")
+    assert bound.dependent_s[0] == pytest.approx(1.4e-6)
+    assert bound.dependent_s[-1] == pytest.approx(0.7e-6 + 7 / 5 * 64e6 / 25e9)
+
+
 def test_a_slow_link_costs_what_it_leaves(by_share: dict[float, Resynthesis]) -> None:
     """All lanes are full in the old schedule, so that large sizes take 1 / share as long."""
     for share in SHARES:

@@ -75,11 +75,11 @@ def test_lanes_and_ports() -> None:
     found = faults(crowded, TRIANGLE)
     assert rules(found) == ["lanes"]
     assert found[0].send == len(ROUND.sends)
-    assert "carries 2 chunks; 1 lanes in 1 rounds carry 1" in found[0].text
+    assert "carries 2 chunks; 1 lane in 1 round carries 1" in found[0].text
     one_port = switch(3, 1)
     found = faults(GATHERED, one_port)
     assert rules(found) == ["shared"] * 6
-    assert found[0].text.endswith("carries 2 chunks; 1 a round in 1 rounds carry 1")
+    assert found[0].text.endswith("carries 2 chunks; 1 a round in 1 round carry 1")
     assert faults(replace(GATHERED, rounds=(2,)), one_port) == ()
 
 
