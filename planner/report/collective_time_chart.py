@@ -18,7 +18,8 @@ from planner.units import plain, show_bytes, show_seconds
 _TONES = ("blue", "orange", "green", "purple", "teal", "brown")
 _LIBRARY_TONES = ("grey", "brown", "purple", "teal")
 """Red is that of the crossovers alone."""
-_SHAPES = ("circle", "square", "triangle", "diamond", "hexagon", "wedge")
+_SHAPES = ("circle", "square", "triangle", "diamond", "hexagon", "wedge", "cross", "bar")
+"""More than tones: dots of one tone differ in shape. The star is that of the crossovers alone."""
 _MARGIN = 1.5
 _HEIGHT, _LOWER_HEIGHT = 0.55, 0.4
 _MOST_RATIO = 4.0

@@ -99,7 +99,7 @@ def test_bad_input_of_compare(plan_file: Path, other_file: Path, tmp_path: Path)
     lines = refused("compare", plan_file, plan_file, tmp_path / "none.yaml", f"{other_file}:2")
     assert (
         f"plans: {plan_file} is the same as {plan_file}; give different plans, or a machine for "
-        "each, e.g. --hardware h100-sxm5-80,h200-sxm5-141"
+        "each, e.g. --hardware h100-sxm5-80,h200-sxm5-141, or --collectives nccl,best"
     ) in lines
     assert any("none.yaml: cannot be read" in line for line in lines)
     assert len(lines) == 3

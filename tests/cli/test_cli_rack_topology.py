@@ -202,7 +202,10 @@ def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
      "chips: 'two': must be a number of chips or a list of their names"),
     ("chips: [a, [b]]\nlinks: [{between: [a, b]}]",
      "chips: ['a', ['b']]: must be a number of chips or a list of their names"),
-    ("chips: 2\nlinks: []", "links: must have at least 1 entry"),
+    (
+        "chips: 2\nlinks: []",
+        "links: must have at least 1 entry; a chip without any exchanges nothing",
+    ),
 ])  # fmt: skip
 def test_one_line_for_a_graph_that_is_none(text: str, words: str, tmp_path: Path) -> None:
     graph = tmp_path / "g.yaml"

@@ -70,13 +70,33 @@ def test_no_two_curves_look_alike(topology: str, collective: str) -> None:
     """Nor has one the red of the crossovers."""
     machine = machine_of(topology)
     library = baseline_lines(machine, collective)
-    made = [ring_schedule(machine, collective, slices=slices) for slices in range(1, 8)]
+    made = [ring_schedule(machine, collective, slices=slices) for slices in range(1, 11)]
     own = [schedule_time(schedule, machine, f"{at}") for at, schedule in enumerate(made)]
     found = compare_times("x", own, library, low_bytes=1e3, high_bytes=1e4)
     for chart in time_picture(found).charts:
         looks = [(key.tone, key.kind) for key in chart.legend if key.kind != "dot"]
-        assert len(set(looks)) == len(looks) == 7 + len(library)
+        assert len(set(looks)) == len(looks) == 10 + len(library)
         assert "red" not in {tone for tone, _ in looks}
+
+
+@pytest.mark.parametrize("count", [10, 24])
+def test_no_two_series_share_tone_pattern_and_marker(count: int) -> None:
+    """Dots alone are told apart by tone and marker; each has the tone of its line."""
+    machine = machine_of("ring:4")
+    made = [schedule_time(ring_allgather(4), ring_machine(4), f"{at}") for at in range(count)]
+    found = compare_times("x", made, baseline_lines(machine, "allgather"), low_bytes=1e3,
+                          high_bytes=1e4, simulated_bytes=[1e3])  # fmt: skip
+    chart = time_picture(found).charts[0]
+    keys = {key.words: key for key in chart.legend}
+    lines = [keys[f"{at}"] for at in range(count)]
+    dots = [keys[f"{at} simulated"] for at in range(count)]
+    assert [dot.tone for dot in dots] == [line.tone for line in lines]
+    assert len({(dot.tone, dot.shape) for dot in dots}) == count
+    looks = {(line.tone, line.kind, dot.shape) for line, dot in zip(lines, dots, strict=True)}
+    assert len(looks) == count
+    assert ("red", "star") not in {(dot.tone, dot.shape) for dot in dots}
+    marks = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.strong]
+    assert [(mark.tone, mark.shape) for mark in marks] == [(dot.tone, dot.shape) for dot in dots]
 
 
 def test_a_tree_of_chains_is_called_so() -> None:
