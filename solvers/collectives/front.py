@@ -34,11 +34,9 @@ from solvers.collectives.compose import reverse
 from solvers.collectives.flows import LoadBound, load_bound
 from solvers.collectives.pipelines import (
     NEAR,
-    dealt_row,
     further_steps,
     has_pipelines,
     plain_row,
-    ways_load,
 )
 from solvers.collectives.problem import Network
 from solvers.collectives.rows import Front, Row
@@ -70,12 +68,6 @@ _FAMILIES = (
 )
 _PIPED_SHARE = 0.1
 """Of all time, what rows with many more steps may take."""
-_WEIGHED = 5
-"""Numbers of steps beyond the searched ones for which ways are weighed by a program."""
-_DEALT = 2
-"""Of these, those with which chunks are dealt to ways: where that promises most."""
-_DEAL_S = 4.0
-"""For each of them; a part of it goes to each of its programs."""
 _QUICK_SENDS = 1000
 """Sends up to which a search is quicker than schedules along ways, and goes before them."""
 _MET = "no schedule with more steps has a smaller R/C"
@@ -244,8 +236,7 @@ class _Walk:
     def _piped(self, on_row: OnRow | None) -> list[str]:
         """Rows with many more steps, along known trees; says up to how many steps.
 
-        First pipelines, which take no program, then a fixed number of tries along weighed ways, so
-        that what is found does not depend on how fast the search was.
+        They take no program, so what is found does not depend on how fast the machine is.
         """
         asked, most = self.asked, self.effort.max_chunks
         further = list(further_steps(asked.least_steps + MORE_STEPS))
@@ -256,30 +247,12 @@ class _Walk:
             row = plain_row(asked, steps, self.limit.load, before=before, most=most)
             if row is not None:
                 self.piped.append(row)
-        for steps in self._worth_dealing(further[:_WEIGHED]):
-            until = min(self.deadline, deadline_of(_DEAL_S))
-            row = dealt_row(asked, steps, self.limit.load, most=most, until=until)
-            if row is not None and row.load < self._load_within(steps):
-                self.piped.append(row)
+        self.piped = _ever_best(self.rows, self.piped)
         rows = [row for row in self.rows if row in self.piped]
         if on_row is not None:
             for row in rows:
                 on_row(row)
         return [f"up to {rows[-1].steps} steps only along known trees"] if rows else []
-
-    def _worth_dealing(self, further: Sequence[int]) -> list[int]:
-        """The numbers of steps with which weighed ways promise most, against what is known."""
-        gains = []
-        for steps in further:
-            known = float(self._load_within(steps))
-            if not left_s(self.deadline) or known <= NEAR * self.limit.load:
-                break
-            gains.append((ways_load(self.asked, steps, self.deadline) / known, steps))
-        return sorted(steps for gain, steps in sorted(gains)[:_DEALT] if gain < 1)
-
-    def _load_within(self, steps: int) -> Fraction:
-        """The least R / C that is known with at most so many steps."""
-        return min(row.load for row in self.rows if row.steps <= steps)
 
     def _row(self, steps: int, until: float) -> StepSearch | None:
         """The least R / C with so many steps, if it can be less than with fewer."""
@@ -326,6 +299,22 @@ class _Walk:
         if found.load > self.limit.load:
             return found.load, found.exact
         return self.limit.load, self.limit.exact
+
+
+def _ever_best(rows: Sequence[Row], weak: Sequence[Row]) -> list[Row]:
+    """Of weak rows those that are the fastest for some size: on the lower envelope, or proved."""
+    envelope: list[Row] = []
+    for row in rows:
+        while len(envelope) > 1 and _above(envelope[-2], envelope[-1], row):
+            envelope.pop()
+        envelope.append(row)
+    return [row for row in weak if row.proved or row in envelope]
+
+
+def _above(left: Row, middle: Row, right: Row) -> bool:
+    """Whether a row lies on or above the line between two others, R / C over S."""
+    falls = (left.load - middle.load) * (right.steps - left.steps)
+    return falls <= (left.load - right.load) * (middle.steps - left.steps)
 
 
 def _sends(asked: Question) -> int:

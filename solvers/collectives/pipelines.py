@@ -115,36 +115,6 @@ def plain_row(
     return _plain(asked, steps, bound, before, most or min(MOST_PIPED, fits))
 
 
-def ways_load(asked: Question, steps: int, until: float) -> float:
-    """R / C of weighed ways with so many steps if chunks could be split; inf: none in time."""
-    if len(asked.forward.links) * steps > MOST_CELLS:
-        return math.inf
-    try:
-        return ways_of(asked, steps, until).load
-    except OutOfTime:
-        return math.inf
-
-
-def dealt_row(
-    asked: Question, steps: int, bound: Fraction, *, most: int | None, until: float
-) -> Row | None:
-    """One try: the schedule along ways with the most chunks that take one round a step.
-
-    Args:
-        asked: The question.
-        steps: S.
-        bound: No schedule with so many steps has a smaller R / C.
-        most: The largest C; None: as for `row_at_once`.
-        until: On the clock of `time.perf_counter`.
-    """
-    load = ways_load(asked, steps, until)
-    if math.isinf(load):
-        return None
-    fits = max(MAX_CHUNKS, MOST_SENDS // asked.forward.nodes)
-    chunks = _numbers(load, steps, most or min(MOST_CHUNKS, fits))[0]
-    return _row(asked, chunks, steps, bound, until)
-
-
 def _plain(
     asked: Question, steps: int, bound: Fraction, before: Fraction | None, most: int
 ) -> Row | None:
