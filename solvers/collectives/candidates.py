@@ -14,8 +14,9 @@ _MOST_NEEDED = 128
 _MOST_SENDS = 4_000
 """Sends of a schedule above which it is not tried for that alone."""
 
-CHUNKS, TIME, SIZE = "chunks", "time limit", "size"
-"""Why something is left open: no more chunks were tried; the time ended; beyond the solver."""
+CHUNKS, TIME, SIZE, STEPS = "chunks", "time limit", "size", "steps"
+"""Why something is left open: no more chunks were tried; the time ended; beyond the solver; or so
+many steps and more were not searched."""
 
 
 def needed(bound: Fraction, steps: int) -> int:
@@ -48,19 +49,22 @@ class Gap:
         steps: S.
         load: No schedule with so many steps has a smaller R / C; less than the best found has.
         chunks: The largest C that was tried.
-        reason: `CHUNKS`, `TIME` or `SIZE`.
+        reason: `CHUNKS`, `TIME`, `SIZE` or `STEPS`.
+        beyond: Whether more steps than these are left open too.
     """
 
     steps: int
     load: Fraction
     chunks: int
     reason: str
+    beyond: bool = False
 
 
 _WORDS = {
     CHUNKS: "no more than {chunks} chunks were tried",
     TIME: "the time limit ended the search",
     SIZE: "their programs are too large for the solver",
+    STEPS: "so many were not searched",
 }
 
 
@@ -69,8 +73,14 @@ def gap_words(gaps: Sequence[Gap]) -> str:
     parts = []
     for reason in dict.fromkeys(gap.reason for gap in gaps):
         of_reason = [gap for gap in gaps if gap.reason == reason]
-        loads = ", ".join(f"{gap.steps} steps down to {gap.load}" for gap in of_reason)
-        loads = loads.replace("1 steps", "1 step") if of_reason[0].steps == 1 else loads
+        loads = ", ".join(
+            f"{gap.steps}{' or more' * gap.beyond} steps down to {gap.load}" for gap in of_reason
+        )
+        loads = (
+            loads.replace("1 steps", "1 step")
+            if of_reason[0].steps == 1 and not of_reason[0].beyond
+            else loads
+        )
         why = _WORDS[reason].format(chunks=max(gap.chunks for gap in of_reason))
         parts.append(f"a smaller R/C is not excluded, with {loads}: {why}")
     return "; ".join(parts)

@@ -22,6 +22,7 @@ from fractions import Fraction
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.candidates import (
     MAX_CHUNKS,
+    STEPS,
     TIME,
     Gap,
     gap_words,
@@ -31,7 +32,12 @@ from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import commodities, same_backwards
 from solvers.collectives.compose import reverse
 from solvers.collectives.flows import LoadBound, load_bound
-from solvers.collectives.pipelines import NEAR, further_steps, has_pipelines, row_at_once
+from solvers.collectives.pipelines import (
+    NEAR,
+    further_steps,
+    has_pipelines,
+    plain_row,
+)
 from solvers.collectives.problem import Network
 from solvers.collectives.rows import Front, Row
 from solvers.collectives.step_search import FRACTION, Effort, StepSearch
@@ -62,8 +68,6 @@ _FAMILIES = (
 )
 _PIPED_SHARE = 0.1
 """Of all time, what rows with many more steps may take."""
-_PIPED_LEAST_S = 1.0
-"""They may take as long as the search did, but no less than this."""
 _QUICK_SENDS = 1000
 """Sends up to which a search is quicker than schedules along ways, and goes before them."""
 _MET = "no schedule with more steps has a smaller R/C"
@@ -140,6 +144,7 @@ class _Walk:
         tried: What was found with each number of steps, that fewer do not rule out.
         out_of_time: Whether the time ended before all steps were tried.
         piped: Rows with more steps than are searched.
+        beyond: The fewest steps that were not searched.
     """
 
     asked: Question
@@ -150,6 +155,7 @@ class _Walk:
     tried: list[StepSearch] = field(default_factory=list)
     out_of_time: bool = False
     piped: list[Row] = field(default_factory=list)
+    beyond: int = 0
 
     @property
     def rows(self) -> list[Row]:
@@ -158,12 +164,22 @@ class _Walk:
         for one in self.tried:
             if one.best is not None and (not rows or one.best.load < rows[-1].load):
                 rows.append(one.best)
-        return rows + [row for row in self.piped if row.load < rows[-1].load]
+        for row in sorted(self.piped, key=lambda row: (row.steps, row.load)):
+            if row.load < rows[-1].load:
+                rows.append(row)
+        return rows
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What is left open."""
-        return tuple(gap for one in self.tried if (gap := one.gap()) is not None)
+        gaps = [gap for one in self.tried if (gap := one.gap()) is not None]
+        if self.beyond and not self.met:
+            gaps.append(Gap(
+                steps=self.beyond, load=self.limit.load,
+                chunks=self.effort.max_chunks or MAX_CHUNKS,
+                reason=TIME if self.out_of_time else STEPS, beyond=True,
+            ))  # fmt: skip
+        return tuple(gaps)
 
     @property
     def met(self) -> bool:
@@ -173,7 +189,7 @@ class _Walk:
 
     def run(self, on_row: OnRow | None) -> str:
         """Find row after row; returns why there are no more, in words."""
-        until, started = self.deadline, time.perf_counter()
+        until = self.deadline
         piped = has_pipelines(self.asked) and self.effort.max_steps is None
         if piped:
             self.deadline = deadline_of(left_s(until) * (1 - _PIPED_SHARE))
@@ -181,8 +197,6 @@ class _Walk:
         self._again(on_row)
         self.deadline = until
         if piped and not self.met:
-            worth_s = max(_PIPED_LEAST_S, time.perf_counter() - started)
-            self.deadline = min(until, deadline_of(worth_s))
             ends = "; ".join((ends, *self._piped(on_row)))
         if self.met:
             ends = _MET
@@ -197,7 +211,7 @@ class _Walk:
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
         for steps in range(first, last + 1):
             if self.rows and not left_s(self.deadline):
-                self.out_of_time = True
+                self.out_of_time, self.beyond = True, steps
                 return f"the time ended before {steps} steps"
             share = max(1 / (last + 1 - steps), _STEPS_SHARE)
             until = deadline_of(left_s(self.deadline) * share)
@@ -206,6 +220,7 @@ class _Walk:
                 on_row(of_step.best)
             if self.met:
                 return _MET
+        self.beyond = last + 1
         return f"more than {last} steps were not tried"
 
     def _again(self, on_row: OnRow | None) -> None:
@@ -219,25 +234,25 @@ class _Walk:
                 on_row(one.best)
 
     def _piped(self, on_row: OnRow | None) -> list[str]:
-        """Rows with many more steps, along known trees; says up to how many steps."""
-        last = self.asked.least_steps + MORE_STEPS
-        done = last
-        further = list(further_steps(last))
-        for place, steps in enumerate(further):
-            rows = self.rows
-            if not left_s(self.deadline) or rows[-1].load <= NEAR * self.limit.load:
+        """Rows with many more steps, along known trees; says up to how many steps.
+
+        They take no program, so what is found does not depend on how fast the machine is.
+        """
+        asked, most = self.asked, self.effort.max_chunks
+        further = list(further_steps(asked.least_steps + MORE_STEPS))
+        for steps in further:
+            before = self.rows[-1].load
+            if not left_s(self.deadline) or before <= NEAR * self.limit.load:
                 break
-            share = min(1.0, 2 / (len(further) - place))
-            row = row_at_once(
-                self.asked, steps, self.limit.load, before=rows[-1].load,
-                most=self.effort.max_chunks, until=deadline_of(left_s(self.deadline) * share),
-            )  # fmt: skip
-            done = steps
+            row = plain_row(asked, steps, self.limit.load, before=before, most=most)
             if row is not None:
                 self.piped.append(row)
-                if on_row is not None:
-                    on_row(row)
-        return [f"up to {done} steps only along known trees"] if done > last else []
+        self.piped = _ever_best(self.rows, self.piped)
+        rows = [row for row in self.rows if row in self.piped]
+        if on_row is not None:
+            for row in rows:
+                on_row(row)
+        return [f"up to {rows[-1].steps} steps only along known trees"] if rows else []
 
     def _row(self, steps: int, until: float) -> StepSearch | None:
         """The least R / C with so many steps, if it can be less than with fewer."""
@@ -284,6 +299,22 @@ class _Walk:
         if found.load > self.limit.load:
             return found.load, found.exact
         return self.limit.load, self.limit.exact
+
+
+def _ever_best(rows: Sequence[Row], weak: Sequence[Row]) -> list[Row]:
+    """Of weak rows those that are the fastest for some size: on the lower envelope, or proved."""
+    envelope: list[Row] = []
+    for row in rows:
+        while len(envelope) > 1 and _above(envelope[-2], envelope[-1], row):
+            envelope.pop()
+        envelope.append(row)
+    return [row for row in weak if row.proved or row in envelope]
+
+
+def _above(left: Row, middle: Row, right: Row) -> bool:
+    """Whether a row lies on or above the line between two others, R / C over S."""
+    falls = (left.load - middle.load) * (right.steps - left.steps)
+    return falls <= (left.load - right.load) * (middle.steps - left.steps)
 
 
 def _sends(asked: Question) -> int:

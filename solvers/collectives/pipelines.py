@@ -24,7 +24,7 @@ MOST_STEPS = 64
 """The most steps of a pipeline that is made unasked."""
 MOST_CHUNKS = 128
 """The most chunks of one, unless more are asked for."""
-MOST_PIPED = 256
+MOST_PIPED = 320
 """The most chunks down packed trees, which take no search."""
 MOST_SENDS = 4_000
 """The most sends of a schedule that is made unasked."""
@@ -95,6 +95,24 @@ def row_at_once(
         if (best is None or row.load < best.load) and (before is None or row.load < before):
             best = row
     return best if best is None else _coarser(asked, best, until)
+
+
+def plain_row(
+    asked: Question, steps: int, bound: Fraction, *, before: Fraction, most: int | None
+) -> Row | None:
+    """The pipeline down packed trees with so many steps: no search, no program.
+
+    Args:
+        asked: The question.
+        steps: S.
+        bound: No schedule with so many steps has a smaller R / C.
+        before: R / C to be beaten.
+        most: The largest C; None: as for `row_at_once`.
+    """
+    if len(asked.forward.links) * steps > MOST_CELLS:
+        return None
+    fits = max(MAX_CHUNKS, MOST_SENDS // asked.forward.nodes)
+    return _plain(asked, steps, bound, before, most or min(MOST_PIPED, fits))
 
 
 def _plain(

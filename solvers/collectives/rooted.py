@@ -147,7 +147,7 @@ def _over_neighbours(made: Ways) -> list[Way]:
 
 
 def _packed(asked: Question, made: Ways) -> list[Way]:
-    """The trees of a broadcast to all nodes that are packed at the limit by cuts."""
+    """The trees of a broadcast to all nodes, packed at the limit by cuts, each so many times."""
     forward = asked.forward
     if len(made.parts) > 1 or len(made.parts[0].destinations) < forward.nodes - 1 or forward.shared:
         return []
@@ -161,5 +161,6 @@ def _packed(asked: Question, made: Ways) -> list[Way]:
             u, v = forward.links[link]
             depth[v] = depth[u] + 1
             sends.append((link, depth[u]))
-        ways.append(Way(0, tuple(sorted(sends, key=lambda send: (send[1], send[0])))))
+        way = Way(0, tuple(sorted(sends, key=lambda send: (send[1], send[0]))))
+        ways += [way] * tree.count
     return ways

@@ -59,8 +59,20 @@ def test_pipelines_of_a_dgx1_gain_with_every_step(collective: str) -> None:
     assert all(faults(row.schedule, dgx1()) == () for row in found.rows)
     assert found.limit == Fraction(1, 6)
     assert not found.complete
-    assert piped
-    assert found.ends.startswith("more than 5 steps were not tried; up to ")
+    # No worse than six rings of 32 slices in 38 steps; six packed trees of depth 7 carry 6 (S - 6).
+    assert shape(piped)[-2:] == [(198, 39, 39), (270, 51, 51)]
+    assert found.ends.startswith(
+        "more than 5 steps were not tried; up to 51 steps only along known trees; a smaller R/C is "
+        "not excluded, with 6 or more steps down to 1/6: "
+    )
+    assert [(gap.steps, gap.load, gap.reason) for gap in found.gaps] == [
+        (6, Fraction(1, 6), "steps")
+    ]
+    assert found.ended_by == "steps"
+    short = pareto(dgx1(), collective, effort=Effort(time_limit_s=6.0))
+    for row in short.rows:
+        assert min(one.load for one in found.rows if one.steps <= row.steps) <= row.load
+    assert shape(short.rows)[-2:] == shape(piped)[-2:]
 
 
 def test_both_families_of_allreduce() -> None:

@@ -108,3 +108,18 @@ def test_fronts_go_on_as_pipelines() -> None:
     loads = [row.load for row in found.rows]
     assert loads == sorted(loads, reverse=True)
     assert "along known trees" in found.ends
+    for row in found.rows[1:-1]:  # rows that are never the fastest are there only with a proof
+        if row.steps > 7 and not row.proved:
+            slopes = [
+                [(one.load - row.load) / (row.steps - one.steps) for one in part]
+                for part in (
+                    [one for one in found.rows if one.steps < row.steps],
+                    [one for one in found.rows if one.steps > row.steps],
+                )
+            ]
+            assert min(slopes[0]) > max(slopes[1])
+
+
+def test_words_name_the_last_pipeline() -> None:
+    found = pareto(switch(16, 1), "broadcast", effort=Effort(time_limit_s=3.0))
+    assert f"up to {found.rows[-1].steps} steps only along known trees" in found.ends
