@@ -2,7 +2,7 @@
 
     python benchmarks/collectives.py --write docs/collectives/scaling.md
 
-Takes about four minutes. The page holds regions between `<!-- begin: NAME -->` and
+Takes two to four minutes. The page holds regions between `<!-- begin: NAME -->` and
 `<!-- end: NAME -->`; each is replaced. Without --write the tables are printed. Every schedule is
 replayed by the checker before it is timed in a table: nothing else leaves the synthesizer.
 """
