@@ -57,18 +57,23 @@ _AS_TP_SAYS: Any = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One pipeline stage of an explicit layout.
+    """One pipeline stage of an explicit layout; with interleaving one chunk, in pipeline order.
 
     Attributes:
         layers: Transformer layers on the stage (the embedding sits on the first stage and the
             head on the last, whatever this number says).
-        recompute: One of `RECOMPUTES`; None takes the plan's.
-        sharding: One of `SHARDINGS`; None takes the plan's.
+        recompute: One of `RECOMPUTES`, of the layers that the next two do not count; None takes
+            the plan's.
+        selective, full: Layers with that recomputation, (dense, mixtures of experts).
+        sharding: One of `SHARDINGS`; None takes the plan's. Chunks of one device agree.
         clock: Relative clock, 1 is the clock at which the peak rates hold; None: the plan's.
+            Chunks of one device agree.
     """
 
     layers: int
     recompute: str | None = None
+    selective: tuple[int, int] = (0, 0)
+    full: tuple[int, int] = (0, 0)
     sharding: str | None = None
     clock: float | None = None
 
@@ -180,14 +185,17 @@ class StageTable:
     """Explicit stages of the plans that have them, padded to the longest.
 
     Attributes:
-        layers: (n, s) layers per stage, -1 where a plan has no such stage; a plan without
-            explicit stages has -1 everywhere.
+        layers: (n, s) layers per stage (per chunk, with interleaving), -1 where a plan has no
+            such stage; a plan without explicit stages has -1 everywhere.
         recompute, sharding: (n, s) codes.
+        recomputed: (n, s, 2, 2) layers counted apart: dense and mixtures of experts, with
+            selective and full recomputation; the others recompute as `recompute` says.
         clock: (n, s) relative clocks.
     """
 
     layers: IntArray
     recompute: IntArray
+    recomputed: IntArray
     sharding: IntArray
     clock: FloatArray
 
@@ -268,6 +276,8 @@ class PlanTable:
             Stage(
                 layers=int(table.layers[row, s]),
                 recompute=RECOMPUTES[int(table.recompute[row, s])],
+                selective=_pair(table.recomputed[row, s, :, 0]),
+                full=_pair(table.recomputed[row, s, :, 1]),
                 sharding=SHARDINGS[int(table.sharding[row, s])],
                 clock=float(table.clock[row, s]),
             )
@@ -318,6 +328,10 @@ def _order_codes(plans: Sequence[Plan]) -> tuple[IntArray, tuple[Layout, ...]]:
     return np.array(codes, dtype=np.int64), tuple(layouts)
 
 
+def _pair(counts: IntArray) -> tuple[int, int]:
+    return int(counts[0]), int(counts[1])
+
+
 def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
     longest = max((len(plan.stages or ()) for plan in plans), default=0)
     if longest == 0:
@@ -326,6 +340,7 @@ def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
     table = StageTable(
         layers=np.full(shape, -1, dtype=np.int64),
         recompute=np.zeros(shape, dtype=np.int64),
+        recomputed=np.zeros((*shape, 2, 2), dtype=np.int64),
         sharding=np.zeros(shape, dtype=np.int64),
         clock=np.ones(shape, dtype=np.float64),
     )
@@ -333,6 +348,7 @@ def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
         for column, stage in enumerate(plan.stages or ()):
             table.layers[row, column] = stage.layers
             table.recompute[row, column] = code_of("recompute", stage.recompute or plan.recompute)
+            table.recomputed[row, column] = np.stack([stage.selective, stage.full], axis=1)
             table.sharding[row, column] = code_of("sharding", stage.sharding or plan.sharding)
             table.clock[row, column] = plan.clock if stage.clock is None else stage.clock
     return table

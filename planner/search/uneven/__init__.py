@@ -1,0 +1,1 @@
+"""The search over uneven pipelines: layers, recomputation, sharding and clock of every stage."""

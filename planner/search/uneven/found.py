@@ -1,0 +1,101 @@
+"""What a search over uneven pipelines answers: plans, and the certificate that none is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from planner.plan import FloatArray, PlanTable
+from solvers.solution import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunnelStage:
+    """One step of the funnel of bounds; rows are meshes with placement and choices of the mesh.
+
+    Attributes:
+        name: "memory", "LB0", "LB1", "LB2", "stages", ...
+        rows, meshes: That came in.
+        dropped: Rows that it proved no better than the best plan.
+        lowest: The least bound among those dropped, seconds or joules; None where none was.
+    """
+
+    name: str
+    rows: int
+    meshes: int
+    dropped: int
+    lowest: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Why no plan of the space is better, and by how much one could be at most.
+
+    Attributes:
+        uniform: Objective of the best uniform plan; None where none fits.
+        objective, bound: Of the best plan; no plan of the space is below the bound.
+        funnel: What each bound dropped, in order.
+        solved: Rows whose stage problem was solved to proof.
+        stage_solves: Stage problems solved, those for the front included.
+        left: Rows that were neither dropped nor solved when the search ended.
+        lowest_left: The least bound among those left; None without any.
+        solvers: Stage solves by the name of the solver.
+    """
+
+    uniform: float | None
+    objective: float
+    bound: float
+    funnel: tuple[FunnelStage, ...]
+    solved: int
+    stage_solves: int
+    left: int
+    lowest_left: float | None
+    solvers: dict[str, int]
+
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / objective."""
+        return (self.objective - self.bound) / self.objective if self.objective > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {
+            "uniform": self.uniform,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "funnel": [stage.to_dict() for stage in self.funnel],
+            "solved": self.solved,
+            "stage_solves": self.stage_solves,
+            "left": self.left,
+            "lowest_left": self.lowest_left,
+            "solvers": dict(self.solvers),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnevenFound:
+    """The outcome of a search over uneven pipelines.
+
+    Attributes:
+        plans: Ascending in time: the best plan alone, or the front; uniform plans stay uniform.
+        points: (f, 2) seconds and joules, as `planner.cost` evaluates the plans.
+        status: OPTIMAL: proved (within `Certificate.gap`, the rounding of the integer tables).
+            FEASIBLE: time or the wished gap ended it. INFEASIBLE, TIME_LIMIT: no plan.
+        bound: (2,) no plan is below this in time, in energy.
+        front_complete: Whether every point of the front is proved and none is missing.
+        certificate: Of the first objective.
+        seconds: Wall time.
+    """
+
+    plans: PlanTable
+    points: FloatArray
+    status: Status
+    bound: FloatArray
+    front_complete: bool
+    certificate: Certificate | None
+    seconds: float

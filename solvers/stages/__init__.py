@@ -1,0 +1,1 @@
+"""Layers to pipeline stages: columns of what each device may hold, and exact ways to choose."""
