@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -142,6 +142,41 @@ Margin = Annotated[
     Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),
     Percent,
     _schema("share", {**_POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
+]
+LAYOUTS = ("uniform", "uneven")
+ALL_POINTS = "all"
+_MOST_POINTS = 10_000
+
+
+def _layout(value: Any) -> Any:
+    """`uniform`, `uneven` or a layout, whose blanks do not count; text that is none is refused."""
+    if not isinstance(value, str):
+        return value
+    text = "".join(value.split())
+    if text not in LAYOUTS:
+        raise refusal(not_one_of(text, LAYOUTS))
+    return text
+
+
+def _points(value: Any) -> Any:
+    """`all`, or the whole number in a text."""
+    number = plain_whole(value)
+    if isinstance(number, str) and number != ALL_POINTS:
+        try:
+            number = parse_whole(number, "number")
+        except InputError as error:
+            raise refusal(f"{shown(value)} is not {ALL_POINTS} or a whole number") from error
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if number != ALL_POINTS and not (whole and 1 <= number <= _MOST_POINTS):
+        raise refusal(f"{shown(value)} is not {ALL_POINTS} or a number from 1 to {_MOST_POINTS:,}")
+    return number
+
+
+LayerLayout = Annotated[str, BeforeValidator(_layout), WithJsonSchema({"type": "string"})]
+FrontPoints = Annotated[
+    int | Literal["all"],
+    BeforeValidator(_points),
+    WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "pattern": f"^({ALL_POINTS}|[0-9]+)$"}]}),
 ]
 Amount = Annotated[
     float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(_number)

@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from planner.api import about_job, evaluate_plan, limits_of, options_of, reasons
 from planner.errors import InputError
-from planner.evaluation import training_run
+from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
 from planner.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
 from planner.front_notes import better_on_fewer, front_note
 from planner.frontfile import read_content
@@ -42,6 +41,7 @@ from planner.resultchecks import (
     status_mistakes,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.solved import about_job, reasons
 from planner.stage_facts import PlanFacts, plan_facts
 
 Kind = Literal["solve", "front", "evaluate"]
