@@ -32,7 +32,14 @@ from planner.cli.options import (
     option,
 )
 from planner.cli.output import number, print_json, progress_bar
-from planner.cli.solve_fields import fixes_of, machine_fields, names_of
+from planner.cli.solve_fields import (
+    fixes_of,
+    limit_fields,
+    machine_fields,
+    names_of,
+    run_fields,
+    stage_fields,
+)
 from planner.cli.solve_files import Outputs
 from planner.messages import Origin
 
@@ -281,9 +288,7 @@ def solve(
         "chips_exact": chips_exact,
         "axes": names_of(axes),
         "fix": fixes_of(fix),
-        "layout": layout,
-        "gap": number(gap),
-        "front_points": front_points,
+        **stage_fields(layout, gap, front_points),
         "offload": offload,
         "placement": placement,
         "clocks": clocks,
@@ -293,15 +298,11 @@ def solve(
         ),
         "max_memory": max_memory,
         "memory_margin": number(memory_margin),
-        "max_power": max_power,
-        "max_step_time": max_step_time,
-        "min_mfu": number(min_mfu),
+        **limit_fields(max_power, max_step_time, min_mfu),
         "power_cap": power_cap,
         "cooling": cooling,
         "pue": number(pue),
-        "train_tokens": train_tokens,
-        "price_per_chip_hour": number(price_per_chip_hour),
-        "carbon_intensity": number(carbon_intensity),
+        **run_fields(train_tokens, price_per_chip_hour, carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _run(job_file, asked, _outputs(output, pareto, plot, trace), as_json=as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.cli.output import number
 from planner.errors import InputError
 from planner.messages import shortened, shown
 
@@ -19,6 +20,25 @@ def machine_fields(
     limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
     asked = {"pes": pes, "topology": topology or None, "scale": names_of(scale)}
     return {**asked, "degrade_link": slow or None, **dict(limits)}
+
+
+def stage_fields(layout: str | None, gap: str | None, points: str | None) -> dict[str, Any]:
+    """What is asked of the stages of a pipeline."""
+    return {"layout": layout, "gap": number(gap), "front_points": points}
+
+
+def limit_fields(power: str | None, step_time: str | None, mfu: str | None) -> dict[str, Any]:
+    """What a plan may draw and take, and must reach."""
+    return {"max_power": power, "max_step_time": step_time, "min_mfu": number(mfu)}
+
+
+def run_fields(tokens: str | None, price: str | None, carbon: str | None) -> dict[str, Any]:
+    """What is said of the whole training run."""
+    return {
+        "train_tokens": tokens,
+        "price_per_chip_hour": number(price),
+        "carbon_intensity": number(carbon),
+    }
 
 
 def names_of(text: str | None) -> list[str] | None:

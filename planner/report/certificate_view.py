@@ -73,7 +73,7 @@ def funnel_rows(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: what each bound was given, dropped, and the least bound of what it did."""
     show = show_value(objective)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             stage.name,
             f"{stage.rows:,}",

@@ -17,7 +17,11 @@ from planner.report.layout_words import (
 )
 from planner.report.looks import look_of
 
-_KINDS = (("none", "kept"), ("selective", "recomputed selectively"), ("full", "recomputed in full"))
+_KINDS = (
+    ("none", "no recomputation"),
+    ("selective", "selective recomputation"),
+    ("full", "full recomputation"),
+)
 _MOST_WORDS = 24
 """Chunks above whose bars there is room for words."""
 _MOST_TICKS = 16
@@ -36,11 +40,11 @@ def layout_chart(plan: Plan) -> Chart:
     most = max(chunk.layers for chunk in chunks)
     held = [(kind, words) for kind, words in _KINDS if any(getattr(c, kind) for c in chunks)]
     marks: list[Mark] = [bar for at, chunk in enumerate(chunks) for bar in _stack(at, chunk, noun)]
-    clocks = [_clock(stage, plan) for stage in stages]
+    choices = [(stage.sharding or plan.sharding, _clock(stage, plan)) for stage in stages]
     if len(stages) <= _MOST_WORDS:
         marks += [
-            Words(x=at, y=chunk.layers + 0.03 * most, words=words)
-            for at, (chunk, words) in enumerate(zip(chunks, clocks, strict=True))
+            Words(x=at, y=chunk.layers + 0.05 * most, words=words)
+            for at, (chunk, (_, words)) in enumerate(zip(chunks, choices, strict=True))
         ]
     return Chart(
         title=f"Layers and clock of every pipeline {noun}",
@@ -61,14 +65,8 @@ def layout_chart(plan: Plan) -> Chart:
         description=_description(plan, chunks, noun),
         header=(noun, "layers", *(words for _, words in held), "sharding", "clock"),
         rows=tuple(
-            (
-                f"{at}",
-                f"{chunk.layers}",
-                *(f"{getattr(chunk, kind)}" for kind, _ in held),
-                stage.sharding or plan.sharding,
-                clock,
-            )
-            for at, (stage, chunk, clock) in enumerate(zip(stages, chunks, clocks, strict=True))
+            (f"{at}", f"{chunk.layers}", *(f"{getattr(chunk, kind)}" for kind, _ in held), *how)
+            for at, (chunk, how) in enumerate(zip(chunks, choices, strict=True))
         ),
         height=0.4,
     )
@@ -94,7 +92,7 @@ def _stack(at: int, chunk: ChunkLayers, noun: str) -> list[Bar]:
                 top=low + count,
                 tone=tone,
                 hatch=hatch,
-                detail=f"{noun} {at}: {count} of {chunk.layers} layers {words}",
+                detail=f"{noun} {at}: {count} of {chunk.layers} layers with {words}",
             )
         )
         low += count
