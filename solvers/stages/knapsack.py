@@ -105,23 +105,3 @@ def _kept(values: Ints, slowest: int) -> Index:
     """Rows no slower than `slowest` that no other such row dominates."""
     fast = np.flatnonzero(values[:, 0] <= slowest)
     return fast[nondominated(values[fast].astype(np.float64))]
-
-
-def undominated_pairs(key: Ints, first: Ints, second: Ints) -> Index:
-    """Rows that no row of the same key dominates in two attributes; of equal rows one is kept.
-
-    One sort by key and first attribute, then a running minimum of the ranks of the second that
-    starts again with each key.
-    """
-    order = np.lexsort((second, first, key))
-    ordered = key[order]
-    begins = np.ones(len(order), dtype=np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    rank = np.empty(len(order), dtype=np.int64)
-    _, rank[:] = np.unique(second[order], return_inverse=True)
-    segment = np.cumsum(begins)
-    lowered = rank - segment * (len(order) + 1)
-    least = np.minimum.accumulate(lowered)
-    keep = begins.copy()
-    keep[1:] |= lowered[1:] < least[:-1]
-    return order[keep]

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from solvers.stages.knapsack import Mixes, mixes, undominated_pairs
+from solvers.stages.dominance import undominated_pairs
+from solvers.stages.knapsack import Mixes, mixes
 from solvers.stages.linear import LinearTables
 from solvers.stages.problem import Columns, Form, Ints, StageProblem
 from solvers.stages.shortfall import Shortfall, shortfall

@@ -49,7 +49,7 @@ def shortfall(tables: LinearTables) -> Shortfall | None:
 
 
 def least_memory(tables: LinearTables) -> Ints:
-    """(p, L + 1, most + 1) least memory of so many layers from a position on; huge if not allowed."""
+    """(p, L + 1, most + 1) least memory of so many layers from a position; huge if not allowed."""
     layers = tables.layers
     most = min(tables.most_layers, layers)
     start, length = np.arange(layers + 1)[:, None], np.arange(most + 1)[None, :]
