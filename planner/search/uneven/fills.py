@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.energy import running_w, standing_w
-from planner.cost.columns import parameters_on_chip
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
 from planner.cost.recomputed import RecomputeGroup
@@ -71,7 +71,8 @@ class FillCosts:
     Attributes:
         time: Seconds of a micro-batch, both passes, ends included.
         forward, backward: Its passes.
-        filled: Seconds of the bubble that a zero-bubble schedule fills.
+        paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
+            zero-bubble schedule fills; other schedules fill none.
         exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
         extra_j: Joules that running kernels add to waiting, all chips of the stage, per step.
     """
@@ -79,10 +80,15 @@ class FillCosts:
     time: FloatArray
     forward: FloatArray
     backward: FloatArray
-    filled: FloatArray
+    paced: FloatArray
+    left: FloatArray
     exposed: FloatArray
     optimizer: FloatArray
     extra_j: FloatArray
+
+    def take(self, index: IntArray) -> FillCosts:
+        """The costs of the fills of `index`."""
+        return FillCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,20 +160,19 @@ class OneRow:
         """The costs of every fill."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
-        forward, backward = passes_s(a, stage, x)
-        time = forward + backward
+        time = stage.sum_layers("total") + ends_s(stage, x)
+        forward, backward = passes_s(a, stage, x) if x.gpipe.any() else (time, 0.0 * time)
+        filled = filled_s(a, stage, x, time) if x.zero_bubble.any() else 0.0 * time
         extra = x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
-        filled = np.zeros_like(time)
-        if x.zero_bubble.any():
-            filled = filled_s(a, stage, x, time)
         return FillCosts(
-            time=(stage.sum_layers("total") + ends_s(stage, x))[0],
+            time=time[0],
             forward=forward[0],
             backward=backward[0],
-            filled=filled[0],
+            paced=((x.m - 1) * time + filled)[0],
+            left=(time - filled)[0],
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
-            extra_j=np.broadcast_to(extra, time.shape)[0] * self.factor,
+            extra_j=extra[0] * self.factor,
         )
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
