@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from planner.cost.layout import StageClasses
 from planner.cost.listed import listed_plans
 from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
@@ -32,6 +33,32 @@ def in_flight(
     held = np.where(schedule == ZERO_BUBBLE, pp, held)
     held = np.where(schedule == GPIPE, m, held)
     return np.minimum(m, held)
+
+
+def saved_at_once(
+    plans: PlanTable,
+    stages: StageClasses,
+    m: FloatArray,
+    saved: list[tuple[FloatArray, FloatArray | None, FloatArray]],
+) -> FloatArray:
+    """(n, s) bytes per token of the micro-batches in flight.
+
+    `saved`: layers on a stage (n, s) and on its listed chunks (n, s, v), bytes of one (n, 1).
+    """
+    held = in_flight(
+        plans.schedule[:, None], plans.pp[:, None], plans.interleave[:, None], m, stages.position
+    )
+    whole = np.zeros(stages.count.shape)
+    for layers, _, one in saved:
+        whole = whole + layers * one
+    whole = whole * held
+    uneven = listed_plans(plans) & (plans.interleave > 1)
+    if stages.chunks is None or not uneven.any():
+        return whole
+    of_chunks = np.zeros(stages.chunks.shape[:3])
+    for _, chunks, one in saved:
+        of_chunks = of_chunks + (0.0 if chunks is None else chunks * one[:, :, None])
+    return np.where(uneven[:, None], most_held(plans, m, of_chunks), whole)
 
 
 def most_held(plans: PlanTable, m: FloatArray, chunks: FloatArray) -> FloatArray:

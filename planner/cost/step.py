@@ -152,7 +152,7 @@ class StepCost:
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
-    ends = [_ends_s(stage, x) for stage in stages]
+    ends = [ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
@@ -162,7 +162,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
-    runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
+    runs = [run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
     extra_j = reduce(np.add, [run * s.extra_w for run, s in zip(runs, stages, strict=True)])
     energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w) + x.moved_j
     return StepCost(
@@ -183,11 +183,11 @@ def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
 
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
     """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
-    run = reduce(np.add, [_run_s(stage, x, _ends_s(stage, x)) for stage in stages])
+    run = reduce(np.add, [run_s(stage, x, ends_s(stage, x)) for stage in stages])
     return np.asarray(run / x.pp * factor)
 
 
-def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
+def run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
     """Seconds in which kernels run in a step, summed over the stages of a class."""
     step = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
     return np.asarray(stage.count * step)
@@ -201,7 +201,7 @@ def exposed_reduction_s(a: Assumptions, stage: StageCost, x: StepInputs) -> Floa
     return exposed_s(a, stage.collective, hides)
 
 
-def _ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
+def ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
     """Embedding and head of a micro-batch on a stage; 0 where no plan has either there."""
     first, last = stage.first.any(), stage.last.any()
     if first and last:
@@ -223,7 +223,7 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     return found
 
 
-def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
+def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
     """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
 
     The weight gradients W, and more as far as both other passes are longer: W + r min(F, B, W)
@@ -285,7 +285,7 @@ def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArra
     rows = np.arange(len(x.p2p))
     passes = {id(cost): forward_pass_s(a, cost) for _, cost in stage.layers}
     forward = _forward_s(stage, x, rows, passes)
-    return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
+    return forward, stage.sum_layers("total") + ends_s(stage, x) - forward
 
 
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
@@ -334,7 +334,7 @@ def _chunk_wait_s(
     and never less.
     """
     longest = [
-        stage.count * (stage.longest + _ends_s(stage, x) / x.v)
+        stage.count * (stage.longest + ends_s(stage, x) / x.v)
         for stage in stages
         if stage.longest is not None
     ]
@@ -352,7 +352,7 @@ def _zero_bubble_wait_s(
     """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
     paced = left = np.zeros_like(slowest)
     for stage, time in zip(stages, times, strict=True):
-        fill = _filled_s(a, stage, x, time)
+        fill = filled_s(a, stage, x, time)
         left = left + stage.count * (time - fill)
         paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))
     return np.maximum(paced + left - x.m * slowest, 0.0)
