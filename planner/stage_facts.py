@@ -187,7 +187,7 @@ def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
                 moe_layers=int(columns.stages.moe[0, index]),
                 embedding=bool(stage.first[0, 0]),
                 head=bool(stage.last[0, 0]),
-                recompute=_recompute(recomputed),
+                recompute=_recompute(recomputed, int(columns.plans.recompute[0])),
                 selective_layers=recomputed[SELECTIVE],
                 full_layers=recomputed[FULL],
                 sharding=SHARDINGS[int(_on(columns.sharding, index))],
@@ -210,10 +210,10 @@ def _recomputed(columns: Columns, stage: int) -> dict[int, int]:
     return layers
 
 
-def _recompute(layers: Mapping[int, int]) -> str:
-    """What is recomputed of layers, in one word; of none, nothing."""
-    kinds = [RECOMPUTES[code] for code, count in layers.items() if count]
-    return "mixed" if len(kinds) > 1 else (kinds or ["none"])[0]
+def _recompute(layers: Mapping[int, int], of_plan: int) -> str:
+    """What is recomputed of layers, in one word; without layers the plan's."""
+    kinds = [code for code, count in layers.items() if count] or [of_plan]
+    return RECOMPUTES[kinds[0]] if len(kinds) == 1 else "mixed"
 
 
 def _on(table: FloatArray | IntArray, stage: int) -> float:

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from planner.cost.evaluate import evaluate_table
-from planner.evaluation import training_run
-from planner.likely import against_first, spread_of
-from planner.plan import PlanTable
-from planner.provenance import sources_of
 from planner.request import Request
 from planner.resolved import Resolved
-from planner.results import PlanResult, SolveResult, plan_results
 from planner.search.engine import Found, Search
-from planner.search.objective import optimum
-from planner.search.uneven.certificate import best_time
-from planner.search.uneven.found import UnevenFound
-from planner.search.uneven.front import OnPoint, energy_front
-from planner.solved import about_job, reasons, without_plan
-from planner.stage_facts import plan_facts
-from planner.uneven_request import FRONT_POINTS
-from planner.units import plural
-from solvers.solution import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,11 @@ from planner.report.chart import Axis, Bar, Chart, Key, Mark, Words
 from planner.report.layout_words import (
     ChunkLayers,
     chunk_layers,
-    clock_words,
+    clocks_by_stage,
     explicit_stages,
     layer_words,
-    recompute_words,
-    sharding_words,
+    recomputed_by_chunk,
+    shardings_by_stage,
 )
 from planner.report.looks import look_of
 
@@ -111,6 +111,6 @@ def _ticks(count: int) -> tuple[tuple[float, str], ...]:
 def _description(plan: Plan, chunks: Sequence[ChunkLayers], noun: str) -> str:
     layers = layer_words(chunk.layers for chunk in chunks)
     return (
-        f"Layers per {noun}: {layers}. Recomputation: {recompute_words(plan)}. Sharding: "
-        f"{sharding_words(plan)}. Clock: {clock_words(plan)} of nominal."
+        f"Layers per {noun}: {layers}. Recomputation: {recomputed_by_chunk(plan)}. Sharding: "
+        f"{shardings_by_stage(plan)}. Clock: {clocks_by_stage(plan)} of nominal."
     )

@@ -46,7 +46,7 @@ def layer_words(counts: Iterable[int]) -> str:
     return " + ".join(f"{layers}" if times == 1 else f"{times}x{layers}" for layers, times in runs)
 
 
-def split_words(plan: Plan) -> str:
+def layers_by_chunk(plan: Plan) -> str:
     """How the layers are dealt: the rule, or the layers of every chunk."""
     if plan.stages is None:
         return plan.split
@@ -54,7 +54,7 @@ def split_words(plan: Plan) -> str:
     return f"{layer_words(stage.layers for stage in plan.stages)} ({what} in order)"
 
 
-def recompute_words(plan: Plan) -> str:
+def recomputed_by_chunk(plan: Plan) -> str:
     """`full on 12 of 126 layers (stages 0-3)`; of a uniform plan its one recomputation."""
     if plan.stages is None:
         return plan.recompute
@@ -71,12 +71,12 @@ def recompute_words(plan: Plan) -> str:
     return "; ".join(words) or "none"
 
 
-def sharding_words(plan: Plan) -> str:
+def shardings_by_stage(plan: Plan) -> str:
     """`zero1`, or `zero2 (stages 0-2), zero1 (stages 3-7)`."""
     return _by_value([stage.sharding or plan.sharding for stage in _devices(plan)], plan.sharding)
 
 
-def clock_words(plan: Plan) -> str:
+def clocks_by_stage(plan: Plan) -> str:
     """`1`, or `1 (stage 0), 0.9 (stages 1-7)`, of nominal."""
     clocks = [plan.clock if stage.clock is None else stage.clock for stage in _devices(plan)]
     return _by_value([f"{clock:g}" for clock in clocks], f"{plan.clock:g}")

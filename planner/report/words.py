@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.report.layout_words import (
-    clock_words,
+    clocks_by_stage,
     layer_words,
-    recompute_words,
-    sharding_words,
-    split_words,
+    layers_by_chunk,
+    recomputed_by_chunk,
+    shardings_by_stage,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
@@ -80,21 +81,21 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         *([("torus", result.torus)] if result.torus else []),
-        ("sharding", sharding_words(plan)),
+        ("sharding", shardings_by_stage(plan)),
         ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
-        ("recompute", recompute_words(plan)),
+        ("recompute", recomputed_by_chunk(plan)),
     ]
     if plan.tp > 1:
         rows.append(("sequence parallel", "yes" if plan.sequence_parallel else "no"))
     if plan.cp > 1:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
-        rows.append(("layer split", split_words(plan)))
+        rows.append(("layer split", layers_by_chunk(plan)))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
-    if (clock := clock_words(plan)) != "1":
+    if (clock := clocks_by_stage(plan)) != "1":
         rows.append(("clock", f"{clock} of nominal"))
     return rows
 

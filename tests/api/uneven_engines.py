@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import Plan, PlanTable, Stage
+from planner.plan import Plan, PlanTable
 from planner.search.engine import Found
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from solvers.solution import Status

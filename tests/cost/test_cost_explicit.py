@@ -208,11 +208,3 @@ def test_rules_see_every_recomputation_of_a_stage() -> None:
     ))  # fmt: skip
     lines = violations(job.model, PlanTable.from_plans([plan]), arithmetic_only=True)
     assert lines == ["stage 0: offloading activations excludes recomputation; use recompute none"]
-
-
-def test_plans_with_counts_survive_the_table() -> None:
-    plan = replace(PLAN, stages=(
-        Stage(layers=3, recompute="selective", full=(1, 0), sharding="ddp", clock=0.9),
-        *(Stage(layers=3, recompute="none", selective=(0, 2), sharding="zero1", clock=1.0),) * 3,
-    ))  # fmt: skip
-    assert PlanTable.from_plans([plan]).plan(0) == plan

@@ -9,11 +9,11 @@ from planner.report.chart import Bar, Words
 from planner.report.layout_chart import layout_chart
 from planner.report.layout_words import (
     chunk_layers,
-    clock_words,
+    clocks_by_stage,
     layer_words,
-    recompute_words,
-    sharding_words,
-    split_words,
+    layers_by_chunk,
+    recomputed_by_chunk,
+    shardings_by_stage,
 )
 from planner.report.words import choice_words
 
@@ -45,30 +45,30 @@ def test_the_words_of_layers_add_up(counts: list[int]) -> None:
 
 
 def test_choices_name_the_stages_that_have_them() -> None:
-    assert split_words(UNEVEN) == "7 + 2x8 + 7 (stages in order)"
-    assert recompute_words(UNEVEN) == (
+    assert layers_by_chunk(UNEVEN) == "7 + 2x8 + 7 (stages in order)"
+    assert recomputed_by_chunk(UNEVEN) == (
         "selective on 2 of 30 layers (stage 3); full on 6 of 30 layers (stages 0-2)"
     )
-    assert sharding_words(UNEVEN) == "zero2 (stage 0), zero1 (stages 1-3)"
-    assert clock_words(UNEVEN) == "1 (stage 0), 0.9 (stages 1-3)"
+    assert shardings_by_stage(UNEVEN) == "zero2 (stage 0), zero1 (stages 1-3)"
+    assert clocks_by_stage(UNEVEN) == "1 (stage 0), 0.9 (stages 1-3)"
     assert "layers 7 + 2x8 + 7" in choice_words(UNEVEN)
 
 
 def test_one_choice_for_all_stages_is_named_once() -> None:
     plan = plan_of(Stage(layers=3), Stage(layers=2), recompute="full", clock=0.8)
-    assert (recompute_words(plan), sharding_words(plan), clock_words(plan)) == (
+    assert (recomputed_by_chunk(plan), shardings_by_stage(plan), clocks_by_stage(plan)) == (
         "full", "zero1", "0.8",
     )  # fmt: skip
     uniform = Plan(pp=2, recompute="selective", split="front")
-    assert split_words(uniform) == "front"
-    assert recompute_words(uniform) == "selective"
+    assert layers_by_chunk(uniform) == "front"
+    assert recomputed_by_chunk(uniform) == "selective"
 
 
 def test_chunks_of_interleaved_pipelines_are_called_chunks() -> None:
     stages = tuple(Stage(layers=n, clock=c) for n, c in ((3, 1), (4, 0.9), (4, 1), (3, 0.9)))
     plan = Plan(pp=2, interleave=2, schedule="interleaved", stages=stages)
-    assert split_words(plan) == "3 + 2x4 + 3 (chunks in order)"
-    assert clock_words(plan) == "1 (stage 0), 0.9 (stage 1)"
+    assert layers_by_chunk(plan) == "3 + 2x4 + 3 (chunks in order)"
+    assert clocks_by_stage(plan) == "1 (stage 0), 0.9 (stage 1)"
     assert layout_chart(plan).header[0] == "chunk"
 
 
