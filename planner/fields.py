@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from planner.errors import InputError
+from planner.layout_text import parse_layout, short_layout_text
 from planner.messages import not_one_of, shown, too_long
 from planner.ranks import as_layout, part_pattern
 from planner.units import (
@@ -149,13 +150,15 @@ _MOST_POINTS = 10_000
 
 
 def _layout(value: Any) -> Any:
-    """`uniform`, `uneven` or a layout, whose blanks do not count; text that is none is refused."""
-    if not isinstance(value, str):
-        return value
-    text = "".join(value.split())
-    if text not in LAYOUTS:
-        raise refusal(not_one_of(text, LAYOUTS))
-    return text
+    """`uniform`, `uneven` or the layers of every chunk; text that is none of them is refused."""
+    if not isinstance(value, str) or (text := value.strip()) in LAYOUTS:
+        return value if not isinstance(value, str) else text
+    if re.fullmatch("[a-z-]{3,}", text):
+        raise refusal(f"{not_one_of(text, LAYOUTS)}, nor layers such as 7,8*14,7")
+    try:
+        return short_layout_text(parse_layout(text))
+    except InputError as error:
+        raise refusal(str(error).removeprefix("layout: ")) from error
 
 
 def _points(value: Any) -> Any:
