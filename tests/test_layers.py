@@ -50,7 +50,7 @@ LAYERS: dict[str, int] = {
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,
     "planner.provenance": 8, "planner.evaluation": 8, "planner.printable": 8,
     "planner.rereading": 8, "planner.jsonfile": 2, "planner.planmodels": 7,
-    "planner.layout_text": 0, "planner.plan_words": 2, "planner.stagefile": 7,
+    "planner.layout_text": 0, "planner.plan_words": 2, "planner.layout_words": 2, "planner.stagefile": 7,
     "planner.slices": 2, "planner.resultchecks": 8, "planner.plan_results": 8,
     "planner.solved": 8, "planner.uneven_request": 8, "planner.uneven_answer": 8,
     "planner.uneven_words": 8,

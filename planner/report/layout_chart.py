@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planner.plan import Plan, Stage
 from planner.report.chart import Axis, Bar, Chart, Key, Mark, Words
-from planner.report.layout_words import (
+from planner.layout_words import (
     ChunkLayers,
     chunk_layers,
     clocks_by_stage,

@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.plan import Plan
 from planner.plan_words import clock_words, recompute_words, sharding_words
-from planner.report.layout_words import (
+from planner.layout_words import (
     clocks_by_stage,
     layer_words,
     layers_by_chunk,

@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan import Plan, Stage
-from planner.report.chart import Bar, Words
-from planner.report.layout_chart import layout_chart
-from planner.report.layout_words import (
+from planner.layout_words import (
     chunk_layers,
     clocks_by_stage,
     layer_words,
@@ -15,6 +12,9 @@ from planner.report.layout_words import (
     recomputed_by_chunk,
     shardings_by_stage,
 )
+from planner.plan import Plan, Stage
+from planner.report.chart import Bar, Words
+from planner.report.layout_chart import layout_chart
 from planner.report.words import choice_words
 
 
