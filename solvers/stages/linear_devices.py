@@ -85,7 +85,7 @@ def interleaved_layout(tables: LinearTables, below: int | None = None) -> Layout
         least += int(tables.extra_time.min(axis=1).sum())
         most = (below - 1 - least) // (m * v - 1) if m * v > 1 else below - 1
     return Layout(
-        states=layer_states(tuple(tables.kinds.tolist())),
+        states=layer_states(tuple(tables.kinds.tolist()), kinds=tables.time.shape[1]),
         chunks=tables.chunks,
         most_layers=min(tables.most_layers, tables.layers),
         most_time=float(most),

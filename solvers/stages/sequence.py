@@ -173,7 +173,9 @@ class LayerStates:
         return tuple(counts)
 
 
-def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
+def layer_states(
+    layers: tuple[int, ...], *, kinds: int | None = None, repeating: int = 3
+) -> LayerStates:
     """The stretches of a sequence of kinds.
 
     From the front the pattern that covers most layers by repeating is taken. Only the longest
@@ -182,6 +184,7 @@ def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
 
     Args:
         layers: (L,) kind of every layer, from 0.
+        kinds: How many there are; None: those that occur.
         repeating: At most so many sums; 0 gives every position its own state.
     """
     if not layers or min(layers) < 0:
@@ -203,7 +206,8 @@ def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
         for part, times in parts:
             stretches.append(Stretch(pattern=part, repeats=times, state=state))
             state += len(part)
-    return LayerStates(kinds=max(layers) + 1, stretches=tuple(stretches))
+    count = max(layers) + 1 if kinds is None else kinds
+    return LayerStates(kinds=count, stretches=tuple(stretches))
 
 
 def _pattern(layers: tuple[int, ...]) -> tuple[tuple[int, ...], int]:

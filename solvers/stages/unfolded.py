@@ -10,7 +10,7 @@ import numpy as np
 from solvers.solution import Solution
 from solvers.stages.answers import answer
 from solvers.stages.backend import Backend, Need, Question
-from solvers.stages.dynamic import Dynamic
+from solvers.stages.labels import Labels
 from solvers.stages.problem import Choice
 from solvers.stages.unfolding import unfolded
 
@@ -26,7 +26,7 @@ class Unfolding:
     @property
     def can(self) -> frozenset[Need]:
         """What it can do."""
-        return frozenset({Need.CHUNKS, Need.TOTALS, Need.CROSSINGS})
+        return frozenset({Need.CHUNKS, Need.TOTALS, Need.CROSSINGS, Need.COST})
 
     def solve(self, question: Question) -> Solution[Choice]:
         """The best choice with its bound.
@@ -41,7 +41,7 @@ class Unfolding:
         left = question.seconds
         if left is not None:
             left = max(left - (time.perf_counter() - started), 0.0)
-        inner: Backend = Dynamic()
+        inner: Backend = Labels()
         found = inner.solve(replace(question, problem=chain.problem, hint=None, seconds=left))
         chosen = None if found.decision is None else chain.columns[found.decision.columns]
         counts = {"arcs": len(chain.columns), **found.counts}
