@@ -50,8 +50,7 @@ class _Maker:
         self.by_state = layout.states.end <= FEW_STATES
         self.parts: dict[bytes, Parts] = {}
         self.made: dict[tuple[object, ...], Fillings] = {}
-        most = np.full(layout.chunks.size, layout.most_layers)
-        self.low, self.high = layout.states.windows(layout.fewest, most)
+        self.low, self.high = layout.states.windows(layout.fewest, layout.most)
         self.all = {f: layout.states.segments(f, layout.most_layers) for f in (0, 1)}
 
     def columns(self, device: int) -> DeviceColumns:
@@ -73,8 +72,11 @@ class _Maker:
 
     def _windowed(self, chunk: int) -> StateSegments:
         """StateSegments of a chunk that leave the right number of layers to those before and after."""
-        segments = self.all[int(self.layout.fewest[chunk])]
-        keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
+        fewest, most = int(self.layout.fewest[chunk]), int(self.layout.most[chunk])
+        segments = self.all[min(fewest, 1)]
+        layers = segments.counts.sum(axis=1)
+        keep = (layers >= fewest) & (layers <= most)
+        keep &= (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
         keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
         return segments.take(np.flatnonzero(keep))
 
