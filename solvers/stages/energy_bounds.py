@@ -18,7 +18,9 @@ and its memory allow, as a linear program in two rows (time, memory) and, in all
 A value m_k per item of kind k makes the devices independent:
 
     D(z) >= min over (u, w) of  sum_k m_k n_k + (P + z)(C + A u)
-            + sum_d min over settings of (end_d - most profit of a filling at values m - c - (P + z) r)
+            + sum_d min over settings of (end_d - most profit of a filling)
+
+where an item earns m_k - c - (P + z) r.
 
 Every value of m and z gives a bound, so inexact choices of them cost tightness, never validity.
 Source: Geoffrion, Lagrangean relaxation for integer programming, 1974, doi:10.1007/BFb0120690.
@@ -154,7 +156,7 @@ def _times(count: Floats, values: Floats) -> Floats:
 
 
 def _tie_prices(seconds: Floats, costs: Floats, per_time: Floats) -> Floats:
-    """(n, z) 0 and the prices beyond `per_time` at which two settings of (n, k, s) cost the same."""
+    """(n, z) 0, and the prices beyond `per_time` at which two settings of (n, k, s) tie."""
     found = [np.zeros_like(per_time)]
     for one, other in combinations(range(seconds.shape[2]), 2):
         longer = seconds[:, :, one] - seconds[:, :, other]
@@ -209,7 +211,7 @@ def _best_value(work: Work, fillings: _Fillings, cost: Floats, ends: Floats) -> 
         worth = multiple[:, :, None] * least[:, None]
         left = ends[:, None] - fillings.profit(worth, cost)
         left = np.where(fillings.available, left, np.inf).min(axis=3)
-        return worth @ work.items + _times(work.count[:, None], left).sum(axis=2)
+        return np.asarray(worth @ work.items + _times(work.count[:, None], left).sum(axis=2))
 
     coarse = np.stack([bound(np.full(shape, multiple)) for multiple in _COARSE])
     middle = _COARSE[coarse.argmax(axis=0)]
@@ -276,7 +278,7 @@ class _Fillings:
 def _by_way(table: Floats) -> Floats:
     """(n, s, k v) of (n, k, s, v)."""
     moved = np.moveaxis(table, 1, 2)
-    return moved.reshape(*moved.shape[:2], -1)
+    return np.asarray(moved.reshape(*moved.shape[:2], -1))
 
 
 def _least_of(seconds: Floats, pace: Floats, room: Floats, held: Floats) -> Floats:
