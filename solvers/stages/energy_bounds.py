@@ -272,7 +272,7 @@ class _Fillings:
         earned = self.amounts[0] * each[..., self.pairs[:, 0]]
         earned = earned + self.amounts[1] * each[..., self.pairs[:, 1]]
         whole = self.most * each.max(axis=-1)
-        return np.minimum(earned.max(axis=-1) * _ROUNDED_UP, whole)
+        return np.asarray(np.minimum(earned.max(axis=-1) * _ROUNDED_UP, whole))
 
 
 def _by_way(table: Floats) -> Floats:
