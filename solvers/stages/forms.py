@@ -1,0 +1,94 @@
+"""Linear forms of a stage problem, and what they say together: sums of forms, and caps on them.
+
+Time is the largest of several forms, so a limit on time is a limit on each of them, and a limit
+on form + w time with w >= 0 is one on form + w f for each form f of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+
+from solvers.stages.backend import COST, TIME, Need, Question
+from solvers.stages.problem import Form, Ints, StageProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """`form` <= `upper` in every choice that is wanted."""
+
+    form: Form
+    upper: int
+
+
+def plus(form: Form, factor: int, other: Form) -> Form:
+    """`form` + `factor` `other`."""
+    return Form(
+        constant=form.constant + factor * other.constant,
+        sums=tuple(a + factor * b for a, b in zip_longest(form.sums, other.sums, fillvalue=0)),
+        peaks=tuple(a + factor * b for a, b in zip_longest(form.peaks, other.peaks, fillvalue=0)),
+        crossings=form.crossings + factor * other.crossings,
+    )
+
+
+def weights(values: tuple[int, ...], width: int) -> Ints:
+    """(width,) the weights of a form; missing ones are 0."""
+    return np.array([*values, *[0] * (width - len(values))], dtype=np.int64)
+
+
+def with_time(problem: StageProblem, form: Form, per_time: int, most: int | None) -> list[Form]:
+    """Forms none of which is ever above `form` + `per_time` time; `most` is a limit on time."""
+    if per_time == 0:
+        return [form]
+    if per_time > 0:
+        return [plus(form, per_time, time) for time in problem.time]
+    return [] if most is None else [plus(form, per_time, Form(constant=most))]
+
+
+def longest_of(question: Question) -> int | None:
+    """The limit on time, `Question.below` included where time is minimized."""
+    limits = [] if question.longest is None else [question.longest]
+    if question.minimize == TIME and question.below is not None:
+        limits.append(question.below - 1)
+    return min(limits, default=None)
+
+
+def objective_forms(question: Question) -> list[Form]:
+    """Forms of which none is ever above the objective."""
+    problem = question.problem
+    if question.minimize == TIME:
+        return [*problem.time]
+    return with_time(problem, problem.cost or Form(), problem.cost_per_time, longest_of(question))
+
+
+def caps_of(question: Question) -> list[Cap]:
+    """Every limit of a question as caps on forms."""
+    problem, most = question.problem, longest_of(question)
+    caps = [] if most is None else [Cap(form=form, upper=most) for form in problem.time]
+    if question.minimize == COST and question.below is not None:
+        caps += [Cap(form=form, upper=question.below - 1) for form in objective_forms(question)]
+    for limit in problem.limits:
+        forms = with_time(problem, limit.form, limit.per_time, most)
+        caps += [Cap(form=form, upper=limit.upper) for form in forms]
+    return caps
+
+
+def needs_of(question: Question) -> frozenset[Need]:
+    """What a solver must be able to do for this question."""
+    problem = question.problem
+    in_order = problem.chunks.shape[1] == 1 and bool(
+        np.all(problem.chunks[:, 0] == np.arange(problem.devices))
+    )
+    per_time = [limit.per_time for limit in problem.limits]
+    if question.minimize == COST:
+        per_time.append(problem.cost_per_time)
+    needs = {
+        Need.CHUNKS: not in_order,
+        Need.CROSSINGS: problem.crossings is not None,
+        Need.COST: question.minimize == COST,
+        Need.LIMITS: bool(problem.limits),
+        Need.EXACT_TIME: min(per_time, default=0) < 0,
+    }
+    return frozenset(need for need, needed in needs.items() if needed)

@@ -1,0 +1,142 @@
+"""Columns that no wanted choice holds, dropped before a search, by proofs in whole numbers.
+
+Two rules:
+
+1. *Completion.* Let form <= upper be a cap. A choice with column c has form at least
+   constant + A(c) + sum_b u_b B_b(c): A(c) is the least of w S + w_x X among choices with c, B_b(c)
+   the least P_b, each by a dynamic program of its own. Above `upper`, c goes. With one chunk per
+   device the states are (layer where the device begins, group). With several chunks they are the
+   layers that the devices so far hold in all: a relaxation, in which crossings count as the least.
+2. *Dominance.* Of two columns with the same device, chunks and group, one goes when the other is
+   no worse in what each form sums, and in each weighed peak. Where more time may be better, what
+   time is made of must be equal.
+
+Rule 1 is repeated while it drops something, for the least completions rise with each column that
+goes. Its value for the objective, over all columns of a device, is a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from solvers.stages.backend import COST, Need, Question
+from solvers.stages.completion import Completion
+from solvers.stages.forms import caps_of, needs_of, objective_forms, weights
+from solvers.stages.problem import Columns, Form, Ints
+
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What is left of a question.
+
+    Attributes:
+        question: Over the columns that are left; its hint is None where a column of it went.
+        kept: (c,) which they are.
+        possible: False: no wanted choice exists; then the question is the one that was asked.
+        lower: No wanted choice has a smaller objective.
+    """
+
+    question: Question
+    kept: npt.NDArray[np.intp]
+    possible: bool
+    lower: float
+
+
+def pruned(question: Question) -> Pruned:
+    """A question without the columns that no best answer needs; see the module."""
+    problem = question.problem
+    keep = np.flatnonzero(_undominated(question))
+    caps = caps_of(question)
+    objective = objective_forms(question)
+    lower = -math.inf
+    for _ in range(_ROUNDS):
+        columns = problem.columns.take(keep)
+        if len(np.unique(columns.device)) < problem.devices:
+            break
+        completion = Completion(replace(problem, columns=columns))
+        inside = completion.reachable
+        for cap in caps:
+            inside = inside & (completion.least(cap.form) <= cap.upper)
+        bounds = [_of_all(completion.least(f), columns, problem.devices) for f in objective]
+        lower = max([lower, *bounds])
+        keep = keep[inside]
+        if inside.all():
+            break
+    possible = len(np.unique(problem.columns.device[keep])) == problem.devices
+    left = _over(question, keep) if possible else question
+    return Pruned(question=left, kept=keep, possible=possible, lower=lower)
+
+
+def _over(question: Question, keep: npt.NDArray[np.intp]) -> Question:
+    """The question over some columns."""
+    problem = question.problem
+    hint = question.hint
+    if hint is not None:
+        at = np.searchsorted(keep, hint.columns)
+        there = keep[np.minimum(at, len(keep) - 1)] == hint.columns
+        hint = replace(hint, columns=at) if there.all() else None
+    return replace(
+        question, problem=replace(problem, columns=problem.columns.take(keep)), hint=hint
+    )
+
+
+def _of_all(least: Ints, columns: Columns, devices: int) -> int:
+    """The largest over devices of the least over their columns: each device holds one."""
+    of_device = np.full(devices, np.iinfo(np.int64).max)
+    np.minimum.at(of_device, columns.device, least)
+    return int(of_device.max())
+
+
+def _undominated(question: Question) -> npt.NDArray[np.bool_]:
+    """(c,) columns that are left by rule 2; of equal ones the first."""
+    problem, columns = question.problem, question.problem.columns
+    others = [limit.form for limit in problem.limits]
+    if question.minimize == COST and problem.cost is not None:
+        others.append(problem.cost)
+    time, worse = _keys(columns, problem.time), _keys(columns, others)
+    same = [columns.device[:, None], columns.group[:, None], columns.starts, columns.ends]
+    if Need.EXACT_TIME in needs_of(question):
+        same.append(time)
+    else:
+        worse = np.hstack([time, worse])
+    return _best_of_equals(np.hstack(same), worse)
+
+
+def _keys(columns: Columns, forms: Sequence[Form]) -> Ints:
+    """(c, k) what each form sums, and each peak that some form weighs."""
+    width = columns.sums.shape[1]
+    sums = [columns.sums @ weights(form.sums, width) for form in forms]
+    peaks = {b for form in forms for b, weight in enumerate(form.peaks) if weight}
+    parts = [*sums, *(columns.peaks[:, b] for b in sorted(peaks))]
+    return np.stack(parts, axis=1) if parts else np.empty((len(columns), 0), dtype=np.int64)
+
+
+def _best_of_equals(same: Ints, worse: Ints) -> npt.NDArray[np.bool_]:
+    """(n,) rows that no other row with equal `same` is as good as in all of `worse`.
+
+    Rows are sorted by both: what dominates a row comes before it. Step k compares every row with
+    the one k places before, as long as both have equal `same`.
+    """
+    order = np.lexsort([*worse.T[::-1], *same.T[::-1]])
+    same, worse = same[order], worse[order]
+    starts = np.concatenate([[True], (same[1:] != same[:-1]).any(axis=1)])
+    place = np.arange(len(order)) - np.maximum.accumulate(
+        np.where(starts, np.arange(len(order)), 0)
+    )
+    left = np.ones(len(order), dtype=np.bool_)
+    rows = np.flatnonzero(place >= 1)
+    step = 1
+    while len(rows):
+        left[rows[(worse[rows - step] <= worse[rows]).all(axis=1)]] = False
+        step += 1
+        rows = rows[left[rows] & (place[rows] >= step)]
+    kept = np.empty_like(left)
+    kept[order] = left
+    return kept
