@@ -1,0 +1,211 @@
+"""What one device may hold in its v chunks: layers by kind and recomputation, least longest chunk.
+
+A *filling* says how many layers of each kind k run with each recomputation r in each chunk. Of its
+fillings with the same totals n_kr over the chunks only those count that no other beats in the
+longest chunk, C = max_c sum_kr n_ckr t_kr, and in memory. They are built chunk by chunk: both are
+monotone in what the chunks before contribute, so what another part beats is dropped at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from solvers.stages.problem import Ints
+from solvers.stages.sequence import Segments
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+MOST_FILLINGS = 20_000_000
+"""Combinations of parts looked at for one chunk, beyond which memory and time do not suffice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What one chunk may hold: its row of `Segments`, and layers by kind and recomputation.
+
+    Attributes:
+        segment: (n,) row of the segments.
+        counts: (n, k, r).
+    """
+
+    segment: Ints
+    counts: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fillings:
+    """Fillings of one device, one per row.
+
+    Attributes:
+        tags: (f, v) what tells the chunks' segments apart beyond sums.
+        use: (f, u) sums over the chunks.
+        counts: (f, k, r) layers of each kind with each recomputation on the device.
+        longest: (f,) time of the longest chunk.
+        memory: (f, h) bytes of the layers, by limit.
+        parts: (f, v) row of `Parts` of each chunk.
+    """
+
+    tags: Ints
+    use: Ints
+    counts: Ints
+    longest: Floats
+    memory: Floats
+    parts: Ints
+
+    def __len__(self) -> int:
+        return len(self.longest)
+
+    def take(self, index: Index | Bools) -> Fillings:
+        """The fillings of `index`."""
+        return Fillings(**{name: getattr(self, name)[index] for name in self.__slots__})
+
+
+def chunk_parts(segments: Segments, recomputes: int) -> Parts:
+    """Each segment with every split of its layers of each kind over the recomputations."""
+    index, counts = [], []
+    splits = {n: _splits(int(n), recomputes) for n in np.unique(segments.counts)}
+    for row, kinds in enumerate(segments.counts.tolist()):
+        parts = np.zeros((1, 0, recomputes), dtype=np.int64)
+        for layers in kinds:
+            split = splits[layers][:, None, :]
+            parts = np.concatenate(
+                [np.repeat(parts, len(split), axis=0), np.tile(split, (len(parts), 1, 1))], axis=1
+            )
+        counts.append(parts)
+        index.append(np.full(len(parts), row, dtype=np.int64))
+    return Parts(segment=np.concatenate(index), counts=np.concatenate(counts))
+
+
+def _splits(layers: int, parts: int) -> Ints:
+    """(s, parts) all ways to write a number of layers as an ordered sum, each at least 0."""
+    if parts == 1:
+        return np.array([[layers]], dtype=np.int64)
+    rows = [
+        np.insert(_splits(layers - first, parts - 1), 0, first, axis=1)
+        for first in range(layers + 1)
+    ]
+    return np.concatenate(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One chunk of a device: what it may hold, and what that weighs.
+
+    Attributes:
+        parts: What it may hold.
+        tags: (n,) of each part.
+        use: (n, u) of each part.
+        memory: (k, r, h) bytes per layer.
+    """
+
+    parts: Parts
+    tags: Ints
+    use: Ints
+    memory: Floats
+
+
+def fillings(
+    chunks: Sequence[Chunk], times: Floats, room: Floats, most_time: float
+) -> Fillings:
+    """The fillings of a device that fit and that no other with the same key beats.
+
+    The key of a filling is its tags, its sums and its counts; see the module.
+
+    Args:
+        chunks: Of the device, in order.
+        times: (k, r) of one layer.
+        room: (h,) bytes that its layers may take.
+        most_time: All its layers together may take no longer.
+
+    Raises:
+        ValueError: There are too many.
+    """
+    so_far: Fillings | None = None
+    least = [_least(chunk, times) for chunk in chunks]
+    for at, chunk in enumerate(chunks):
+        part = _of_chunk(chunk, times)
+        merged = part if so_far is None else _merged(so_far, part)
+        left = sum(least[at + 1 :])
+        time = np.tensordot(merged.counts, times, axes=2)
+        fits = (time + left <= most_time) & np.all(merged.memory <= room, axis=1)
+        so_far = _best(merged.take(fits))
+    assert so_far is not None
+    return so_far
+
+
+def _least(chunk: Chunk, times: Floats) -> float:
+    """The least time of a chunk; inf where it can hold nothing."""
+    return float(np.tensordot(chunk.parts.counts, times, axes=2).min(initial=np.inf))
+
+
+def _of_chunk(chunk: Chunk, times: Floats) -> Fillings:
+    counts = chunk.parts.counts
+    return Fillings(
+        tags=chunk.tags[:, None],
+        use=chunk.use,
+        counts=counts,
+        longest=np.tensordot(counts, times, axes=2),
+        memory=np.tensordot(counts, chunk.memory, axes=2),
+        parts=np.arange(len(counts), dtype=np.int64)[:, None],
+    )
+
+
+def _merged(a: Fillings, b: Fillings) -> Fillings:
+    """Every filling of the chunks so far with every one of the next chunk."""
+    if len(a) * len(b) > MOST_FILLINGS:
+        raise ValueError(
+            f"{len(a)} x {len(b)} fillings of one device are too many; allowed: {MOST_FILLINGS} "
+            "(give a tighter time limit or fewer layers per chunk)"
+        )
+    i = np.repeat(np.arange(len(a)), len(b))
+    j = np.tile(np.arange(len(b)), len(a))
+    return Fillings(
+        tags=np.concatenate([a.tags[i], b.tags[j]], axis=1),
+        use=a.use[i] + b.use[j],
+        counts=a.counts[i] + b.counts[j],
+        longest=np.maximum(a.longest[i], b.longest[j]),
+        memory=a.memory[i] + b.memory[j],
+        parts=np.concatenate([a.parts[i], b.parts[j]], axis=1),
+    )
+
+
+def _best(found: Fillings) -> Fillings:
+    """Without fillings that another of the same key beats in longest chunk and memory.
+
+    With more than one memory limit some that are beaten may stay.
+    """
+    if not len(found):
+        return found
+    flat = found.counts.reshape(len(found), -1)
+    key = row_ids(np.concatenate([found.tags, found.use, flat], axis=1))
+    order = np.lexsort((*found.memory.T[::-1], found.longest, key))
+    ordered = found.take(order)
+    key = key[order]
+    keep = np.ones(len(order), dtype=np.bool_)
+    if found.memory.shape[1] == 1:
+        rank = np.unique(ordered.memory[:, 0], return_inverse=True)[1].astype(np.int64)
+        running = np.minimum.accumulate(rank - key * len(order))
+        keep[1:] = (running[1:] < running[:-1]) | (key[1:] != key[:-1])
+    elif found.memory.shape[1] == 0:
+        keep[1:] = key[1:] != key[:-1]
+    else:
+        for back in range(1, 5):
+            beaten = (key[back:] == key[:-back]) & np.all(
+                ordered.memory[back:] >= ordered.memory[:-back], axis=1
+            )
+            keep[back:] &= ~beaten
+    return ordered.take(keep)
+
+
+def row_ids(rows: Ints) -> Ints:
+    """(n,) the same number for equal rows of (n, m) non-negative integers, ascending with them."""
+    ids = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        values, code = np.unique(column, return_inverse=True)
+        ids = np.unique(ids * len(values) + code, return_inverse=True)[1].astype(np.int64)
+    return ids
