@@ -54,10 +54,10 @@ def undominated_triples(key: Ints, level: Ints, first: Numbers, second: Numbers)
 def _beaten(block: Ints, upper: Ints, first: Numbers, second: Numbers) -> npt.NDArray[np.bool_]:
     """(n,) upper rows that a lower row of their block dominates as a pair."""
     order = np.lexsort((upper, first, block))
-    begins = _begins(block[order])
-    lowered = _ranks(second[order]) - np.cumsum(begins) * (len(order) + 1)
+    offset = np.cumsum(_begins(block[order])) * (len(order) + 1)
+    lowered = _ranks(second[order]) - offset
     is_upper = upper[order] == 1
-    never = -np.cumsum(begins) * (len(order) + 1) + len(order)
+    never = len(order) - offset
     least = np.minimum.accumulate(np.where(is_upper, never, lowered))
     beaten = np.empty(len(order), dtype=np.bool_)
     beaten[order] = is_upper & (least <= lowered)
