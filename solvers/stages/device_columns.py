@@ -141,7 +141,9 @@ class _Maker:
         columns = found.columns
         own = columns.sums.shape[1] - len(self.layout.states.lengths)
         kinds = found.counts.sum(axis=3).reshape(len(columns), -1)
-        content = [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        content = (
+            [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        )
         ids = row_ids(np.concatenate([columns.group[:, None], *content], axis=1))
         values = np.concatenate([columns.sums[:, :own], columns.peaks], axis=1)
         return np.sort(np.fromiter(_fronts(ids, values.astype(np.float64)), dtype=np.intp))

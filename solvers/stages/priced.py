@@ -1,14 +1,15 @@
 """A lower bound on the cost of one stage problem within every limit on its time.
 
 With z >= 0 a price of a unit of time beyond what it costs, form f of time and its peak P_1 between
-two of its values, low < P_1 <= high,
+two of its values, low <= P_1 <= high,
 
     cost >= D - z limit
     D = cost form + (cost_per_time + z) f, minimized over columns whose first peak is at most `high`
 
 with P_1 at least `low` and each other peak at least what some device cannot go below. What is left
 adds up over devices: a shortest chain of columns. With one chunk per device, in order, chains are
-exact; with several, chunks need not line up, only the layers that devices hold in all.
+exact; with several, chunks need not line up: only the layers that devices hold in all, or the
+longest of the sums that two limits fix, must add up.
 Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, Networks
 1980, doi:10.1002/net.3230100403.
 """
@@ -21,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.stages.forms import weights
-from solvers.stages.problem import Form, Ints, StageProblem
+from solvers.stages.problem import Form, Ints, Limit, StageProblem
 
 Floats = npt.NDArray[np.float64]
-_ROUNDED_DOWN = 1 - 1e-12
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +43,13 @@ class PricedBound:
     beyond: int | None
 
     def at(self, limit: int | None) -> float:
-        """No choice within `limit` costs less; inf: there is none, 0: nothing is known."""
+        """No choice within `limit` costs less; inf: there is none, -inf: nothing is known."""
         if self.beyond is not None and (limit is None or limit > self.beyond):
-            return 0.0
-        if limit is None:
-            free = self.values[:, self.prices == 0]
-            return float(free.max(axis=1, initial=0.0).min(initial=np.inf))
-        each = (self.values - self.prices * limit).max(axis=1, initial=0.0)
-        return float(each.min(initial=np.inf))
+            return -np.inf
+        each = self.values[:, self.prices == 0]
+        if limit is not None:
+            each = self.values - self.prices * limit
+        return float(each.max(axis=1, initial=-np.inf).min(initial=np.inf))
 
 
 def priced_bound(
@@ -60,9 +60,14 @@ def priced_bound(
     Args:
         problem: At least one column per device; time has sums of non-negative weights.
         prices: (z,) 0 or more.
-        ranges: Of the first peak, about as many columns in each.
+        ranges: Of the first peak, at most, with as many of its values in each.
         beyond: The largest limit that will be asked for; None: any.
+
+    Raises:
+        ValueError: A peak or time lowers the cost.
     """
+    if problem.cost_per_time < 0 or min((problem.cost or Form()).peaks, default=0) < 0:
+        raise ValueError("no peak may lower the cost, nor may time")
     chains = _Chains(problem)
     form, cost = problem.time[0], problem.cost or Form()
     peak = problem.columns.peaks[:, 0]
@@ -73,12 +78,15 @@ def priced_bound(
     lengths = lengths + np.multiply.outer(sums @ weights(form.sums, sums.shape[1]), weight)
     base = _base(problem, cost, chains) + weight * _base(problem, form, chains)
     weighed = _first(cost) + weight * _first(form)
-    edges = _edges(peak, least, ranges)
-    values = np.full((len(edges) - 1, len(prices)), np.inf)
-    for row, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
-        shortest = chains.shortest(lengths, peak <= high)
-        values[row] = base + weighed * max(low, least) + shortest
-    return PricedBound(prices=prices, values=values * _ROUNDED_DOWN, beyond=beyond)
+    parts = _ranges(peak, least, ranges)
+    values = np.full((len(parts), len(prices)), np.inf)
+    for row, (low, high) in enumerate(parts):
+        values[row] = base + weighed * low + chains.shortest(lengths, peak <= high)
+    return PricedBound(
+        prices=prices,
+        values=np.where(values < 0, 1 + _ROUNDING, 1 - _ROUNDING) * values,
+        beyond=beyond,
+    )
 
 
 def _first(form: Form) -> int:
@@ -92,13 +100,39 @@ def _base(problem: StageProblem, form: Form, chains: _Chains) -> float:
     return form.constant + sum(w * chains.least_peak(peaks[:, b]) for b, w in later if w)
 
 
-def _edges(peak: Ints, least: int, ranges: int) -> Ints:
-    """Ascending values of the first peak, from below the least that a choice has to the largest."""
-    inside = np.sort(peak[peak >= least])
-    if not len(inside):
-        return np.array([least, int(peak.max(initial=least))])
-    cuts = inside[np.linspace(0, len(inside) - 1, ranges + 1).astype(np.intp)]
-    return np.unique(np.concatenate([[least - 1], cuts]))
+def _ranges(peak: Ints, least: int, ranges: int) -> list[tuple[int, int]]:
+    """First and last of the values that the first peak may have, in ranges of as many values."""
+    values = np.unique(peak[peak >= least])
+    parts = np.array_split(values, min(ranges, len(values))) if len(values) else []
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+def _held(problem: StageProblem) -> tuple[int, Ints]:
+    """What must add up over devices, and (c,) what each column adds to it."""
+    columns = problem.columns
+    fixed = [
+        (limit.upper, limit.form.sums.index(1))
+        for limit in problem.limits
+        if _single(limit, 1) and any(_opposite(limit, other) for other in problem.limits)
+    ]
+    if not fixed:
+        return problem.layers, (columns.ends - columns.starts).sum(axis=1)
+    length, at = max(fixed)
+    return length, columns.sums[:, at]
+
+
+def _single(limit: Limit, weight: int) -> bool:
+    """Whether a limit is on one sum alone, of this weight."""
+    form = limit.form
+    alone = [w for w in form.sums if w] == [weight] and not any(form.peaks)
+    return alone and form.constant == form.crossings == limit.per_time == 0
+
+
+def _opposite(limit: Limit, other: Limit) -> bool:
+    """Whether the two fix the sum that `limit` is on."""
+    if not _single(other, -1) or other.upper != -limit.upper:
+        return False
+    return other.form.sums.index(-1) == limit.form.sums.index(1)
 
 
 class _Chains:
@@ -108,10 +142,9 @@ class _Chains:
         self.problem, columns = problem, problem.columns
         self.of_device = [np.flatnonzero(columns.device == d) for d in range(problem.devices)]
         self.in_order = np.array_equal(problem.chunks, np.arange(problem.devices)[:, None])
-        self.held = (columns.ends - columns.starts).sum(axis=1)
-        key = columns.ends[:, 0] if self.in_order else self.held
-        self.by_end = [own[np.argsort(key[own], kind="stable")] for own in self.of_device]
-        self.key = key
+        self.length, held = _held(problem)
+        self.key = columns.ends[:, 0] if self.in_order else held
+        self.by_key = [own[np.argsort(self.key[own], kind="stable")] for own in self.of_device]
 
     def least_peak(self, values: Ints) -> int:
         """Every choice has a peak of at least this."""
@@ -119,13 +152,12 @@ class _Chains:
 
     def shortest(self, lengths: Floats, allowed: npt.NDArray[np.bool_]) -> Floats:
         """(z,) of (c, z) lengths over the columns that are allowed; inf: there is no chain."""
-        at = np.full((self.problem.layers + 1, lengths.shape[1]), np.inf)
+        length = self.problem.layers if self.in_order else self.length
+        after = self._by_position if self.in_order else self._by_total
+        at = np.full((length + 1, lengths.shape[1]), np.inf)
         at[0] = 0.0
-        for own in self.by_end:
-            here = own[allowed[own]]
-            at = self._by_position(at, lengths, here) if self.in_order else self._by_total(
-                at, lengths, here
-            )
+        for own in self.by_key:
+            at = after(at, lengths, own[allowed[own]])
         return np.asarray(at[-1])
 
     def _by_position(self, at: Floats, lengths: Floats, own: Ints) -> Floats:
@@ -144,6 +176,6 @@ class _Chains:
             held, first = np.unique(self.key[own], return_index=True)
             best = np.minimum.reduceat(lengths[own], first, axis=0)
             for layers, length in zip(held.tolist(), best, strict=True):
-                stop = len(at) - layers
+                stop = max(len(at) - layers, 0)
                 after[layers:] = np.minimum(after[layers:], at[:stop] + length)
         return after
