@@ -24,7 +24,7 @@ from solvers.stages.fillings import (
     row_ids,
 )
 from solvers.stages.problem import Columns, Ints
-from solvers.stages.sequence import Segments
+from solvers.stages.sequence import StateSegments
 
 FEW_STATES = 6
 """Up to so many, fillings are told apart by states."""
@@ -71,14 +71,14 @@ class _Maker:
             joined = joined.take(self._unbeaten(joined))
         return joined if self.by_state else _at_all(joined, placed)
 
-    def _windowed(self, chunk: int) -> Segments:
-        """Segments of a chunk that leave the right number of layers to those before and after."""
+    def _windowed(self, chunk: int) -> StateSegments:
+        """StateSegments of a chunk that leave the right number of layers to those before and after."""
         segments = self.all[int(self.layout.fewest[chunk])]
         keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
         keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
         return segments.take(np.flatnonzero(keep))
 
-    def _fillings(self, device: int, setting: int, kinds: Sequence[Segments]) -> Fillings:
+    def _fillings(self, device: int, setting: int, kinds: Sequence[StateSegments]) -> Fillings:
         tables = self.tables
         memory, room = tables.memory(device, setting), tables.room(device, setting)
         times = tables.times(setting)
@@ -96,7 +96,7 @@ class _Maker:
         needed = np.tensordot(found.counts, memory[0], axes=2)
         return found.take(np.all(needed <= room, axis=1))
 
-    def _chunk(self, segments: Segments, memory: Floats) -> Chunk:
+    def _chunk(self, segments: StateSegments, memory: Floats) -> Chunk:
         tags = segments.start * (self.layout.states.end + 1) + segments.end
         if not self.by_state:
             tags = row_ids(segments.counts)
@@ -111,7 +111,7 @@ class _Maker:
         self,
         device: int,
         setting: int,
-        kinds: Sequence[Segments],
+        kinds: Sequence[StateSegments],
         fill: Fillings,
         priced: Priced,
         keep: np.ndarray,
@@ -140,10 +140,8 @@ class _Maker:
         """Rows that no other with the same boundaries beats in sums and peaks; first of equals."""
         columns = found.columns
         own = columns.sums.shape[1] - len(self.layout.states.lengths)
-        kinds = found.counts.sum(axis=3).reshape(len(columns), -1)
-        content = (
-            [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
-        )
+        kinds = np.concatenate(list(found.counts.sum(axis=3).swapaxes(0, 1)), axis=1)
+        content = [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
         ids = row_ids(np.concatenate([columns.group[:, None], *content], axis=1))
         values = np.concatenate([columns.sums[:, :own], columns.peaks], axis=1)
         return np.sort(np.fromiter(_fronts(ids, values.astype(np.float64)), dtype=np.intp))
@@ -156,15 +154,15 @@ def _fronts(ids: Ints, values: Floats) -> Iterator[int]:
         yield from (rows[nondominated(values[rows])] if len(rows) > 1 else rows).tolist()
 
 
-def _kinds(segments: Segments) -> Segments:
+def _kinds(segments: StateSegments) -> StateSegments:
     """One segment for each content by kinds, without states and sums."""
     counts = np.unique(segments.counts, axis=0)
     zero = np.zeros(len(counts), dtype=np.int64)
     use = np.zeros((len(counts), segments.use.shape[1]), dtype=np.int64)
-    return Segments(start=zero, end=zero, use=use, counts=counts)
+    return StateSegments(start=zero, end=zero, use=use, counts=counts)
 
 
-def _at_all(found: DeviceColumns, placed: Sequence[Segments]) -> DeviceColumns:
+def _at_all(found: DeviceColumns, placed: Sequence[StateSegments]) -> DeviceColumns:
     """Every column at all segments whose kinds its chunks hold, with their sums."""
     for k, segments in enumerate(placed):
         ids = row_ids(np.concatenate([segments.counts, found.counts[:, k].sum(axis=2)]))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.stages.problem import Ints
-from solvers.stages.sequence import Segments
+from solvers.stages.sequence import StateSegments
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -26,7 +26,7 @@ MOST_FILLINGS = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What one chunk may hold: its row of `Segments`, and layers by kind and recomputation.
+    """What one chunk may hold: its row of `StateSegments`, and layers by kind and recomputation.
 
     Attributes:
         segment: (n,) row of the segments.
@@ -65,7 +65,7 @@ class Fillings:
         return Fillings(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
-def chunk_parts(segments: Segments, recomputes: int) -> Parts:
+def chunk_parts(segments: StateSegments, recomputes: int) -> Parts:
     """Each segment with every split of its layers of each kind over the recomputations."""
     index, counts = [], []
     splits = {n: _splits(int(n), recomputes) for n in np.unique(segments.counts)}

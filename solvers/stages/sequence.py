@@ -26,7 +26,7 @@ from solvers.stages.problem import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segments:
+class StateSegments:
     """Ways to take consecutive layers, one per row.
 
     Attributes:
@@ -43,9 +43,9 @@ class Segments:
     def __len__(self) -> int:
         return len(self.start)
 
-    def take(self, index: npt.NDArray[np.intp]) -> Segments:
+    def take(self, index: npt.NDArray[np.intp]) -> StateSegments:
         """The segments of `index`."""
-        return Segments(**{name: getattr(self, name)[index] for name in self.__slots__})
+        return StateSegments(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class LayerStates:
         """(r,) layers of the repeating stretches, which must be used up."""
         return np.array([s.length for s in self.stretches if s.repeats > 1], dtype=np.int64)
 
-    def segments(self, fewest: int, most: int) -> Segments:
+    def segments(self, fewest: int, most: int) -> StateSegments:
         """All segments of `fewest` to `most` layers, by start, length and layers per stretch."""
         rows = [
             row
@@ -106,7 +106,7 @@ class LayerStates:
             for stretch, layers in taken.items():
                 if stretch in column:
                     use[row, column[stretch]] = layers
-        return Segments(
+        return StateSegments(
             start=np.array([row[0] for row in rows], dtype=np.int64),
             end=np.array([row[1] for row in rows], dtype=np.int64),
             use=use,
@@ -136,7 +136,7 @@ class LayerStates:
     def _from(
         self, index: int, offset: int, size: int
     ) -> list[tuple[int, int, dict[int, int], tuple[int, ...]]]:
-        """Segments of `size` layers from an offset of a stretch: within it, or leaving it."""
+        """StateSegments of `size` layers from an offset of a stretch: within it, or leaving it."""
         stretch = self.stretches[index]
         period = len(stretch.pattern)
         left = stretch.length - offset
@@ -173,7 +173,9 @@ class LayerStates:
         return tuple(counts)
 
 
-def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
+def layer_states(
+    layers: tuple[int, ...], *, kinds: int | None = None, repeating: int = 3
+) -> LayerStates:
     """The stretches of a sequence of kinds.
 
     From the front the pattern that covers most layers by repeating is taken. Only the longest
@@ -182,6 +184,7 @@ def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
 
     Args:
         layers: (L,) kind of every layer, from 0.
+        kinds: How many there are; None: those that occur.
         repeating: At most so many sums; 0 gives every position its own state.
     """
     if not layers or min(layers) < 0:
@@ -203,7 +206,8 @@ def layer_states(layers: tuple[int, ...], *, repeating: int = 3) -> LayerStates:
         for part, times in parts:
             stretches.append(Stretch(pattern=part, repeats=times, state=state))
             state += len(part)
-    return LayerStates(kinds=max(layers) + 1, stretches=tuple(stretches))
+    count = max(layers) + 1 if kinds is None else kinds
+    return LayerStates(kinds=count, stretches=tuple(stretches))
 
 
 def _pattern(layers: tuple[int, ...]) -> tuple[tuple[int, ...], int]:

@@ -27,6 +27,7 @@ from solvers.stages.problem import Choice, Form, Limit, StageProblem
 from solvers.stages.pruning import Pruned, pruned
 
 _BACKENDS: Mapping[str, tuple[str, str]] = {
+    "unfolding": ("solvers.stages.unfolded", "Unfolding"),
     "cp-sat": ("solvers.stages.cpsat", "CpSat"),
     "highs": ("solvers.stages.highs", "Highs"),
 }
