@@ -109,7 +109,9 @@ class Chunk:
     memory: Floats
 
 
-def fillings(chunks: Sequence[Chunk], times: Floats, room: Floats, most_time: float) -> Fillings:
+def fillings(
+    chunks: Sequence[Chunk], times: Floats, room: Floats, most_time: float
+) -> Fillings:
     """The fillings of a device that fit and that no other with the same key beats.
 
     The key of a filling is its tags, its sums and its counts; see the module.
