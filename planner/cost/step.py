@@ -75,34 +75,28 @@ class StageCost:
 
     Attributes:
         count, first, last: (n, 1) stages in the class; 1.0 with the embedding, the head.
-        dense_layers, moe_layers: (n, 1) layers per stage.
-        dense, moe: Cost of one layer of each kind.
+        layers: (n, 1) layers per stage that cost the same, and the cost of one of them: by kind
+            and recomputation.
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
+        longest: Seconds of the layers of its longest chunk for one micro-batch; NaN for plans that
+            do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray
     first: FloatArray
     last: FloatArray
-    dense_layers: FloatArray
-    moe_layers: FloatArray
-    dense: LayerCost | None
-    moe: LayerCost | None
+    layers: tuple[tuple[FloatArray, LayerCost], ...]
     collective: FloatArray
     optimizer: FloatArray
     optimizer_kernels: FloatArray
     extra_w: FloatArray
+    longest: FloatArray | None = None
 
     def sum_layers(self, field: str) -> FloatArray:
-        """Layers times `field` of `LayerCost`, over both kinds."""
-        parts = [
-            layers * getattr(cost, field)
-            for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe))
-            if cost is not None
-        ]
-        total: FloatArray = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        return total
+        """Layers times `field` of `LayerCost`."""
+        return reduce(np.add, [layers * getattr(cost, field) for layers, cost in self.layers])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +152,7 @@ class StepCost:
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
-    ends = [_ends_s(stage, x) for stage in stages]
+    ends = [ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
@@ -168,7 +162,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
-    runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
+    runs = [run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
     extra_j = reduce(np.add, [run * s.extra_w for run, s in zip(runs, stages, strict=True)])
     energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w) + x.moved_j
     return StepCost(
@@ -189,11 +183,11 @@ def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
 
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
     """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
-    run = reduce(np.add, [_run_s(stage, x, _ends_s(stage, x)) for stage in stages])
+    run = reduce(np.add, [run_s(stage, x, ends_s(stage, x)) for stage in stages])
     return np.asarray(run / x.pp * factor)
 
 
-def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
+def run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
     """Seconds in which kernels run in a step, summed over the stages of a class."""
     step = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
     return np.asarray(stage.count * step)
@@ -207,7 +201,7 @@ def exposed_reduction_s(a: Assumptions, stage: StageCost, x: StepInputs) -> Floa
     return exposed_s(a, stage.collective, hides)
 
 
-def _ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
+def ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
     """Embedding and head of a micro-batch on a stage; 0 where no plan has either there."""
     first, last = stage.first.any(), stage.last.any()
     if first and last:
@@ -229,7 +223,7 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     return found
 
 
-def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
+def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
     """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
 
     The weight gradients W, and more as far as both other passes are longer: W + r min(F, B, W)
@@ -261,8 +255,8 @@ def _gpipe_wait_s(
     forward = backward = np.zeros_like(_of(slowest, rows))
     passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
     for stage, time in zip(stages, times, strict=True):
-        for cost in (stage.dense, stage.moe):
-            if cost is not None and id(cost) not in passes:
+        for _, cost in stage.layers:
+            if id(cost) not in passes:
                 passes[id(cost)] = forward_pass_s(a, cost, rows)
         ahead = _forward_s(stage, x, rows, passes)
         forward = np.maximum(forward, ahead)
@@ -276,9 +270,8 @@ def _forward_s(
 ) -> FloatArray:
     """Forward seconds of a micro-batch on a stage, of some of the plans, from those of layers."""
     ahead = np.zeros_like(_of(stage.first, rows))
-    for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
-        if cost is not None:
-            ahead = ahead + _of(layers, rows) * passes[id(cost)]
+    for layers, cost in stage.layers:
+        ahead = ahead + _of(layers, rows) * passes[id(cost)]
     if stage.first.any():
         ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
     if stage.last.any():
@@ -290,9 +283,9 @@ def _forward_s(
 def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArray, FloatArray]:
     """(n, k) seconds of the forward and of the backward pass of a micro-batch on a stage."""
     rows = np.arange(len(x.p2p))
-    costs = [cost for cost in (stage.dense, stage.moe) if cost is not None]
-    forward = _forward_s(stage, x, rows, {id(cost): forward_pass_s(a, cost) for cost in costs})
-    return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
+    passes = {id(cost): forward_pass_s(a, cost) for _, cost in stage.layers}
+    forward = _forward_s(stage, x, rows, passes)
+    return forward, stage.sum_layers("total") + ends_s(stage, x) - forward
 
 
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
@@ -324,10 +317,29 @@ def _bubble_s(
     if not a.bubbles:
         return np.zeros_like(slowest)
     wait = others / x.v
+    if any(stage.longest is not None for stage in stages):
+        wait = _chunk_wait_s(stages, x, slowest, wait)
     if np.any(x.zero_bubble):
         wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
     return wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+
+
+def _chunk_wait_s(
+    stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray, equal: FloatArray
+) -> FloatArray:
+    """(n, k) sum_i C_i - t_max / v of plans that list their chunks; `equal` holds for the others.
+
+    C_i is the longest chunk of stage i with a v-th of its ends: t_i / v where chunks are equal,
+    and never less.
+    """
+    longest = [
+        stage.count * (stage.longest + ends_s(stage, x) / x.v)
+        for stage in stages
+        if stage.longest is not None
+    ]
+    wait = reduce(np.add, longest) - slowest / x.v
+    return np.where(np.isnan(wait), equal, wait)
 
 
 def _zero_bubble_wait_s(
@@ -340,7 +352,7 @@ def _zero_bubble_wait_s(
     """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
     paced = left = np.zeros_like(slowest)
     for stage, time in zip(stages, times, strict=True):
-        fill = _filled_s(a, stage, x, time)
+        fill = filled_s(a, stage, x, time)
         left = left + stage.count * (time - fill)
         paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))
     return np.maximum(paced + left - x.m * slowest, 0.0)

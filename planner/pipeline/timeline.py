@@ -17,8 +17,8 @@ import numpy as np
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
+from planner.cost.held import in_flight
 from planner.cost.layout import every_stage, plan_chunks
-from planner.cost.memory import in_flight
 from planner.errors import InputError
 from planner.pipeline.durations import Durations, durations_of
 from planner.pipeline.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders, orders_of

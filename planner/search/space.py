@@ -273,7 +273,8 @@ def _asked_choices(rows: _Rows, options: SpaceOptions) -> BoolArray:
 def _asked_modes(rows: _Rows, options: SpaceOptions) -> BoolArray:
     """(n,) rows with the exchanges that the user fixed, where there are any."""
     columns = rows.columns
-    asked = options.allows("sequence_parallel", columns["sequence_parallel"]) | (columns["tp"] == 1)
+    asked: BoolArray = columns["tp"] == 1
+    asked = asked | options.allows("sequence_parallel", columns["sequence_parallel"])
     asked &= options.allows("cp_mode", columns["cp_mode"]) | (columns["cp"] == 1)
     return asked
 

@@ -144,7 +144,10 @@ def cross_rows(
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
     columns = skeletons.meshes.columns
-    placements = build_placements(model, columns, orders, layouts, deadline)
+    if len(at):
+        placements = build_placements(model, columns, orders, layouts, deadline)
+    else:
+        placements = _no_placements(len(skeletons.meshes))
     mesh = space.mesh_id[at]
     copies = placements.count[mesh]
     logical = np.repeat(at, copies)
@@ -163,6 +166,19 @@ def cross_rows(
         shardings=shardings[logical],
         recomputes=allowed_recomputes(model, options),
         counts=counts,
+    )
+
+
+def _no_placements(meshes: int) -> Placements:
+    none = np.empty(0, dtype=np.int64)
+    return Placements(
+        start=np.zeros(meshes + 1, dtype=np.int64),
+        order=none,
+        layouts=(),
+        classes={},
+        costs={},
+        ideal={},
+        merged=0,
     )
 
 
