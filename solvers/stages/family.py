@@ -1,8 +1,8 @@
 """The least cost within a limit on time over many stage problems, and their common front.
 
 Problems (rows) share their units of time and cost, and one incumbent: the cheapest choice known
-within the limit. A row whose bound is no lower is dropped. Of the others bounds are tightened, all
-together, before the row with the lowest bound is solved for a choice below the incumbent. What a
+within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
+bound comes first: its bound is tightened, or it is solved for a choice below the incumbent. What a
 row is proved not to go below under a limit, it does not go below under a smaller one, so bounds
 are kept while the limit falls.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -45,7 +45,10 @@ class Family(Protocol):
         """(n,) rows whose bound can be tightened."""
 
     def tighten(self, rows: Ints, limit: int | None) -> None:
-        """Makes better bounds of some rows, at this limit and all smaller ones."""
+        """Makes better bounds of some of `rows`, the first at least, for this and smaller limits.
+
+        `rows` are loose, the lowest bound first.
+        """
 
     def problem(self, row: int, limit: int | None) -> StageProblem | None:
         """A row with every column of a choice within the limit; None: there is no choice."""
@@ -59,6 +62,7 @@ class Known:
         time, cost: By the integer tables.
         row: -1: from elsewhere.
         choice, problem: None from elsewhere.
+        fastest: Whether no choice of its row is as cheap and faster, or that is not asked.
         label: What the caller knows it by, where it is from elsewhere.
     """
 
@@ -67,6 +71,7 @@ class Known:
     row: int = -1
     choice: Choice | None = None
     problem: StageProblem | None = None
+    fastest: bool = True
     label: int = -1
 
 
@@ -99,22 +104,26 @@ class FamilySearch:
     Attributes:
         family: The rows.
         solve: Answers one question; every question minimizes cost.
+        settles: Whether an answer of `solve` is also the fastest of its cost.
         fastest: A choice no dearer than the one given, of the same problem, in the least time.
         known: Choices known at the start; grows.
         gap: A row whose bound is above (1 - gap) times the incumbent is dropped.
         deadline: `time.perf_counter` value after which no further row is solved.
         row_seconds: For one row; None: no limit but the deadline.
+        soonest: No choice takes less time, so that no smaller limit is asked for.
         ahead: Later, smaller limit up to which rows are compared with the choices known there:
             what they are proved not to go below then holds for longer.
     """
 
     family: Family
     solve: Solve
+    settles: Callable[[Solution[Choice]], bool]
     fastest: Callable[[StageProblem, Choice, float | None], Choice]
     known: list[Known] = field(default_factory=list)
     gap: float = 0.0
     deadline: float | None = None
     row_seconds: float | None = None
+    soonest: int = 0
     ahead: int | None = None
     solves: Counter[str] = field(default_factory=Counter)
     _proved: Ints = field(init=False)
@@ -132,22 +141,23 @@ class FamilySearch:
             ValueError: The limit is above one that was asked for before.
         """
         started = time.perf_counter()
+        if limit is not None and limit < self.soonest:
+            return None
         self._lower(limit)
         solved, tried = 0, np.zeros(len(self.family), dtype=np.bool_)
         low = self.bounds(limit)
         while True:
             best = self._incumbent(limit)
-            open_rows = self._open(low, best, ~tried)
-            loose = open_rows[self.family.loose()[open_rows]]
-            if len(loose):
-                self.family.tighten(loose, limit)
-                low = self.bounds(limit)
-                continue
-            if not len(open_rows) or self._late():
+            rows = self._open(low, best, ~tried)
+            if not len(rows) or self._late():
                 break
-            row = int(open_rows[low[open_rows].argmin()])
+            loose = self.family.loose()[rows]
+            if loose[0]:
+                low = self._tightened(rows[loose], limit, low)
+                continue
+            row = int(rows[0])
             self._solve(row, limit, best)
-            low[row] = self._proved[row]
+            low[row] = max(low[row], self._proved[row])
             tried[row] = True
             solved += 1
         if best.cost >= UNLIMITED:
@@ -179,6 +189,18 @@ class FamilySearch:
         if held is not None:
             yield held
 
+    def least_product(self, limit: int | None = None) -> Iterator[Point]:
+        """Points until none can have a smaller product of time and cost, the slowest first.
+
+        A choice within a limit costs no less than the point of the limit, so that to beat the best
+        product its time must be below that product over this cost.
+        """
+        best = float(UNLIMITED) ** 2
+        while (point := self.best(limit)) is not None:
+            yield point
+            best = min(best, float(point.found.time) * point.found.cost)
+            limit = min(point.found.time - 1, int(best / max(point.bound, 1)))
+
     def within(self, limits: Sequence[int]) -> Iterator[Point]:
         """The point of each of some limits, descending; one that holds for several comes once."""
         held: Point | None = None
@@ -199,9 +221,15 @@ class FamilySearch:
         return min(inside, key=lambda known: (known.cost, known.time), default=nothing)
 
     def _open(self, low: Ints, best: Known, untried: Bools) -> Ints:
-        """Rows that may hold something better by more than the gap."""
+        """Rows that may hold something better by more than the gap, the lowest bound first."""
         enough = best.cost if best.cost >= UNLIMITED else best.cost * (1 - self.gap)
-        return np.flatnonzero(untried & (low < enough))
+        rows = np.flatnonzero(untried & (low < enough))
+        return rows[np.argsort(low[rows], kind="stable")]
+
+    def _tightened(self, rows: Ints, limit: int | None, low: Ints) -> Ints:
+        """(n,) the bounds after some of the rows, lowest first, have got better ones."""
+        self.family.tighten(rows, limit)
+        return np.maximum(low, self.bounds(limit))
 
     def _lower(self, limit: int | None) -> None:
         """Notes the limit; what is proved under it holds for smaller ones only."""
@@ -235,28 +263,27 @@ class FamilySearch:
                 seconds=self._seconds(),
             )
         )
-        self.solves[str(found.status.value)] += 1
+        self.solves.update(name for name in found.counts if name.startswith("solved by"))
         if found.decision is not None:
             choice = found.decision
             self.known.append(
-                Known(time=choice.time, cost=choice.cost, row=row, choice=choice, problem=problem)
+                Known(
+                    time=choice.time,
+                    cost=choice.cost,
+                    row=row,
+                    choice=choice,
+                    problem=problem,
+                    fastest=self.settles(found),
+                )
             )
         bound = max(found.bound, 0.0) if found.status is not Status.INFEASIBLE else float(below)
         self._proved[row] = max(int(self._proved[row]), int(min(bound, UNLIMITED)))
 
     def _faster(self, best: Known) -> Known:
         """The same cost, of the same row, in the least time."""
-        if best.choice is None or best.problem is None:
+        if best.choice is None or best.problem is None or best.fastest:
             return best
         choice = self.fastest(best.problem, best.choice, self._seconds())
-        if choice.time >= best.time and choice.cost >= best.cost:
-            return best
-        better = Known(
-            time=choice.time,
-            cost=choice.cost,
-            row=best.row,
-            choice=choice,
-            problem=best.problem,
-        )
+        better = replace(best, time=choice.time, cost=choice.cost, choice=choice, fastest=True)
         self.known.append(better)
         return better

@@ -77,7 +77,13 @@ def whole_front(problems: list[StageProblem]) -> list[tuple[int, int]]:
 
 
 def search(problems: list[StageProblem], **options: object) -> FamilySearch:
-    return FamilySearch(family=Tables(problems), solve=solve, fastest=fastest, **options)
+    return FamilySearch(
+        family=Tables(problems),
+        solve=solve,
+        settles=lambda _: False,
+        fastest=fastest,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -99,6 +105,23 @@ def test_limits_give_the_cheapest_choice_within_each(seed: int) -> None:
     assert {p.found.cost for p in points} == {
         next(cost for taken, cost in front if taken <= limit) for limit in limits[:-1]
     }
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_least_product_is_on_the_way(seed: int) -> None:
+    rng = np.random.default_rng(200 + seed)
+    problems = [random_problem(rng) for _ in range(5)]
+    least = min(c.time * c.cost for p in problems for c in choices(p))
+    points = list(search(problems).least_product())
+    assert min(p.found.time * p.found.cost for p in points) == least
+    assert len(points) <= len(whole_front(problems)) + 1
+
+
+def test_no_limit_below_the_soonest_choice_is_asked_for() -> None:
+    problems = [random_problem(np.random.default_rng(5)) for _ in range(3)]
+    front = whole_front(problems)
+    points = list(search(problems, soonest=front[1][0]).front())
+    assert [p.found.time for p in points] == [taken for taken, _ in front[:2]]
 
 
 def test_a_known_choice_from_elsewhere_that_nothing_beats_is_the_answer() -> None:
