@@ -82,7 +82,7 @@ def most_layers(stages: Stages, bottleneck: Floats) -> Floats:
 
 def _ratio(left: Floats, each: Floats) -> Floats:
     """How many of `each` fit in `left`; -inf where that is negative."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         return np.where((left >= 0) & (each < np.inf), left / np.maximum(each, 1e-300), -np.inf)
 
 
@@ -91,12 +91,13 @@ def _pair(stages: Stages, left: Floats, r: int, s: int, z: int) -> Floats:
     room = stages.room[:, :, z] - np.maximum(stages.once[:, r, z], stages.once[:, s, z])[:, None]
     fast, slow = stages.tau[:, r, z, None], stages.tau[:, s, z, None]
     large, small = stages.size[:, :, r, z], stages.size[:, :, s, z]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         det = fast * small - slow * large
         first = (left * small - slow * room) / det
         second = (fast * room - left * large) / det
-        ok = (first >= 0) & (second >= 0) & np.isfinite(first + second)
-    return np.where(ok, first + second, -np.inf)
+        both = first + second
+        ok = (first >= 0) & (second >= 0) & np.isfinite(both)
+    return np.where(ok, both, -np.inf)
 
 
 def fits(stages: Stages, bottleneck: Floats) -> Bools:

@@ -1,8 +1,6 @@
 """The integers of a row agree with the cost model, and their optimum with brute force."""
 
 import random
-from dataclasses import replace
-from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from support.jobs import random_cost_model
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import INTERLEAVED, SHARDINGS, Plan, PlanTable, Stage
+from planner.plan import INTERLEAVED, PlanTable
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.uneven.columns import RowColumns, row_columns

@@ -1,0 +1,238 @@
+"""Bytes per chip of stages from below, linear in counts of layers, and the bound LB2 from them.
+
+A stage with n_r layers of one kind in recomputation r holds at least
+
+    base_z + end bytes + max over used r of working_r + sum_r n_r (state_z + held_i kept_r)
+
+bytes under sharding z. All come from `planner.cost.memory` at none, one and two layers. What an
+optimizer phase adds where nothing else is as large is left out, and so is what layers of another
+kind hold. held_i counts micro-batches in flight; of interleaved stages, whose chunks are held
+unequally often, the least that any division among chunks holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.cost.held import held_chunks, in_flight
+from planner.cost.memory import Memory
+from planner.distinct import distinct
+from planner.plan import AXES, SHARDINGS, FloatArray, IntArray, PlanTable
+from planner.search.limits import Limits
+from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.bounds import RowForms
+from planner.search.uneven.rows import Rows
+from planner.search.uneven.terms import KINDS, contents
+from solvers.stages.filling import Stages, least_bottleneck
+
+_HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
+_HELD += ("sequence_parallel", "cp_mode")
+_AT_A_TIME = 400_000  # stages whose capacities are in memory at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Bytes of n rows, of layers of one kind; see the module.
+
+    Attributes:
+        kept: (n, r) bytes of a layer per micro-batch in flight.
+        state: (n, r, z) bytes of a layer beside those.
+        once: (n, r, z) bytes that recomputing needs once.
+        base: (n, z) bytes of a stage with layers, beside those.
+        ends: (n, 3, z) bytes that embedding, head, both add.
+    """
+
+    kept: FloatArray
+    state: FloatArray
+    once: FloatArray
+    base: FloatArray
+    ends: FloatArray
+
+
+def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
+    """The bytes of every row, of layers of one of `KINDS`."""
+    first, which = distinct([getattr(rows.plans, name).astype(np.int64) for name in _HELD])
+    plans = replace(rows.plans.take(first), layouts=())
+    plans = replace(plans, order=np.zeros(len(first), dtype=np.int64))
+    framework = replace(model.framework, optimizer_phase=0.0)
+    plain = replace(model, job=replace(model.job, framework=framework))
+    count = np.array([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
+    stages = contents(
+        count * (kind == 0),
+        count * (kind == 1),
+        first=np.array([[0, 1, 0, 1, 0, 0]]),
+        last=np.array([[0, 0, 1, 1, 0, 0]]),
+    )
+    shape = (len(first), len(rows.recomputes), len(SHARDINGS))
+    total, kept = np.empty((*shape, 6)), np.empty(shape)
+    for r, recompute in enumerate(rows.recomputes):
+        for z in range(len(SHARDINGS)):
+            held = _held(plain, plans, stages, recompute, z)
+            total[:, r, z] = held.total
+            kept[:, r, z] = np.diff(held.parts["activations"][:, 4:], axis=1)[:, 0]
+    pp, v = plans.pp[:, None], plans.interleave[:, None]
+    m = rows.micro_batches(model)[first, None]
+    flying = in_flight(plans.schedule[:, None], pp, v, m, np.zeros((len(first), 1)))
+    slope = total[..., 5] - total[..., 4]
+    level = total[..., 4] - slope
+    base = level.min(axis=1)
+    found = Room(
+        kept=kept[:, :, 0] / flying,
+        state=slope - kept,
+        once=level - base[:, None, :],
+        base=base,
+        ends=np.moveaxis(total[:, 0, :, 1:4] - total[:, 0, :, :1], 2, 1),
+    )
+    return Room(**{name: getattr(found, name)[which] for name in Room.__slots__})
+
+
+def _held(
+    model: CostModel, plans: PlanTable, stages: object, recompute: int, sharding: int
+) -> Memory:
+    same = np.ones(len(plans), dtype=np.int64)
+    table = replace(plans, recompute=recompute * same, sharding=sharding * same)
+    return memory_table(model, table, stages)  # type: ignore[arg-type]
+
+
+def least_in_flight(rows: Rows, m: FloatArray, pp: int) -> FloatArray:
+    """(n, pp) micro-batches in flight of every stage, at least, of rows with as many stages.
+
+    Of an interleaved stage with x_c layers on chunk c, the most over moments of sum_c h_c x_c is at
+    least its mean over moments, and at least every moment's; both with the least h of all chunks.
+    """
+    plans = rows.plans
+    held = in_flight(
+        plans.schedule[:, None],
+        plans.pp[:, None],
+        plans.interleave[:, None],
+        m[:, None],
+        np.arange(pp)[None, :].astype(np.float64),
+    )
+    for v in np.unique(plans.interleave).tolist():
+        for rounds in (1, 2, 3):
+            whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
+            at = np.flatnonzero((plans.interleave == v) & (whole == rounds))
+            if v > 1 and len(at):
+                chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
+                mean = chunks.mean(axis=1).min(axis=1)
+                held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
+    return np.minimum(held, m[:, None])
+
+
+def second_bound(
+    model: CostModel, limits: Limits, rows: Rows, forms: RowForms, upper_s: float
+) -> FloatArray:
+    """(n,) LB2 in seconds; inf where the stages have no room for all layers within `upper_s`.
+
+    Where a model has two kinds of layers, each kind alone must find room.
+
+    Args:
+        model, limits: Job and machine, memory per chip.
+        rows: n rows.
+        forms: Theirs.
+        upper_s: Plans that take longer are not wanted; inf: all are.
+    """
+    slowest = forms.slowest.copy()
+    limit = limits.chip_bytes(model)
+    kinds = model.job.model.layer_kinds
+    for kind, name in enumerate(KINDS):
+        if name not in kinds:
+            continue
+        room = room_of(model, rows, kind)
+        for pp in np.unique(rows.plans.pp).tolist():
+            all_rows = np.flatnonzero((rows.plans.pp == pp) & np.isfinite(slowest))
+            for at in _parts(all_rows, pp):
+                stages = _stages(model, rows, forms, room, at, kind, kinds.count(name), limit)
+                slowest[at] = _least(stages, forms.take(at), slowest[at], upper_s)
+    bounded = second_step_s(model, rows, forms, np.where(np.isfinite(slowest), slowest, 0.0))
+    return np.where(np.isfinite(slowest), bounded, np.inf)
+
+
+def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
+    """(n,) step times, with the longest chunks of interleaved rows in whole layers.
+
+    With at most N layers per device, N = q v + rest, at least x = (L - p q v) / (N - q v) devices,
+    rounded up, have a chunk of q + 1 layers, so that the longest chunks have
+    x (q + 1) + (L - x N) / v layers in all; the least over N counts.
+    """
+    plain = forms.step_s(slowest)
+    at = np.flatnonzero(rows.plans.interleave > 1)
+    if not model.assumptions.bubbles or not len(at):
+        return plain
+    here, layers = forms.take(at), float(model.job.model.layers)
+    v, pp = (getattr(rows.plans, name)[at].astype(np.float64) for name in ("interleave", "pp"))
+    layer = here.layer.min(axis=(2, 3))
+    tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
+    best = np.full(len(at), np.inf)
+    fewest = np.ceil(layers / pp)
+    for more in range(int(v.max())):
+        most = fewest + more
+        whole = np.floor(most / v) * v
+        full = np.maximum(np.ceil((layers - pp * whole) / np.maximum(most - whole, 1)), 0.0)
+        longest = full * (whole / v + 1) + np.ceil(np.maximum(layers - full * most, 0.0) / v)
+        paced = here.paced[:, 0] * np.maximum(slowest[at], most * tau)
+        step = paced + longest * tau + here.ends.sum(axis=1) / v + here.constant
+        best = np.minimum(best, step * here.factor * ROUNDED_DOWN)
+    return np.maximum(plain, _placed(plain, at, best))
+
+
+def _placed(like: FloatArray, at: IntArray, values: FloatArray) -> FloatArray:
+    found = np.full_like(like, -np.inf)
+    found[at] = values
+    return found
+
+
+def _layers_of(model: CostModel) -> int:
+    return model.job.model.layers
+
+
+def _parts(rows: IntArray, pp: int) -> list[IntArray]:
+    return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
+
+
+def _least(stages: Stages, forms: RowForms, known: FloatArray, upper_s: float) -> FloatArray:
+    """(n,) least bottleneck of rows."""
+    if np.isfinite(upper_s):
+        upper = forms.slowest_within(upper_s)
+    else:
+        upper = (stages.tau.max(axis=(1, 2), where=np.isfinite(stages.tau), initial=0.0)) * (
+            stages.layers
+        ) + stages.ends.max(axis=1)
+    return least_bottleneck(stages, known, upper)
+
+
+def _stages(
+    model: CostModel,
+    rows: Rows,
+    forms: RowForms,
+    room: Room,
+    at: IntArray,
+    kind: int,
+    layers: int,
+    limit: float,
+) -> Stages:
+    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them."""
+    pp = int(rows.plans.pp[at[0]]) if len(at) else 1
+    held = least_in_flight(rows.take(at), rows.micro_batches(model)[at], pp)
+    size = room.state[at][:, None] + held[:, :, None, None] * room.kept[at][:, None, :, None]
+    ends = np.zeros((len(at), pp))
+    free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
+    ends[:, 0] += forms.ends[at, 0]
+    ends[:, -1] += forms.ends[at, 1]
+    if pp == 1:
+        free[:, 0] -= room.ends[at, 2]
+    else:
+        free[:, 0] -= room.ends[at, 0]
+        free[:, -1] -= room.ends[at, 1]
+    return Stages(
+        tau=forms.layer[at, kind],
+        ends=ends,
+        size=size,
+        once=room.once[at],
+        room=free * (1 + 1e-12),
+        layers=layers,
+    )
