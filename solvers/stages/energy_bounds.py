@@ -28,7 +28,7 @@ Source: Geoffrion, Lagrangean relaxation for integer programming, 1974, doi:10.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -183,6 +183,22 @@ def bottleneck_bound(work: Work, edges: Floats, prices: Floats, beyond: Floats) 
         at = np.arange(start, min(start + _ROWS_AT_A_TIME, len(work)))
         least[at], values[at] = _of_intervals(work.take(at), edges[at], prices[at])
     return BottleneckBound(prices=prices, least=least, values=values * _ROUNDED_DOWN, beyond=beyond)
+
+
+def filled_mean_bound(work: Work, prices: Floats, beyond: Floats) -> BottleneckBound:
+    """The mean bound with the memory of devices: max t is at least mean t, one interval holds all.
+
+    Args:
+        work: n problems.
+        prices: (n, z) prices of a second, 0 or more.
+        beyond: (n,) the largest limit that will be asked for; no device takes longer.
+    """
+    share = work.slowest / work.count.sum(axis=1)
+    ramp = work.ramp + share[:, None, None, None] * work.pace
+    end_ramp = work.end_ramp + share[:, None, None] * work.end_pace
+    spread = replace(work, slowest=np.zeros_like(share), ramp=ramp, end_ramp=end_ramp)
+    edges = np.stack([np.zeros_like(beyond), beyond], axis=1)
+    return bottleneck_bound(spread, edges, prices, beyond)
 
 
 def _of_intervals(work: Work, edges: Floats, prices: Floats) -> tuple[Floats, Floats]:

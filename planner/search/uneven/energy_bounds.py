@@ -6,13 +6,15 @@ A plan of a row with p stages, m micro-batches and interleave v has (`planner.co
     E  = chips [ sum_i run_i extra_w(clock_i) factor / pp + T standing_w ]
 
 t_i, run_i are sums over the layers and ends of stage i, each a product of what its recomputation,
-sharding and clock make of one layer. GPipe waits for more, never for less. A zero-bubble schedule
+sharding and clock make of one layer; C is that of `planner.search.uneven.bounds`, exposed
+reductions and optimizer included. GPipe waits for more, never for less. A zero-bubble schedule
 fills at most w (1 + r) seconds of a stage, w its weight gradients, r = (min(pp, m) - 1) / (pp - 1);
 they leave sum_i t_i and come back once, so that without them T is no smaller. Without bubbles a
-is 0. The optimizer, whose slowest stage is no faster than the mean stage, counts per layer.
+is 0.
 
 These are the problems of `solvers.stages.energy_bounds`: layers are items, shardings and clocks
-settings, recomputations the ways of an item.
+settings, recomputations the ways of an item. A layer needs the memory that
+`planner.search.uneven.room` says.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.energy import running_w, standing_w
-from planner.cost.step import paced_sends, step_factor
-from planner.plan import ZERO_BUBBLE, FloatArray, IntArray
+from planner.plan import DDP, ZERO1, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.search.limits import Limits
+from planner.search.uneven.bounds import RowForms
+from planner.search.uneven.room import least_in_flight, room_of
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
 from solvers.stages.energy_bounds import MeanBound, Work, mean_bound
 
-_NEVER = 1e30  # seconds and joules of a layer under a sharding that a row does not have
+_NEVER = 1e18  # seconds and joules of a layer under a sharding that a row does not have
 _ROWS_AT_A_TIME = 8192
+_GROUPS = 4  # of stages between the first and the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,158 +44,231 @@ class Weights:
 
     Attributes:
         slowest, each: A factor, a factor.
-        constant: C factor, seconds.
         back: 1 + r under zero-bubble schedules, else 0.
         factor: Of `planner.cost.step`.
     """
 
     slowest: FloatArray
     each: FloatArray
-    constant: FloatArray
     back: FloatArray
     factor: FloatArray
 
-
-def step_weights(model: CostModel, rows: Rows, terms: RowTerms) -> Weights:
-    """The weights of some rows."""
-    a, plans = model.assumptions, rows.plans
-    m, v, pp = rows.micro_batches(model), plans.interleave.astype(np.float64), plans.pp
-    p2p = terms.p2p[terms.cell]
-    factor = step_factor(a, plans.chips.astype(np.float64))
-    each = float(a.bubbles) / v
-    ramp = float(a.bubbles) * (pp - 1) * (p2p + a.micro_batch_s / v)
-    constant = m * (a.micro_batch_s + paced_sends(a, v) * p2p) + ramp + a.step_s
-    ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
-    fills = (plans.schedule == ZERO_BUBBLE) & a.bubbles
-    return Weights(
-        slowest=(m - each) * factor,
-        each=each * factor,
-        constant=constant * factor,
-        back=np.where(fills, 1 + ramped, 0.0),
-        factor=factor,
-    )
+    @staticmethod
+    def of(model: CostModel, rows: Rows, forms: RowForms) -> Weights:
+        """The weights of some rows."""
+        plans, shown = rows.plans, float(model.assumptions.bubbles)
+        m, pp = rows.micro_batches(model), plans.pp
+        each = shown / plans.interleave
+        ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
+        fills = (plans.schedule == ZERO_BUBBLE) & bool(shown)
+        return Weights(
+            slowest=(m - each) * forms.factor,
+            each=each * forms.factor,
+            back=np.where(fills, 1 + ramped, 0.0),
+            factor=forms.factor,
+        )
 
 
-def mean_bounds(model: CostModel, rows: Rows, clocks: FloatArray) -> MeanBound:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layers:
+    """Layers of n rows, a (n, r, z, k) array per kind.
+
+    Attributes:
+        pace, ramp: Seconds that a layer adds to its stage, to the step beside the slowest stage.
+        joules: Of all chips of the stage, optimizer included.
+    """
+
+    pace: list[FloatArray]
+    ramp: list[FloatArray]
+    joules: list[FloatArray]
+
+
+def mean_bounds(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray) -> MeanBound:
     """The mean bound of every row, a few thousand at a time.
 
     Args:
         model: Job and machine.
         rows: n rows.
+        forms: Theirs.
         clocks: (k,) relative clocks.
     """
     parts = []
     for start in range(0, len(rows), _ROWS_AT_A_TIME):
-        some = rows.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(rows))))
-        parts.append(mean_bound(work_of(model, some, row_terms(model, some, clocks))))
+        at = np.arange(start, min(start + _ROWS_AT_A_TIME, len(rows)))
+        parts.append(mean_bound(mean_work(model, rows.take(at), forms.take(at), clocks)))
     return MeanBound(
         prices=np.concatenate([part.prices for part in parts]),
         values=np.concatenate([part.values for part in parts]),
     )
 
 
-def work_of(model: CostModel, rows: Rows, terms: RowTerms) -> Work:
+def mean_work(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray) -> Work:
     """The problems of some rows without their memory, of every layer under its best sharding.
 
     Time and joules of a layer are each the least over the shardings of the row.
     """
-    weights = step_weights(model, rows, terms)
-    kinds = [kind for kind in KINDS if kind in terms.layers]
-    state_s, state_j = _states(model, rows, terms, weights, kinds)
-    joules = _joules_per_s(model, rows, terms, weights)
-    pace, ramp, cost = [], [], []
-    for at, kind in enumerate(kinds):
-        layer = terms.layers[kind]
-        total = _of_rows(layer.total, rows, terms)
-        filled = weights.back[:, None, None, None] * _of_rows(layer.weight_grad, rows, terms)
-        m = rows.micro_batches(model)[:, None, None, None]
-        kernels = m * _of_rows(layer.kernels, rows, terms)
-        left = np.where(total >= _NEVER, total, total - np.where(filled < _NEVER, filled, 0.0))
-        pace.append(total.min(axis=2))
-        ramp.append((weights.each[:, None, None, None] * left).min(axis=2) + state_s[at])
-        cost.append((kernels * joules[:, None, None, :]).min(axis=2) + state_j[at])
+    terms = row_terms(model, rows, clocks)
+    layers = _layers(model, rows, forms, terms, rows.shardings)
+    pp, kinds = rows.plans.pp, len(layers.pace)
+    ways = layers.pace[0].shape[1]
+    count = np.stack([np.ones(len(pp)), pp > 1, np.maximum(pp - 2, 0)], axis=1).astype(float)
     return Work(
-        items=np.array([model.job.model.layer_kinds.count(kind) for kind in kinds], dtype=float),
-        pace=_by_setting(pace),
-        ramp=_by_setting(ramp),
-        cost=_by_setting(cost),
-        **_ends(model, rows, terms, weights, joules),
-        **_without_memory(len(rows), len(kinds), terms),
-        slowest=weights.slowest,
-        constant=weights.constant,
-        fixed=np.zeros(len(rows)),
-        per_time=_standing(model, rows),
+        pace=_by_setting([table.min(axis=2) for table in layers.pace]),
+        ramp=_by_setting([table.min(axis=2) for table in layers.ramp]),
+        cost=_by_setting([table.min(axis=2) for table in layers.joules]),
+        count=count,
+        **_ends(model, rows, forms, terms, 3),
+        held=np.zeros((len(pp), 3, kinds, len(clocks), ways)),
+        room=np.ones((len(pp), 3, len(clocks))),
+        **_rest(model, rows, forms),
     )
 
 
-def _of_rows(table: FloatArray, rows: Rows, terms: RowTerms) -> FloatArray:
-    """(n, r, z, k) a figure of layers, of every row; huge where the row has no such sharding."""
-    shape = (*table.shape[:2], rows.shardings.shape[1], len(terms.clocks))
-    wide = np.broadcast_to(table, shape)[terms.cell]
-    return np.where(rows.shardings[:, None, :, None], wide, _NEVER)
+def full_work(
+    model: CostModel, limits: Limits, rows: Rows, forms: RowForms, clocks: FloatArray
+) -> Work:
+    """The problems of some rows with their memory; stages in groups that hold equally much.
+
+    Without ZeRO where ZeRO-1 is allowed is left out: a layer takes as long, and holds more.
+    """
+    allowed = rows.shardings.copy()
+    allowed[:, DDP] &= ~allowed[:, ZERO1]
+    terms = row_terms(model, rows, clocks)
+    layers = _layers(model, rows, forms, terms, allowed)
+    count, held, room = _memory(model, limits, rows, allowed, len(clocks))
+    return Work(
+        pace=_by_setting([_flat(table) for table in layers.pace]),
+        ramp=_by_setting([_flat(table) for table in layers.ramp]),
+        cost=_by_setting([_flat(table) for table in layers.joules]),
+        count=count,
+        **{
+            name: np.tile(table, (1, 1, allowed.shape[1]))
+            for name, table in _ends(model, rows, forms, terms, count.shape[1]).items()
+        },
+        held=held,
+        room=room,
+        **_rest(model, rows, forms),
+    )
+
+
+def _layers(
+    model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms, allowed: BoolArray
+) -> _Layers:
+    """The layers of every row; huge where it has no such sharding."""
+    weights = Weights.of(model, rows, forms)
+    each, back = (w[:, None, None, None] for w in (weights.each, weights.back))
+    m = rows.micro_batches(model)[:, None, None, None]
+    joules = _joules_per_s(model, rows, forms, terms)[:, None, None, :]
+    kinds = [kind for kind in KINDS if kind in terms.layers]
+    dense = np.array([[float(kind == "dense") for kind in kinds]])
+    state = stage_state(model, rows, contents(dense, 1 - dense)).optimizer_kernels
+    found = _Layers(pace=[], ramp=[], joules=[])
+    mask = allowed[:, None, :, None]
+    for at, kind in enumerate(kinds):
+        layer = terms.layers[kind]
+        shape = (*layer.total.shape[:2], allowed.shape[1], len(terms.clocks))
+        total, grad, kernels = (
+            np.broadcast_to(table, shape)[terms.cell]
+            for table in (layer.total, layer.weight_grad, layer.kernels)
+        )
+        run = (m * kernels + state[:, at, None, :, None]) * joules
+        found.pace.append(np.where(mask, total, _NEVER))
+        found.ramp.append(np.where(mask, each * (total - back * grad), _NEVER))
+        found.joules.append(np.where(mask, run, _NEVER))
+    return found
 
 
 def _by_setting(tables: list[FloatArray]) -> FloatArray:
-    """(n, kinds, settings, ways) of one (n, r, k) per kind."""
+    """(n, kinds, settings, ways) of one (n, ways, settings) per kind."""
     return np.stack(tables, axis=1).swapaxes(2, 3)
 
 
-def _standing(model: CostModel, rows: Rows) -> FloatArray:
-    """(n,) watts that flow whatever happens, of all chips."""
+def _flat(table: FloatArray) -> FloatArray:
+    """(n, r, z k) of (n, r, z, k)."""
+    return np.asarray(table.reshape(*table.shape[:2], -1))
+
+
+def _rest(model: CostModel, rows: Rows, forms: RowForms) -> dict[str, FloatArray]:
+    """What rows have beside layers, ends and memory."""
     counts, which = np.unique(rows.plans.chips, return_inverse=True)
     watts = np.array([standing_w(model, int(count)) * count for count in counts])
-    return np.asarray(watts[which.ravel()])
+    kinds = model.job.model.layer_kinds
+    items = [float(kinds.count(kind)) for kind in KINDS if kind in kinds]
+    return {
+        "items": np.array(items),
+        "slowest": Weights.of(model, rows, forms).slowest,
+        "constant": forms.constant * forms.factor,
+        "fixed": np.zeros(len(rows)),
+        "per_time": watts[which.ravel()],
+    }
 
 
-def _joules_per_s(
-    model: CostModel, rows: Rows, terms: RowTerms, weights: Weights
-) -> FloatArray:
+def _joules_per_s(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> FloatArray:
     """(n, k) joules that a second of kernels on one stage adds to waiting, on all its chips."""
-    chips = rows.plans.chips / rows.plans.pp * weights.factor
+    chips = rows.plans.chips / rows.plans.pp * forms.factor
     return np.asarray(chips[:, None] * running_w(model, terms.clocks[None, :]))
 
 
-def _states(
-    model: CostModel, rows: Rows, terms: RowTerms, weights: Weights, kinds: list[str]
-) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Seconds (n, 1, 1) and joules (n, 1, k) of the optimizer per layer of each kind, at least."""
-    dense = np.array([[float(kind == "dense") for kind in kinds]])
-    state = stage_state(model, rows, contents(dense, 1 - dense))
-    kernels = np.where(rows.shardings[:, None, :], state.optimizer_kernels, _NEVER).min(axis=2)
-    seconds = kernels * (weights.factor / rows.plans.pp)[:, None]
-    joules = kernels[:, :, None] * _joules_per_s(model, rows, terms, weights)[:, None, :]
-    at = range(len(kinds))
-    return [seconds[:, i, None, None] for i in at], [joules[:, i, None, :] for i in at]
-
-
 def _ends(
-    model: CostModel, rows: Rows, terms: RowTerms, weights: Weights, joules: FloatArray
+    model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms, classes: int
 ) -> dict[str, FloatArray]:
-    """The classes of stages: the first, the last, the others; their counts and ends."""
-    pp = rows.plans.pp
+    """(n, c, k) what embedding and head add; the first and the last stage are classes 0 and 1."""
+    weights = Weights.of(model, rows, forms)
     embedding, head = (getattr(terms.ends, name)[terms.cell] for name in ("embedding", "head"))
     grad = weights.back[:, None] * terms.ends.head_weight_grad[terms.cell]
-    alone = (pp == 1)[:, None]
-    none = np.zeros_like(head)
-    pace = np.stack([embedding + np.where(alone, head, 0.0), head, none], axis=1)
-    left = np.stack([np.where(alone, grad, 0.0), grad, none], axis=1)
+    alone = (rows.plans.pp == 1)[:, None]
+    none = [np.zeros_like(head)] * (classes - 2)
+    pace = np.stack([embedding + np.where(alone, head, 0.0), head, *none], axis=1)
+    left = np.stack([np.where(alone, grad, 0.0), grad, *none], axis=1)
     m = rows.micro_batches(model)[:, None, None]
+    joules = _joules_per_s(model, rows, forms, terms)[:, None, :]
     return {
-        "count": np.stack([np.ones(len(pp)), pp > 1, np.maximum(pp - 2, 0)], axis=1).astype(float),
         "end_pace": pace,
         "end_ramp": weights.each[:, None, None] * (pace - left),
-        "end_cost": m * pace * joules[:, None, :],
+        "end_cost": m * pace * joules,
     }
 
 
-def _without_memory(rows: int, kinds: int, terms: RowTerms) -> dict[str, FloatArray]:
-    """Room for everything."""
-    ways = next(iter(terms.layers.values())).total.shape[1]
-    clocks = len(terms.clocks)
-    return {
-        "held": np.zeros((rows, 3, kinds, clocks, ways)),
-        "room": np.ones((rows, 3, clocks)),
-    }
+def _memory(
+    model: CostModel, limits: Limits, rows: Rows, allowed: BoolArray, clocks: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Stages per class, bytes of a layer, and room for layers; see `Work`.
+
+    Classes are the first stage, the last, and groups of the others with what the emptiest holds.
+    """
+    kinds = [at for at, name in enumerate(KINDS) if name in model.job.model.layer_kinds]
+    rooms = [room_of(model, rows, kind) for kind in kinds]
+    count, flying = _groups(model, rows)
+    size = [
+        room.state[:, None] + flying[:, :, None, None] * room.kept[:, None, :, None]
+        for room in rooms
+    ]
+    base = np.min([room.base for room in rooms], axis=0)
+    ends = np.min([room.ends for room in rooms], axis=0)
+    free = np.repeat((limits.chip_bytes(model) - base)[:, None], count.shape[1], axis=1)
+    alone = (rows.plans.pp == 1)[:, None]
+    free[:, 0] -= np.where(alone, ends[:, 2], ends[:, 0])
+    free[:, 1] -= ends[:, 1]
+    free = np.where(allowed[:, None, :], free * (1 + 1e-12), -1.0)
+    held = np.stack(size, axis=2).swapaxes(3, 4)
+    return count, np.repeat(held, clocks, axis=3), np.repeat(free, clocks, axis=2)
+
+
+def _groups(model: CostModel, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """(n, c) stages of each class, and the micro-batches in flight of its emptiest stage."""
+    pp, m = rows.plans.pp, rows.micro_batches(model)
+    count = np.zeros((len(rows), 2 + _GROUPS))
+    flying = np.zeros_like(count)
+    for stages in np.unique(pp).tolist():
+        at = np.flatnonzero(pp == stages)
+        held = least_in_flight(rows.take(at), m[at], stages)
+        parts = [np.arange(1), np.arange(stages - 1, stages)[: stages - 1]]
+        parts += np.array_split(np.arange(1, max(stages - 1, 1)), _GROUPS)
+        for column, part in enumerate(parts):
+            count[at, column] = len(part)
+            if len(part):
+                flying[at, column] = held[:, part].min(axis=1)
+    return count, flying
 
 
 def open_rows(bound: MeanBound, points: FloatArray) -> IntArray:
