@@ -220,14 +220,14 @@ def _stages_s(model: CostModel, rows: Rows, pp: int) -> FloatArray:
     dense, moe = _totals(model).astype(np.int64).tolist()
     if pp == 1:
         whole = _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True)
-        return whole[:, 0]
+        return np.asarray(whole[:, 0])
     layers = -(-(dense + moe) // pp)
     some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
     none = np.zeros(1, dtype=np.int64)
-    fullest = _state_s(model, rows, some, layers - some).min(axis=1)
+    fullest: FloatArray = _state_s(model, rows, some, layers - some).min(axis=1)
     first = _state_s(model, rows, none, none, first=True)[:, 0]
     last = _state_s(model, rows, none, none, last=True)[:, 0]
-    return np.maximum(fullest, np.maximum(first, last))
+    return np.asarray(np.maximum(fullest, np.maximum(first, last)))
 
 
 def _state_s(

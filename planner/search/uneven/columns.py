@@ -5,6 +5,7 @@ the weights of the step time are whole numbers, so that no choice takes less tha
 the least integer is a lower bound. What rounding hides of a choice is at most `rounding` units.
 
     1f1b         T = (m - 1) P_t + S_t + P_exposed + P_optimizer + constant
+    interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
     E = S_joules + T standing power, in units in which the power is 1
@@ -33,10 +34,13 @@ from planner.plan import (
     Stage,
 )
 from planner.search.limits import Limits
-from planner.search.uneven.fills import Fills, OneRow
+from planner.search.uneven.fills import OneRow
+from planner.search.uneven.interleaved import RowTables
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
+from solvers.stages.device_columns import device_columns
+from solvers.stages.devices import device_problem
 from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
@@ -71,37 +75,39 @@ class RowColumns:
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
         one: The row.
-        fills: (c,) fills of the columns.
+        counts: (c, v, 2, r) layers in each chunk of a device by kind and recomputation.
+        sharding, clock: (c,) code, index of `OneRow.terms.clocks`.
     """
 
     problem: StageProblem
     units: Units
     rounding: int
     one: OneRow
-    fills: Fills
+    counts: IntArray
+    sharding: IntArray
+    clock: IntArray
 
     def plan(self, choice: Choice) -> Plan:
         """The plan of a choice, with its stages listed."""
-        fills = self.fills.take(choice.columns)
         recomputes, clocks = self.one.rows.recomputes, self.one.terms.clocks
-        layers = self.problem.columns.ends[choice.columns, 0]
-        layers = layers - self.problem.columns.starts[choice.columns, 0]
-        counts = {code: fills.counts[:, :, at] for at, code in enumerate(recomputes)}
-        none = np.zeros((len(fills), 2), dtype=np.int64)
-        stages = tuple(
-            Stage(
-                layers=int(layers[d]),
-                recompute="none",
-                selective=_pair(counts.get(SELECTIVE, none)[d]),
-                full=_pair(counts.get(FULL, none)[d]),
-                sharding=SHARDINGS[int(fills.sharding[d])],
-                clock=float(clocks[fills.clock[d]]),
-            )
-            for d in range(len(fills))
-        )
+        counts = self.counts[choice.columns]
+        coded = {code: counts[..., at] for at, code in enumerate(recomputes)}
+        none = np.zeros(counts.shape[:3], dtype=np.int64)
+        stages: list[Stage | None] = [None] * self.problem.chunks.size
+        for d, column in enumerate(choice.columns.tolist()):
+            for k, chunk in enumerate(self.problem.chunks[d].tolist()):
+                stages[chunk] = Stage(
+                    layers=int(counts[d, k].sum()),
+                    recompute="none",
+                    selective=_pair(coded.get(SELECTIVE, none)[d, k]),
+                    full=_pair(coded.get(FULL, none)[d, k]),
+                    sharding=SHARDINGS[int(self.sharding[column])],
+                    clock=float(clocks[self.clock[column]]),
+                )
+        listed = tuple(stage for stage in stages if stage is not None)
         shared = self.one.rows.plans.plan(0)
-        clock = max(stage.clock or 0.0 for stage in stages)
-        return replace(shared, sharding=stages[0].sharding or "ddp", clock=clock, stages=stages)
+        clock = max(stage.clock or 0.0 for stage in listed)
+        return replace(shared, sharding=listed[0].sharding or "ddp", clock=clock, stages=listed)
 
 
 def _pair(counts: IntArray) -> tuple[int, int]:
@@ -119,7 +125,7 @@ def row_columns(
     units: Units | None = None,
     energy: bool = False,
 ) -> RowColumns | None:
-    """The columns of a row without interleave; None where no plan within `upper_s` exists.
+    """The columns of a row; None where no plan within `upper_s` exists.
 
     Args:
         model: Job and machine.
@@ -138,6 +144,15 @@ def row_columns(
     packing = Packing.build(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
+    if alone.plans.interleave[0] > 1:
+        return interleaved_columns(packing, limits, units, energy=energy or powered)
+    return _plain_columns(packing, limits, units, energy=energy or powered)
+
+
+def _plain_columns(
+    packing: Packing, limits: Limits, units: Units, *, energy: bool
+) -> RowColumns | None:
+    """The columns of a row with one chunk per device."""
     offers = _offers(packing)
     if offers is None:
         return None
@@ -149,9 +164,70 @@ def row_columns(
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
-    pp = packing.devices
-    slack = int(packing.form.paced) * 2 + 3 * pp + 8
-    return RowColumns(problem=problem, units=units, rounding=slack, one=one, fills=joined.fills)
+    slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=slack,
+        one=packing.one,
+        counts=joined.fills.counts[:, None],
+        sharding=joined.fills.sharding,
+        clock=joined.fills.clock,
+    )
+
+
+def interleaved_columns(
+    packing: Packing, limits: Limits, units: Units, *, energy: bool
+) -> RowColumns | None:
+    """The columns of a row with several chunks per device, in units of a v-th."""
+    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
+    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
+    if not bubbles:
+        v = 1
+    units = Units(time_s=units.time_s / v, joules=units.joules / v)
+    tables = RowTables(
+        one=one,
+        limit_bytes=packing.limit_bytes,
+        time_s=units.time_s * v,
+        joules=units.joules,
+        energy=energy,
+        most_s=packing.most_s,
+    )
+    layout = packing.layout()
+    if layout is None:
+        return None
+    found = device_columns(layout, tables)
+    devices = np.unique(found.columns.device)
+    if len(devices) < packing.devices:
+        return None
+    constant = int(packing.form.constant * one.factor / units.time_s)
+    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
+    cost = Form(sums=(0, 1))
+    standing = _standing(one, units)
+    problem = device_problem(
+        layout,
+        found,
+        time=(time,),
+        cost=cost if energy else None,
+        cost_per_time=standing if energy else 0,
+        limits=_limits(cost, limits, units, standing),
+    )
+    variants = np.array([(each.sharding, each.clock) for each in tables.variants])
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=(m + 2) * v + packing.devices + 8,
+        one=one,
+        counts=found.counts,
+        sharding=variants[found.setting, 0],
+        clock=variants[found.setting, 1],
+    )
+
+
+def _standing(one: OneRow, units: Units) -> int:
+    """Joules of waiting chips per unit of time, in their units."""
+    chips = int(one.rows.plans.chips[0])
+    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
 
 
 def _offers(packing: Packing) -> list[Offer] | None:
@@ -198,7 +274,6 @@ def _problem(
     """The integers of the module."""
     one = packing.one
     schedule = int(one.rows.plans.schedule[0])
-    chips = int(one.rows.plans.chips[0])
     m, factor = round(one.m), one.factor
     bubbles = bool(one.model.assumptions.bubbles)
 
@@ -221,7 +296,7 @@ def _problem(
         weights = [((int(bubbles),), (m - int(bubbles),))]
     peaks += seconds("exposed", "optimizer")
     sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
-    standing = chips * standing_w(one.model, chips) * units.time_s / units.joules
+    standing = _standing(one, units)
     cost = Form(sums=(0,) * (len(sums) - 1) + (1,))
     return StageProblem(
         layers=one.model.job.model.layers,
@@ -239,8 +314,8 @@ def _problem(
             for added, paced in weights
         ),
         cost=cost if energy else None,
-        cost_per_time=round(standing) if energy else 0,
-        limits=_limits(cost, limits, units, round(standing)),
+        cost_per_time=standing if energy else 0,
+        limits=_limits(cost, limits, units, standing),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.energy import running_w, standing_w
+from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
 from planner.cost.recomputed import RecomputeGroup
@@ -129,6 +130,18 @@ class OneRow:
         """What every time is multiplied by."""
         chips = self.rows.plans.chips.astype(np.float64)
         return float(step_factor(self.model.assumptions, chips)[0])
+
+    def in_flight(self, device: int) -> float:
+        """Micro-batches whose activations a device of equal chunks holds at once."""
+        plans = self.rows.plans
+        held = in_flight(
+            plans.schedule[:, None],
+            plans.pp[:, None],
+            plans.interleave[:, None],
+            np.array([[self.m]]),
+            np.array([[float(device)]]),
+        )
+        return float(held[0, 0])
 
     def bytes_of(self, place: Place, fills: Fills) -> Memory:
         """(1, c) bytes per chip of every fill."""

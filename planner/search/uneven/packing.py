@@ -12,14 +12,15 @@ from itertools import product
 
 import numpy as np
 
-from planner.cost.held import in_flight
 from planner.cost.step import paced_sends
 from planner.plan import GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
 from planner.search.uneven.terms import KINDS
 from solvers.frontier import nondominated
+from solvers.stages.devices import Layout
 from solvers.stages.segments import chains
+from solvers.stages.sequence import layer_states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,18 +123,9 @@ def place_of(one: OneRow, device: int) -> Place:
 
 def alike(one: OneRow) -> dict[int, int]:
     """Device to the first device that is offered the same: equal ends, equal in flight."""
-    plans = one.rows.plans
-    pp = int(plans.pp[0])
-    position = np.arange(pp)[None, :]
-    held = in_flight(
-        plans.schedule[:, None],
-        plans.pp[:, None],
-        plans.interleave[:, None],
-        np.array([[one.m]]),
-        position.astype(np.float64),
-    )[0]
+    pp = int(one.rows.plans.pp[0])
     seen: dict[tuple[bool, bool, float], int] = {}
-    return {d: seen.setdefault((d == 0, d == pp - 1, float(held[d])), d) for d in range(pp)}
+    return {d: seen.setdefault((d == 0, d == pp - 1, one.in_flight(d)), d) for d in range(pp)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +191,37 @@ class Packing:
     def devices(self) -> int:
         """How many there are: pp."""
         return int(self.one.rows.plans.pp[0])
+
+    @property
+    def most_s(self) -> float:
+        """Seconds that the layers of a device may take in some plan."""
+        form, left = self.form, self.upper_s / self.one.factor - self.form.constant
+        own = form.paced + form.added
+        return max(left * (1 + 1e-9) - form.added * self.least_all, 0.0) / max(
+            own - form.added, 1e-9
+        )
+
+    def layout(self) -> Layout | None:
+        """Chunks of an interleaved row and their layers at most; None where none are possible."""
+        plans = self.one.rows.plans
+        pp, v = int(plans.pp[0]), int(plans.interleave[0])
+        form = self.form
+        known = self.least_layer[self.least_layer > 0]
+        layers = self.kinds.of.shape[0] - 1
+        tau, mean = float(known.min()), float(self.least_all / pp)
+        left = self.upper_s / self.one.factor * (1 + 1e-9) - form.constant - form.paced * mean
+        longest = left - form.added * max(self.least_all - self.most_s, 0.0)
+        most = min(int(self.most_s / tau), int(longest / tau) if form.added else layers, layers)
+        if most < 1 or most * pp * v < layers:
+            return None
+        kinds = tuple(KINDS.index(kind) for kind in self.one.model.job.model.layer_kinds)
+        return Layout(
+            states=layer_states(kinds, kinds=len(KINDS)),
+            chunks=np.arange(pp * v).reshape(v, pp).T.copy(),
+            most_layers=most,
+            most_time=self.most_s,
+            all_columns=self.every,
+        )
 
     def laid(self, offers: list[Offer]) -> list[tuple[IntArray, IntArray]]:
         """Per device rows of its offer and the layer at which each begins, where a chain passes."""

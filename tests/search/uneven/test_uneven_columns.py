@@ -10,18 +10,10 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import INTERLEAVED, PlanTable
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from solvers.stages.problem import Choice, StageProblem
 
 FAR = 1e6
-
-
-def rows_of(model: CostModel, chips: int, **fixed: frozenset[int]) -> Rows:
-    """All rows of a job on some chips."""
-    options = SpaceOptions(fixed=fixed)
-    return cross_rows(model, uneven_skeletons(model, (chips,), options), options)
 
 
 def value(problem: StageProblem, chosen: np.ndarray) -> tuple[int, int]:
