@@ -198,6 +198,8 @@ class Dynamic:
             raise ValueError(f"dynamic minimizes {TIME!r}, not {question.minimize!r}")
         started = time.perf_counter()
         problem = question.problem
+        if lacks_columns(problem):
+            return answer(question, None, math.inf, started)
         bound, best = -math.inf, None
         for direction in directions_of(problem, objective_forms(question)):
             search = _Sweep(question, direction, best, started)
@@ -292,6 +294,11 @@ class _Sweep:
         ]
         kept: Index = reached[np.max(values, axis=0) < self.cut]
         return kept
+
+
+def lacks_columns(problem: StageProblem) -> bool:
+    """Whether some device has no column."""
+    return bool(np.any(np.bincount(problem.columns.device, minlength=problem.devices) == 0))
 
 
 def known(question: Question) -> Choice | None:
