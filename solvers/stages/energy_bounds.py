@@ -93,13 +93,18 @@ class MeanBound:
     prices: Floats
     values: Floats
 
-    def at(self, limit: float) -> Floats:
-        """(n,) no choice within `limit` (which may be infinite) costs less."""
-        return np.asarray(_under(self.values, self.prices, limit).max(axis=1))
+    def take(self, rows: npt.NDArray[np.intp]) -> MeanBound:
+        """Some of the problems."""
+        return MeanBound(prices=self.prices[rows], values=self.values[rows])
+
+    def at(self, limit: float | Floats) -> Floats:
+        """(n,) no choice within `limit`, one or (n,), which may be infinite, costs less."""
+        each = _under(self.values, self.prices, np.reshape(limit, (-1, 1)))
+        return np.asarray(each.max(axis=1))
 
     def price(self, limit: float) -> Floats:
         """(n,) the price of the tightest bound: what a second less costs, about."""
-        best = _under(self.values, self.prices, limit).argmax(axis=1)
+        best = _under(self.values, self.prices, np.reshape(limit, (-1, 1))).argmax(axis=1)
         return np.asarray(self.prices[np.arange(len(best)), best])
 
 
@@ -119,18 +124,22 @@ class BottleneckBound:
     values: Floats
     beyond: Floats
 
-    def at(self, limit: float) -> Floats:
-        """(n,) no choice within `limit` costs less; inf: there is none, -inf: nothing known."""
-        each = _under(self.values, self.prices[:, None], limit).max(axis=2)
-        bound = np.where(self.least > limit, np.inf, each).min(axis=1)
+    def at(self, limit: float | Floats) -> Floats:
+        """(n,) no choice within `limit` costs less; inf: there is none, -inf: nothing known.
+
+        The limit is one, or (n,).
+        """
+        each = _under(self.values, self.prices[:, None], np.reshape(limit, (-1, 1, 1))).max(axis=2)
+        late = self.least > np.reshape(limit, (-1, 1))
+        bound = np.where(late, np.inf, each).min(axis=1)
         return np.asarray(np.where(limit > self.beyond, -np.inf, bound))
 
 
-def _under(values: Floats, prices: Floats, limit: float) -> Floats:
+def _under(values: Floats, prices: Floats, limit: Floats) -> Floats:
     """D - z limit, shaped like `values`; without a limit only the price 0 says anything."""
-    if np.isinf(limit):
-        return np.where(prices > 0, -np.inf, values)
-    return values - prices * limit
+    endless = np.isinf(limit)
+    charged = prices * np.where(endless, 0.0, limit)
+    return np.where(endless & (prices > 0), -np.inf, values - charged)
 
 
 def mean_bound(work: Work) -> MeanBound:

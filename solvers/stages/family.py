@@ -108,9 +108,12 @@ class FamilySearch:
         fastest: A choice no dearer than the one given, of the same problem, in the least time.
         known: Choices known at the start; grows.
         gap: A row whose bound is above (1 - gap) times the incumbent is dropped.
+        rounding: Units of cost, and of time, that count as nothing: what choices from elsewhere
+            may differ by from their integers.
         deadline: `time.perf_counter` value after which no further row is solved.
         row_seconds: For one row; None: no limit but the deadline.
         soonest: No choice takes less time, so that no smaller limit is asked for.
+        solves, solved: Problems solved by solver, and the rows that they are of.
         ahead: Later, smaller limit up to which rows are compared with the choices known there:
             what they are proved not to go below then holds for longer.
     """
@@ -121,11 +124,13 @@ class FamilySearch:
     fastest: Callable[[StageProblem, Choice, float | None], Choice]
     known: list[Known] = field(default_factory=list)
     gap: float = 0.0
+    rounding: int = 0
     deadline: float | None = None
     row_seconds: float | None = None
     soonest: int = 0
     ahead: int | None = None
     solves: Counter[str] = field(default_factory=Counter)
+    solved: set[int] = field(default_factory=set)
     _proved: Ints = field(init=False)
     _limit: int = field(init=False, default=UNLIMITED)
 
@@ -135,7 +140,7 @@ class FamilySearch:
     def best(self, limit: int | None) -> Point | None:
         """The cheapest choice within a limit, of equals of its row the fastest.
 
-        None: there is none, or none was found in time (`bounds` tells which).
+        None: there is none, or none was found in time (see `late` and `bounds`).
 
         Raises:
             ValueError: The limit is above one that was asked for before.
@@ -149,7 +154,7 @@ class FamilySearch:
         while True:
             best = self._incumbent(limit)
             rows = self._open(low, best, ~tried)
-            if not len(rows) or self._late():
+            if not len(rows) or self.late:
                 break
             loose = self.family.loose()[rows]
             if loose[0]:
@@ -168,7 +173,7 @@ class FamilySearch:
             limit=limit,
             found=best,
             bound=bound,
-            proved=bound >= best.cost,
+            proved=bound >= best.cost - self.rounding,
             solved=solved,
             bounded=len(self.family) - solved,
             seconds=time.perf_counter() - started,
@@ -185,7 +190,7 @@ class FamilySearch:
             if held is not None and point.found.cost > held.found.cost:
                 yield held
             held = point
-            limit = point.found.time - 1
+            limit = point.found.time - 1 - self.rounding
         if held is not None:
             yield held
 
@@ -199,7 +204,7 @@ class FamilySearch:
         while (point := self.best(limit)) is not None:
             yield point
             best = min(best, float(point.found.time) * point.found.cost)
-            limit = min(point.found.time - 1, int(best / max(point.bound, 1)))
+            limit = min(point.found.time - 1 - self.rounding, int(best / max(point.bound, 1)))
 
     def within(self, limits: Sequence[int]) -> Iterator[Point]:
         """The point of each of some limits, descending; one that holds for several comes once."""
@@ -222,9 +227,14 @@ class FamilySearch:
 
     def _open(self, low: Ints, best: Known, untried: Bools) -> Ints:
         """Rows that may hold something better by more than the gap, the lowest bound first."""
-        enough = best.cost if best.cost >= UNLIMITED else best.cost * (1 - self.gap)
-        rows = np.flatnonzero(untried & (low < enough))
+        rows = np.flatnonzero(untried & (low < self._enough(best)))
         return rows[np.argsort(low[rows], kind="stable")]
+
+    def _enough(self, best: Known) -> float:
+        """What a bound must reach for its row to be dropped."""
+        if best.cost >= UNLIMITED:
+            return best.cost
+        return min(best.cost * (1 - self.gap), best.cost - self.rounding)
 
     def _tightened(self, rows: Ints, limit: int | None, low: Ints) -> Ints:
         """(n,) the bounds after some of the rows, lowest first, have got better ones."""
@@ -238,7 +248,9 @@ class FamilySearch:
             raise ValueError(f"limit {most} after {self._limit}: limits must not rise")
         self._limit = most
 
-    def _late(self) -> bool:
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def _seconds(self) -> float | None:
@@ -251,7 +263,7 @@ class FamilySearch:
         if problem is None:
             self._proved[row] = UNLIMITED
             return
-        below = best.cost
+        below = best.cost - self.rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
         found = self.solve(
@@ -278,6 +290,7 @@ class FamilySearch:
             )
         bound = max(found.bound, 0.0) if found.status is not Status.INFEASIBLE else float(below)
         self._proved[row] = max(int(self._proved[row]), int(min(bound, UNLIMITED)))
+        self.solved.add(row)
 
     def _faster(self, best: Known) -> Known:
         """The same cost, of the same row, in the least time."""

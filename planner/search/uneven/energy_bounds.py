@@ -26,6 +26,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.energy import running_w, standing_w
 from planner.plan import DDP, ZERO1, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.room import least_in_flight, room_of
@@ -83,7 +84,13 @@ class _Layers:
     joules: list[FloatArray]
 
 
-def mean_bounds(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray) -> MeanBound:
+def mean_bounds(
+    model: CostModel,
+    rows: Rows,
+    forms: RowForms,
+    clocks: FloatArray,
+    deadline: Deadline = NEVER,
+) -> MeanBound:
     """The mean bound of every row, a few thousand at a time.
 
     Args:
@@ -91,9 +98,14 @@ def mean_bounds(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArra
         rows: n rows.
         forms: Theirs.
         clocks: (k,) relative clocks.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
     parts = []
-    for start in range(0, len(rows), _ROWS_AT_A_TIME):
+    for start in range(0, max(len(rows), 1), _ROWS_AT_A_TIME):
+        deadline.check()
         at = np.arange(start, min(start + _ROWS_AT_A_TIME, len(rows)))
         parts.append(mean_bound(mean_work(model, rows.take(at), forms.take(at), clocks)))
     return MeanBound(
