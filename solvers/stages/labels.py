@@ -29,7 +29,16 @@ from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import TIME, Need, Question
 from solvers.stages.chain import Chain, Floats, Index, chain_of, shortest, through
 from solvers.stages.checking import evaluate
-from solvers.stages.dynamic import Box, Direction, Dynamic, Thresholds, directions_of, halves, known
+from solvers.stages.dynamic import (
+    Box,
+    Direction,
+    Dynamic,
+    Thresholds,
+    directions_of,
+    halves,
+    known,
+    lacks_columns,
+)
 from solvers.stages.forms import plus
 from solvers.stages.labelling import Labelling, Scales, TooManyError, Wanted
 from solvers.stages.problem import LARGEST, Choice, Form, Ints, StageProblem
@@ -64,6 +73,8 @@ class Labels:
         if question.minimize == TIME:
             return Dynamic().solve(question)
         started = time.perf_counter()
+        if lacks_columns(question.problem):
+            return answer(question, None, math.inf, started)
         directions = directions_of(question.problem, question.problem.time)
         cost = question.problem.cost or Form()
         if len(directions) > 1 or min(cost.peaks, default=0) < 0:
