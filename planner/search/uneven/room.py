@@ -21,13 +21,13 @@ from planner.cost.evaluate import memory_table
 from planner.cost.held import held_chunks, in_flight
 from planner.cost.memory import Memory
 from planner.distinct import distinct
-from planner.plan import AXES, SHARDINGS, FloatArray, IntArray, PlanTable
+from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
-from solvers.stages.filling import Stages, least_bottleneck
+from solvers.stages.filling import Stages, fits, least_bottleneck
 
 _HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
 _HELD += ("sequence_parallel", "cp_mode")
@@ -146,10 +146,41 @@ def second_bound(
         for pp in np.unique(rows.plans.pp).tolist():
             all_rows = np.flatnonzero((rows.plans.pp == pp) & np.isfinite(slowest))
             for at in _parts(all_rows, pp):
-                stages = _stages(model, rows, forms, room, at, kind, kinds.count(name), limit)
+                stages = _stages(
+                    model,
+                    rows,
+                    forms.layer[:, kind],
+                    forms.ends[at],
+                    room,
+                    at,
+                    kinds.count(name),
+                    limit,
+                )
                 slowest[at] = _least(stages, forms.take(at), slowest[at], upper_s)
     bounded = second_step_s(model, rows, forms, np.where(np.isfinite(slowest), slowest, 0.0))
     return np.where(np.isfinite(slowest), bounded, np.inf)
+
+
+def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
+    """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
+    codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
+    keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
+    first, which = distinct([*keys, codes])
+    few, limit = rows.take(first), limits.chip_bytes(model)
+    ok = np.ones(len(few), dtype=np.bool_)
+    free = np.where(few.shardings[:, None, :], 0.0, np.inf)
+    tau = np.repeat(free, len(few.recomputes), axis=1)
+    kinds = model.job.model.layer_kinds
+    for kind, name in enumerate(KINDS):
+        if name not in kinds:
+            continue
+        room = room_of(model, few, kind)
+        for pp in np.unique(few.plans.pp).tolist():
+            for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
+                ends = np.zeros((len(at), 2))
+                stages = _stages(model, few, tau, ends, room, at, kinds.count(name), limit)
+                ok[at] = fits(stages, np.ones(len(at)))
+    return ok[which]
 
 
 def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
@@ -208,28 +239,31 @@ def _least(stages: Stages, forms: RowForms, known: FloatArray, upper_s: float) -
 def _stages(
     model: CostModel,
     rows: Rows,
-    forms: RowForms,
+    tau: FloatArray,
+    both: FloatArray,
     room: Room,
     at: IntArray,
-    kind: int,
     layers: int,
     limit: float,
 ) -> Stages:
-    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them."""
+    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them.
+
+    `tau` is of all rows, (n, r, z), `both` of those, (a, 2): seconds of embedding and head.
+    """
     pp = int(rows.plans.pp[at[0]]) if len(at) else 1
     held = least_in_flight(rows.take(at), rows.micro_batches(model)[at], pp)
     size = room.state[at][:, None] + held[:, :, None, None] * room.kept[at][:, None, :, None]
     ends = np.zeros((len(at), pp))
     free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
-    ends[:, 0] += forms.ends[at, 0]
-    ends[:, -1] += forms.ends[at, 1]
+    ends[:, 0] += both[:, 0]
+    ends[:, -1] += both[:, 1]
     if pp == 1:
         free[:, 0] -= room.ends[at, 2]
     else:
         free[:, 0] -= room.ends[at, 0]
         free[:, -1] -= room.ends[at, 1]
     return Stages(
-        tau=forms.layer[at, kind],
+        tau=tau[at],
         ends=ends,
         size=size,
         once=room.once[at],
