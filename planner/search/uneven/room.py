@@ -8,10 +8,19 @@ bytes under sharding z. All come from `planner.cost.memory` at none, one and two
 optimizer phase adds where nothing else is as large is left out, and so is what layers of another
 kind hold. held_i counts micro-batches in flight; of interleaved stages, whose chunks are held
 unequally often, the least that any division among chunks holds.
+
+At the moment when interleaved chunks of one layer each hold most, h_c micro-batches of chunk c, a
+stage of n_0 layers in the first recomputation and n_r in the others holds at least
+
+    kept_0 sum_c (h_c - h_min) + n_0 h_min kept_0
+        + sum_r n_r (h_min kept_r - (h_max - h_min) (kept_0 - kept_r)):
+
+every chunk but the first and the last of all has a layer, which n_r layers make smaller.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,15 +121,41 @@ def least_in_flight(rows: Rows, m: FloatArray, pp: int) -> FloatArray:
         m[:, None],
         np.arange(pp)[None, :].astype(np.float64),
     )
-    for v in np.unique(plans.interleave).tolist():
-        for rounds in (1, 2, 3):
-            whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
-            at = np.flatnonzero((plans.interleave == v) & (whole == rounds))
-            if v > 1 and len(at):
-                chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
-                mean = chunks.mean(axis=1).min(axis=1)
-                held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
+        mean = chunks.mean(axis=1).min(axis=1)
+        held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
     return np.minimum(held, m[:, None])
+
+
+def fullest_moment(rows: Rows, m: FloatArray, pp: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, pp) micro-batches in flight when an interleaved stage of one layer per chunk holds most.
+
+    The least of all chunks, the most, and what all chunks with a layer at least hold beyond the
+    least. Of other schedules: what the stage holds, the same, 0.
+    """
+    low = least_in_flight(rows, m, pp)
+    high, beyond = low.copy(), np.zeros_like(low)
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = np.minimum(held_chunks(pp, v, pp * rounds).astype(np.float64), pp * rounds)
+        layers = np.ones((pp, v))
+        layers[0, 0] = layers[-1, -1] = 0.0
+        moment = (chunks * layers[:, None, :]).sum(axis=2).argmax(axis=1)
+        held = chunks[np.arange(pp), moment]
+        low[at] = held.min(axis=1)
+        high[at] = held.max(axis=1)
+        beyond[at] = ((held - held.min(axis=1, keepdims=True)) * layers).sum(axis=1)
+    return low, high, beyond
+
+
+def _interleaved(rows: Rows, m: FloatArray, pp: int) -> Iterator[tuple[int, int, IntArray]]:
+    """Interleaves above 1 with the rounds of micro-batches that matter, and their rows."""
+    whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
+    for v in np.unique(rows.plans.interleave).tolist():
+        for rounds in (1, 2, 3):
+            at = np.flatnonzero((rows.plans.interleave == v) & (whole == rounds))
+            if v > 1 and len(at):
+                yield v, rounds, at
 
 
 def second_bound(
@@ -251,8 +286,13 @@ def _stages(
     `tau` is of all rows, (n, r, z), `both` of those, (a, 2): seconds of embedding and head.
     """
     pp = int(rows.plans.pp[at[0]]) if len(at) else 1
-    held = least_in_flight(rows.take(at), rows.micro_batches(model)[at], pp)
-    size = room.state[at][:, None] + held[:, :, None, None] * room.kept[at][:, None, :, None]
+    here, m, kept = rows.take(at), rows.micro_batches(model)[at], room.kept[at]
+    held = least_in_flight(here, m, pp)
+    state = room.state[at][:, None]
+    size = state + held[:, :, None, None] * kept[:, None, :, None]
+    low, high, beyond = fullest_moment(here, m, pp)
+    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
+    fuller = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
     ends = np.zeros((len(at), pp))
     free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
     ends[:, 0] += both[:, 0]
@@ -269,4 +309,6 @@ def _stages(
         once=room.once[at],
         room=free * (1 + 1e-12),
         layers=layers,
+        size_later=fuller,
+        room_later=(free - (beyond * kept[:, :1])[:, :, None]) * (1 + 1e-12),
     )
