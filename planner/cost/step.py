@@ -11,9 +11,18 @@ of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i wit
     GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
+Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
+instead of a v-th of it, C_i with a v-th of the ends:
+
+    interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v)
+
+which is the same for equal chunks and never less. Plans whose rule makes unequal chunks (a layer
+less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
+
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
 GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
-estimate.
+estimate. Listed chunks that differ by one layer are mostly within 0.1 % of the simulation and up
+to 6 % below; by up to four layers within 15 %, half of them within 2 %.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).
