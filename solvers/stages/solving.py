@@ -73,8 +73,8 @@ def solve_stages(
             much time; None: none.
 
     Returns:
-        The choice with its status. Counts: `columns`, `columns_dropped`, `solved by NAME` of the
-        solver that ended the search, `failed NAME`, `checked by NAME` where both have a proof.
+        The choice with its status. Counts: `columns`, `columns_dropped`, `solved by NAME` of each
+        solver that ended well or `solved by bounds` where none was needed, `failed NAME`, `checked by NAME` where both have a proof.
 
     Raises:
         ValueError: The question makes no sense, or a solver is unknown or cannot answer it.
@@ -196,6 +196,8 @@ class _Search:
 
     def answer(self) -> Solution[Choice]:
         """What is known."""
+        if self.closed and not any(name.startswith("solved by") for name in self.counts):
+            self.counts["solved by bounds"] = 1
         chosen = None if self.best is None else self.best.columns
         return answer(self.question, chosen, self.bound, self.started, self.counts)
 
