@@ -46,21 +46,22 @@ class Mixes:
         return Mixes(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
-def mixes(tables: Ints, vectors: Ints, slowest: int | None = None) -> Mixes:
+def mixes(tables: Ints, vectors: Ints, slowest: int | None = None, *, pure: bool = False) -> Mixes:
     """All undominated mixes of each vector of counts in each setting.
 
     Args:
         tables: (s, k, r, 3) time, cost and kept memory of one layer, at least 0.
         vectors: (n, k) layers of each kind.
         slowest: Mixes that take more time are left out; None: none are.
+        pure: Only mixes in which all layers of a kind run in one mode.
     """
     settings, kinds, modes, _ = tables.shape
     limit = np.iinfo(np.int64).max if slowest is None else slowest
     setting, vector, counts, values = [], [], [], []
     for s in range(settings):
-        alone = [
-            _of_kind(tables[s, k], int(vectors[:, k].max(initial=0)), limit) for k in range(kinds)
-        ]
+        most = vectors.max(axis=0, initial=0).tolist()
+        of_kind = _pure if pure else _of_kind
+        alone = [of_kind(tables[s, k], most[k], limit) for k in range(kinds)]
         for n, wanted in enumerate(vectors.tolist()):
             parts = [alone[k][count] for k, count in enumerate(wanted)]
             found, value = _of_kinds(parts, tables[s], limit)
@@ -88,6 +89,12 @@ def _of_kind(table: Ints, most: int, slowest: int) -> list[Ints]:
     return grown
 
 
+def _pure(table: Ints, most: int, slowest: int) -> list[Ints]:
+    """(f, r) counts of the undominated mixes in one mode, as `_of_kind`."""
+    one = np.eye(len(table), dtype=np.int64)
+    return [(n * one)[_kept(n * table, slowest)] for n in range(most + 1)]
+
+
 def _of_kinds(parts: list[Ints], tables: Ints, slowest: int) -> tuple[Ints, Ints]:
     """Undominated sums of one mix per kind: (x, k, r) counts and (x, 3) values."""
     counts = np.zeros((1, 0, tables.shape[1]), dtype=np.int64)
@@ -105,23 +112,3 @@ def _kept(values: Ints, slowest: int) -> Index:
     """Rows no slower than `slowest` that no other such row dominates."""
     fast = np.flatnonzero(values[:, 0] <= slowest)
     return fast[nondominated(values[fast].astype(np.float64))]
-
-
-def undominated_pairs(key: Ints, first: Ints, second: Ints) -> Index:
-    """Rows that no row of the same key dominates in two attributes; of equal rows one is kept.
-
-    One sort by key and first attribute, then a running minimum of the ranks of the second that
-    starts again with each key.
-    """
-    order = np.lexsort((second, first, key))
-    ordered = key[order]
-    begins = np.ones(len(order), dtype=np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    rank = np.empty(len(order), dtype=np.int64)
-    _, rank[:] = np.unique(second[order], return_inverse=True)
-    segment = np.cumsum(begins)
-    lowered = rank - segment * (len(order) + 1)
-    least = np.minimum.accumulate(lowered)
-    keep = begins.copy()
-    keep[1:] |= lowered[1:] < least[:-1]
-    return order[keep]

@@ -1,6 +1,8 @@
 """Stage problems solved: the first solver that can, over pruned columns, with a checked answer.
 
     Solver      Chunks  Crossings  Cost  Limits  Exact time  Proof
+    dynamic     no      yes        no    no      no          to the last unit
+    labels      no      yes        yes   no      no          to the last unit
     cp-sat      yes     yes        yes   yes     yes         to the last unit
     highs       yes     yes        yes   yes     yes         to a relative 1e-6
 
@@ -30,6 +32,8 @@ from solvers.stages.pruning import pruned
 from solvers.stages.starting import start_of
 
 _BACKENDS: Mapping[str, tuple[str, str]] = {
+    "dynamic": ("solvers.stages.dynamic", "Dynamic"),
+    "labels": ("solvers.stages.labels", "Labels"),
     "cp-sat": ("solvers.stages.cpsat", "CpSat"),
     "highs": ("solvers.stages.highs", "Highs"),
 }
