@@ -15,7 +15,13 @@ from solvers.stages.cpsat import CpSat
 from solvers.stages.forms import needs_of
 from solvers.stages.highs import Highs
 from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
-from solvers.stages.solving import capable, exact_front, lexicographic, solve_stages
+from solvers.stages.solving import (
+    backend_of,
+    capable,
+    exact_front,
+    lexicographic,
+    solve_stages,
+)
 
 CHUNKS, PER_CHUNK = 10, 40
 
@@ -25,8 +31,13 @@ def test_every_solver_equals_plain_python(chunk):
     """400 random questions: one and two chunks, crossings, limits, cost, exact time."""
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
         question, best, _ = random_question(seed)
-        for solve in (solve_stages, CpSat().solve, Highs().solve):
-            _agrees(solve(question), question, best)
+        _agrees(solve_stages(question), question, best)
+        for name in capable(question):
+            found = backend_of(name).solve(question)
+            unproved = found.status in (Status.TIME_LIMIT, Status.FEASIBLE)
+            if not unproved or name in ("cp-sat", "highs"):
+                _agrees(found, question, best)
+            assert found.bound <= (math.inf if best is None else best) <= found.objective
 
 
 @pytest.mark.parametrize("chunk", range(4))
@@ -202,16 +213,17 @@ def test_the_next_solver_answers_where_one_fails(kind, monkeypatch):
     monkeypatch.setattr(
         solving, "backend_of", lambda name: Wrong(answers[kind]) if name == "cp-sat" else true(name)
     )
-    found = solve_stages(question)
+    found = solve_stages(question, backend="cp-sat")
     assert (found.objective, found.status) == (80.0, Status.OPTIMAL)
-    assert found.counts["failed cp-sat"] == found.counts["solved by highs"] == 1
+    assert found.counts["failed cp-sat"] == 1
+    assert any(name.startswith("solved by") for name in found.counts)
 
 
 def test_all_solvers_failing_is_an_error_and_contradictions_are_too(monkeypatch):
     question = Question(problem=ladder(), longest=85)
     true = solving.backend_of
     monkeypatch.setattr(solving, "backend_of", lambda name: Wrong(RuntimeError("no memory")))
-    with pytest.raises(RuntimeError, match=r"cp-sat: no memory; highs: no memory"):
+    with pytest.raises(RuntimeError, match=r"cp-sat: no memory; .*highs: no memory"):
         solve_stages(question)
     never = Solution(
         decision=None, objective=math.inf, bound=math.inf, status=Status.INFEASIBLE, seconds=0.0
