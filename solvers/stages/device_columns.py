@@ -14,6 +14,7 @@ import numpy as np
 from solvers.frontier import nondominated
 from solvers.stages.devices import DeviceColumns, DeviceTables, Layout, Priced
 from solvers.stages.fillings import (
+    Bounds,
     Chunk,
     Fillings,
     Floats,
@@ -86,15 +87,26 @@ class _Maker:
         weights = memory[..., :0] if same else memory
         chunks = [self._chunk(*one) for one in zip(kinds, weights, strict=True)]
         which = tuple(id(chunk.parts) for chunk in chunks)
-        key = (which, times.tobytes(), None if same else (memory.tobytes(), room.tobytes()))
+        key = (which, setting, None if same else (memory.tobytes(), room.tobytes()))
         if key not in self.made:
-            limits = room[:0] if same else room
-            self.made[key] = fillings(chunks, times, limits, self.layout.most_time)
+            self.made[key] = fillings(chunks, times, self._bounds(setting, room[:0] if same else room))
         found = self.made[key]
         if not same:
             return found
         needed = np.tensordot(found.counts, memory[0], axes=2)
         return found.take(np.all(needed <= room, axis=1))
+
+    def _bounds(self, setting: int, room: Floats) -> Bounds:
+        """What holds on every device, and the room of one."""
+        devices = range(len(self.layout.chunks))
+        memory = np.concatenate([self.tables.memory(d, setting) for d in devices])
+        rooms = np.stack([self.tables.room(d, setting) for d in devices])
+        return Bounds(
+            room=room,
+            least_memory=memory.min(axis=0),
+            most_room=rooms.max(axis=0),
+            most_time=self.layout.most_time,
+        )
 
     def _chunk(self, segments: StateSegments, memory: Floats) -> Chunk:
         tags = segments.start * (self.layout.states.end + 1) + segments.end
