@@ -115,7 +115,7 @@ def check_problem(problem: StageProblem) -> None:
     if len(empty):
         raise ValueError(f"device {empty[0]} has no column; every device needs at least one")
     places = np.stack([columns.starts, columns.ends])
-    wrong = ((places < 0) | (places > problem.layers)).any(axis=0)
+    wrong = np.any((places < 0) | (places > problem.layers), axis=0)
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
         raise ValueError(

@@ -14,6 +14,7 @@ import numpy as np
 from solvers.frontier import nondominated
 from solvers.stages.devices import DeviceColumns, DeviceTables, Layout, Priced
 from solvers.stages.fillings import (
+    Bools,
     Bounds,
     Chunk,
     Fillings,
@@ -62,7 +63,8 @@ class _Maker:
         found = []
         for setting in range(self.tables.settings):
             fill = self._fillings(device, setting, kinds)
-            priced = self.tables.price(device, setting, fill.counts, fill.longest)
+            counts = fill.counts.astype(np.int64)
+            priced = self.tables.price(device, setting, counts, fill.longest)
             keep = priced.fits
             if self.layout.most_peaks is not None:
                 keep = keep & np.all(priced.peaks <= self.layout.most_peaks, axis=1)
@@ -73,7 +75,7 @@ class _Maker:
         return joined if self.by_state else _at_all(joined, placed)
 
     def _windowed(self, chunk: int) -> StateSegments:
-        """StateSegments of a chunk that leave the right number of layers to those before and after."""
+        """Segments of a chunk that leave what the chunks before and after it can hold."""
         segments = self.all[int(self.layout.fewest[chunk])]
         keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
         keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
@@ -89,7 +91,9 @@ class _Maker:
         which = tuple(id(chunk.parts) for chunk in chunks)
         key = (which, setting, None if same else (memory.tobytes(), room.tobytes()))
         if key not in self.made:
-            self.made[key] = fillings(chunks, times, self._bounds(setting, room[:0] if same else room))
+            self.made[key] = fillings(
+                chunks, times, self._bounds(setting, room[:0] if same else room)
+            )
         found = self.made[key]
         if not same:
             return found
@@ -106,6 +110,7 @@ class _Maker:
             least_memory=memory.min(axis=0),
             most_room=rooms.max(axis=0),
             most_time=self.layout.most_time,
+            every=self.layout.all_columns,
         )
 
     def _chunk(self, segments: StateSegments, memory: Floats) -> Chunk:
@@ -126,7 +131,7 @@ class _Maker:
         kinds: Sequence[StateSegments],
         fill: Fillings,
         priced: Priced,
-        keep: np.ndarray,
+        keep: Bools,
     ) -> DeviceColumns:
         """Columns of the fillings to keep, with the boundaries of their segments."""
         fill = fill.take(keep)
@@ -153,7 +158,9 @@ class _Maker:
         columns = found.columns
         own = columns.sums.shape[1] - len(self.layout.states.lengths)
         kinds = np.concatenate(list(found.counts.sum(axis=3).swapaxes(0, 1)), axis=1)
-        content = [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        content = (
+            [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        )
         ids = row_ids(np.concatenate([columns.group[:, None], *content], axis=1))
         values = np.concatenate([columns.sums[:, :own], columns.peaks], axis=1)
         return np.sort(np.fromiter(_fronts(ids, values.astype(np.float64)), dtype=np.intp))

@@ -18,6 +18,7 @@ from solvers.stages.problem import Ints
 from solvers.stages.sequence import StateSegments
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int32]
 Index = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 _MOST_IDS = 2**62
@@ -43,7 +44,7 @@ class Fillings:
     """Fillings of one device, one per row.
 
     Attributes:
-        tags: (f, v) what tells the chunks' segments apart beyond sums.
+        tags: (f,) what tells the segments of all chunks apart beyond sums.
         use: (f, u) sums over the chunks.
         counts: (f, k, r) layers of each kind with each recomputation on the device.
         time: (f,) time of all layers.
@@ -54,11 +55,11 @@ class Fillings:
 
     tags: Ints
     use: Ints
-    counts: Ints
+    counts: Counts
     time: Floats
     longest: Floats
     memory: Floats
-    parts: Ints
+    parts: Counts
 
     def __len__(self) -> int:
         return len(self.longest)
@@ -121,12 +122,14 @@ class Bounds:
         least_memory: (k, r, g) bytes of a layer, whatever the chunk and device.
         most_room: (g,) bytes that layers may take by `least_memory`.
         most_time: All layers together may take no longer.
+        every: Keep fillings with a longer chunk than needed.
     """
 
     room: Floats
     least_memory: Floats
     most_room: Floats
     most_time: float
+    every: bool = False
 
 
 def fillings(chunks: Sequence[Chunk], times: Floats, bounds: Bounds) -> Fillings:
@@ -147,21 +150,21 @@ def fillings(chunks: Sequence[Chunk], times: Floats, bounds: Bounds) -> Fillings
     so_far = _fitting(alone[0], bounds, bounds.most_time - sum(least[1:]))
     for at, part in enumerate(alone[1:], 2):
         left = bounds.most_time - sum(least[at:])
-        so_far = _best(_fitting(_merged(so_far, part, left), bounds, left))
+        so_far = _best(_fitting(_merged(so_far, part, left), bounds, left), every=bounds.every)
     return so_far
 
 
 def _of_chunk(chunk: Chunk, times: Floats) -> Fillings:
-    counts = chunk.parts.counts
+    counts = chunk.parts.counts.astype(np.int32)
     time = np.tensordot(counts, times, axes=2)
     return Fillings(
-        tags=chunk.tags[:, None],
+        tags=chunk.tags,
         use=chunk.use,
         counts=counts,
         time=time,
         longest=time,
         memory=np.tensordot(counts, chunk.memory, axes=2),
-        parts=np.arange(len(counts), dtype=np.int64)[:, None],
+        parts=np.arange(len(counts), dtype=np.int32)[:, None],
     )
 
 
@@ -181,7 +184,7 @@ def _merged(a: Fillings, b: Fillings, most_time: float) -> Fillings:
         )
     i, j = np.nonzero(a.time[:, None] + b.time <= most_time)
     return Fillings(
-        tags=np.concatenate([a.tags[i], b.tags[j]], axis=1),
+        tags=row_ids(a.tags[:, None])[i] * (1 + int(b.tags.max(initial=0))) + b.tags[j],
         use=a.use[i] + b.use[j],
         counts=a.counts[i] + b.counts[j],
         time=a.time[i] + b.time[j],
@@ -191,32 +194,32 @@ def _merged(a: Fillings, b: Fillings, most_time: float) -> Fillings:
     )
 
 
-def _best(found: Fillings) -> Fillings:
+def _best(found: Fillings, *, every: bool) -> Fillings:
     """Without fillings that another of the same key beats in longest chunk and memory.
 
-    With more than one memory limit some that are beaten may stay.
+    With more than one memory limit some that are beaten may stay; with `every` only equal ones go.
     """
     if not len(found):
         return found
     flat = found.counts.reshape(len(found), -1)
-    key = row_ids(np.concatenate([found.tags, found.use, flat], axis=1))
+    longest = np.unique(found.longest, return_inverse=True)[1] if every else 0 * found.tags
+    same = [found.tags[:, None], longest[:, None], found.use, flat]
+    key = row_ids(np.concatenate(same, axis=1))
     order = np.lexsort((*found.memory.T[::-1], found.longest, key))
-    ordered = found.take(order)
     key = key[order]
     keep = np.ones(len(order), dtype=np.bool_)
     if found.memory.shape[1] == 1:
-        rank = np.unique(ordered.memory[:, 0], return_inverse=True)[1].astype(np.int64)
+        rank = np.unique(found.memory[:, 0], return_inverse=True)[1].astype(np.int64)[order]
         running = np.minimum.accumulate(rank - key * len(order))
-        keep[1:] = (running[1:] < running[:-1]) | (key[1:] != key[:-1])
+        keep[1:] = running[1:] < running[:-1]
     elif found.memory.shape[1] == 0:
         keep[1:] = key[1:] != key[:-1]
     else:
+        memory = found.memory[order]
         for back in range(1, 5):
-            beaten = (key[back:] == key[:-back]) & np.all(
-                ordered.memory[back:] >= ordered.memory[:-back], axis=1
-            )
-            keep[back:] &= ~beaten
-    return ordered.take(keep)
+            beaten = np.all(memory[back:] >= memory[:-back], axis=1)
+            keep[back:] &= ~(beaten & (key[back:] == key[:-back]))
+    return found.take(order[keep])
 
 
 def row_ids(rows: Ints) -> Ints:
