@@ -30,6 +30,7 @@ from solvers.stages.sequence import StateSegments
 
 FEW_STATES = 6
 """Up to so many, fillings are told apart by states."""
+_ROUNDING = 1e-9
 MOST_COLUMNS = 5_000_000
 """Of one device, beyond which memory does not suffice."""
 
@@ -52,6 +53,8 @@ class _Maker:
         self.by_state = layout.states.end <= FEW_STATES
         self.parts: dict[bytes, Parts] = {}
         self.made: dict[tuple[object, ...], Fillings] = {}
+        self.memory: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self.least: dict[int, tuple[Floats, float]] = {}
         most = np.full(layout.chunks.size, layout.most_layers)
         self.low, self.high = layout.states.windows(layout.fewest, most)
         self.all = {f: layout.states.segments(f, layout.most_layers) for f in (0, 1)}
@@ -82,33 +85,42 @@ class _Maker:
         return segments.take(np.flatnonzero(keep))
 
     def _fillings(self, device: int, setting: int, kinds: Sequence[StateSegments]) -> Fillings:
-        tables = self.tables
-        memory, room = tables.memory(device, setting), tables.room(device, setting)
-        times = tables.times(setting)
+        memory, room = self._memory(device, setting)
         same = bool(np.all(memory == memory[:1]))
         weights = memory[..., :0] if same else memory
         chunks = [self._chunk(*one) for one in zip(kinds, weights, strict=True)]
         which = tuple(id(chunk.parts) for chunk in chunks)
         key = (which, setting, None if same else (memory.tobytes(), room.tobytes()))
         if key not in self.made:
-            self.made[key] = fillings(
-                chunks, times, self._bounds(setting, room[:0] if same else room)
-            )
+            bounds = self._bounds(setting, room[:0] if same else room)
+            self.made[key] = fillings(chunks, self.tables.times(setting), bounds)
         found = self.made[key]
         if not same:
             return found
         needed = np.tensordot(found.counts, memory[0], axes=2)
         return found.take(np.all(needed <= room, axis=1))
 
+    def _memory(self, device: int, setting: int) -> tuple[Floats, Floats]:
+        """Bytes of layers, and the room for them."""
+        key = (device, setting)
+        if key not in self.memory:
+            self.memory[key] = self.tables.memory(*key), self.tables.room(*key)
+        return self.memory[key]
+
     def _bounds(self, setting: int, room: Floats) -> Bounds:
-        """What holds on every device, and the room of one."""
-        devices = range(len(self.layout.chunks))
-        memory = np.concatenate([self.tables.memory(d, setting) for d in devices])
-        rooms = np.stack([self.tables.room(d, setting) for d in devices])
+        """What holds on every device, and the room of one.
+
+        What fits by every limit fits by their mean.
+        """
+        if setting not in self.least:
+            found = [self._memory(d, setting) for d in range(len(self.layout.chunks))]
+            least = np.min([memory.mean(axis=3).min(axis=0) for memory, _ in found], axis=0)
+            self.least[setting] = least, max(float(rooms.mean()) for _, rooms in found)
+        least, most = self.least[setting]
         return Bounds(
             room=room,
-            least_memory=memory.min(axis=0),
-            most_room=rooms.max(axis=0),
+            least_memory=least,
+            most_room=most * (1 + _ROUNDING),
             most_time=self.layout.most_time,
             every=self.layout.all_columns,
         )

@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int32]
 Index = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
+_COMPARED = 50
 _MOST_IDS = 2**62
 MOST_FILLINGS = 20_000_000
 """Combinations of parts looked at for one chunk, beyond which memory and time do not suffice."""
@@ -119,15 +120,15 @@ class Bounds:
 
     Attributes:
         room: (h,) bytes that the layers may take, by the memory of chunks.
-        least_memory: (k, r, g) bytes of a layer, whatever the chunk and device.
-        most_room: (g,) bytes that layers may take by `least_memory`.
+        least_memory: (k, r) bytes of a layer, whatever the chunk and device.
+        most_room: Bytes that layers may take by `least_memory`.
         most_time: All layers together may take no longer.
         every: Keep fillings with a longer chunk than needed.
     """
 
     room: Floats
     least_memory: Floats
-    most_room: Floats
+    most_room: float
     most_time: float
     every: bool = False
 
@@ -172,7 +173,7 @@ def _fitting(found: Fillings, bounds: Bounds, most_time: float) -> Fillings:
     """Fillings within limits."""
     fits = (found.time <= most_time) & np.all(found.memory <= bounds.room, axis=1)
     least = np.tensordot(found.counts, bounds.least_memory, axes=2)
-    return found.take(fits & np.all(least <= bounds.most_room, axis=1))
+    return found.take(fits & (least <= bounds.most_room))
 
 
 def _merged(a: Fillings, b: Fillings, most_time: float) -> Fillings:
@@ -201,9 +202,10 @@ def _best(found: Fillings, *, every: bool) -> Fillings:
     """
     if not len(found):
         return found
-    flat = found.counts.reshape(len(found), -1)
-    longest = np.unique(found.longest, return_inverse=True)[1] if every else 0 * found.tags
-    same = [found.tags[:, None], longest[:, None], found.use, flat]
+    flat = found.counts.reshape(len(found), -1).astype(np.int64)
+    same: list[Ints] = [found.tags[:, None], found.use, flat]
+    if every:
+        same.append(np.unique(found.longest, return_inverse=True)[1][:, None])
     key = row_ids(np.concatenate(same, axis=1))
     order = np.lexsort((*found.memory.T[::-1], found.longest, key))
     key = key[order]
@@ -216,9 +218,11 @@ def _best(found: Fillings, *, every: bool) -> Fillings:
         keep[1:] = key[1:] != key[:-1]
     else:
         memory = found.memory[order]
-        for back in range(1, 5):
-            beaten = np.all(memory[back:] >= memory[:-back], axis=1)
-            keep[back:] &= ~(beaten & (key[back:] == key[:-back]))
+        for back in range(1, _COMPARED):
+            rows = back + np.flatnonzero(keep[back:] & (key[back:] == key[:-back]))
+            if not len(rows):
+                break
+            keep[rows[np.all(memory[rows] >= memory[rows - back], axis=1)]] = False
     return found.take(order[keep])
 
 
