@@ -38,6 +38,7 @@ from solvers.stages.dynamic import (
     halves,
     known,
     lacks_columns,
+    refuse_more,
 )
 from solvers.stages.forms import plus
 from solvers.stages.labelling import Labelling, Scales, TooManyError, Wanted
@@ -69,7 +70,12 @@ class Labels:
         return frozenset({Need.CROSSINGS, Need.COST})
 
     def solve(self, question: Question) -> Solution[Choice]:
-        """The cheapest choice of one chunk per device, the fastest of several, with its bound."""
+        """The cheapest choice of one chunk per device, the fastest of several, with its bound.
+
+        Raises:
+            ValueError: The question needs more than this solver can.
+        """
+        refuse_more(self, question)
         if question.minimize == TIME:
             return Dynamic().solve(question)
         started = time.perf_counter()

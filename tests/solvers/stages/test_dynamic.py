@@ -13,7 +13,7 @@ from solvers.stages.cpsat import CpSat
 from solvers.stages.dominance import undominated_pairs, undominated_triples
 from solvers.stages.dynamic import Dynamic, directions_of
 from solvers.stages.labels import Labels
-from solvers.stages.problem import Columns, Form, StageProblem
+from solvers.stages.problem import Columns, Form, Limit, StageProblem
 
 PLAIN = {"chunks": 1, "limits": 0, "exact": False}
 
@@ -91,7 +91,7 @@ def test_larger_problems_equal_cp_sat(seed):
         assert found.objective == CpSat().solve(question).objective
 
 
-def chain_problem(seed, devices=5, layers=11):
+def chain_problem(seed, devices=4, layers=10):
     """Columns of up to four layers in three ways, whose cost falls as time rises; three peaks."""
     rng = np.random.default_rng(seed)
     device, start, size, way = (
@@ -124,7 +124,7 @@ def chain_problem(seed, devices=5, layers=11):
 
 
 def test_labels_beyond_their_work_answer_with_a_bound():
-    question = Question(problem=chain_problem(0), minimize=COST, longest=1150)
+    question = Question(problem=chain_problem(0), minimize=COST, longest=850)
     true = Labels().solve(question)
     short = Labels(work=0).solve(question)
     assert true.status is Status.OPTIMAL
@@ -152,8 +152,13 @@ def test_a_device_without_columns_is_infeasible(backend):
     assert (found.status, found.bound) == (Status.INFEASIBLE, np.inf)
 
 
-def test_dynamic_refuses_cost():
-    with pytest.raises(ValueError, match="dynamic minimizes 'time', not 'cost'"):
+@pytest.mark.parametrize("backend", [Dynamic, Labels])
+def test_what_a_solver_cannot_do_is_refused(backend):
+    limit = Limit(name="power", form=Form(sums=(1,)), upper=9)
+    limited = replace(chain_problem(0), limits=(limit,))
+    with pytest.raises(ValueError, match=f"{backend().name} cannot do limits"):
+        backend().solve(Question(problem=limited))
+    with pytest.raises(ValueError, match="dynamic cannot do cost"):
         Dynamic().solve(Question(problem=chain_problem(0), minimize=COST))
 
 
