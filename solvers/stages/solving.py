@@ -80,8 +80,9 @@ def solve_stages(
             much time; None: none.
 
     Returns:
-        The choice with its status. Counts: `columns`, `columns_dropped`, `solved by NAME` of the
-        solver that ended the search, `failed NAME`, `checked by NAME` where both have a proof.
+        The choice with its status. Counts: `columns`, `columns_dropped`; `solved by NAME` of each
+        solver that found or proved something, `solved by bounds` where none was needed; `failed
+        NAME`; `checked by NAME` where both have a proof.
 
     Raises:
         ValueError: The question makes no sense, or a solver is unknown or cannot answer it.
@@ -199,10 +200,14 @@ class _Search:
             if asked.below is None or objective < asked.below:
                 self.best = choice
         self.bound = max(self.bound, found.bound)
-        self.counts |= found.counts | {f"solved by {name}": 1}
+        self.counts |= found.counts
+        if found.status is not Status.TIME_LIMIT:
+            self.counts[f"solved by {name}"] = 1
 
     def answer(self) -> Solution[Choice]:
         """What is known."""
+        if self.closed and not any(name.startswith("solved by") for name in self.counts):
+            self.counts["solved by bounds"] = 1
         chosen = None if self.best is None else self.best.columns
         return answer(self.question, chosen, self.bound, self.started, self.counts)
 
