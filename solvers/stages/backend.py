@@ -16,13 +16,15 @@ class Need(Enum):
     """What a question needs that not every solver has.
 
     CHUNKS: several chunks per device. CROSSINGS: costs between neighbours. COST: a second
-    objective, minimized or limited by time. LIMITS: rows of `StageProblem.limits`. EXACT_TIME: a
-    limit or objective in which more time is better, so that time may not be overstated.
+    objective, minimized or limited by time. TOTALS: rows of `StageProblem.limits` that fix a sum
+    (`solvers.stages.forms.totals_of`). LIMITS: other rows. EXACT_TIME: a limit or objective in
+    which more time is better, so that time may not be overstated.
     """
 
     CHUNKS = "chunks"
     CROSSINGS = "crossings"
     COST = "cost"
+    TOTALS = "totals"
     LIMITS = "limits"
     EXACT_TIME = "exact time"
 

@@ -115,12 +115,13 @@ def check_problem(problem: StageProblem) -> None:
     empty = np.flatnonzero(np.bincount(columns.device, minlength=devices) == 0)
     if len(empty):
         raise ValueError(f"device {empty[0]} has no column; every device needs at least one")
-    wrong = (columns.starts < 0) | (columns.starts > columns.ends) | (columns.ends > problem.layers)
+    places = np.stack([columns.starts, columns.ends])
+    wrong = np.any((places < 0) | (places > problem.layers), axis=0)
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
         raise ValueError(
             f"column {row} holds layers {columns.starts[row].tolist()} to "
-            f"{columns.ends[row].tolist()}; needs 0 <= start <= end <= {problem.layers}"
+            f"{columns.ends[row].tolist()}; needs 0 <= start, end <= {problem.layers}"
         )
     _check_groups(problem)
     _check_forms(problem)

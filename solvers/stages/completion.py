@@ -21,11 +21,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from solvers.stages.forms import weights
+from solvers.stages.forms import totals_of, weights
 from solvers.stages.problem import Form, Ints, StageProblem
 
 _NEVER = 2**60
 """Stands for no choice at all; any sum with it stays above half of it, and within 64 bits."""
+_MOST_HELD = 10_000
+"""Totals up to here are followed one by one."""
 _Join = Callable[[Ints, Ints], Ints]
 
 
@@ -100,8 +102,7 @@ class Completion:
 
     def _by_total(self, values: Ints, join: _Join, nothing: int, cross: Ints) -> Ints:
         """(c,) no more than what the values of a choice with the column join to."""
-        layers = self.problem.layers
-        held = (self.columns.ends - self.columns.starts).sum(axis=1)
+        layers, held = self._totals()
         best = np.full((self.problem.devices, layers + 1), _NEVER)
         fits = held <= layers
         np.minimum.at(best, (self.columns.device[fits], held[fits]), values[fits])
@@ -115,6 +116,21 @@ class Completion:
             rest = _joined(here, there, join)
             total[own] = join(values[own], rest[layers - held[own]])
         return total + self._least_crossings(cross)
+
+    def _totals(self) -> tuple[int, Ints]:
+        """What the devices hold in all, and (c,) of which each column; at least 0 each.
+
+        The sum of all totals, or else of layers; nothing where positions do not ascend.
+        """
+        totals, _ = totals_of(self.problem)
+        amount = sum(value for _, value in totals)
+        if totals and amount <= _MOST_HELD:
+            held = sum(self.columns.sums @ row for row, _ in totals)
+            return amount, np.asarray(held, dtype=np.int64)
+        held = (self.columns.ends - self.columns.starts).sum(axis=1)
+        if np.any(held < 0):
+            return 0, np.zeros_like(held)
+        return self.problem.layers, held
 
     def _least_crossings(self, cross: Ints) -> int:
         """The least that the pairs of neighbours can add, pair by pair."""

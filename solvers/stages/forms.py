@@ -12,7 +12,7 @@ from itertools import zip_longest
 import numpy as np
 
 from solvers.stages.backend import COST, TIME, Need, Question
-from solvers.stages.problem import Form, Ints, StageProblem
+from solvers.stages.problem import Form, Ints, Limit, StageProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +106,38 @@ def caps_of(question: Question) -> list[Cap]:
     return caps
 
 
+def totals_of(problem: StageProblem) -> tuple[list[tuple[Ints, int]], tuple[Limit, ...]]:
+    """The sums that limits fix, as (weights, value), and the other limits.
+
+    A sum is fixed by a limit on it and one on its negative; its weights count no column negative.
+    """
+    width = problem.columns.sums.shape[1]
+    pure = [
+        not (limit.per_time or any(limit.form.peaks) or limit.form.crossings)
+        for limit in problem.limits
+    ]
+    rows = [weights(limit.form.sums, width) for limit in problem.limits]
+    uppers = [limit.upper - limit.form.constant for limit in problem.limits]
+    found, used = [], set()
+    for i, row in enumerate(rows):
+        if not pure[i] or not np.any(row) or np.any(problem.columns.sums @ row < 0):
+            continue
+        for j, other in enumerate(rows):
+            if pure[j] and uppers[j] == -uppers[i] and np.array_equal(other, -row):
+                found.append((row, uppers[i]))
+                used |= {i, j}
+                break
+    left = tuple(limit for i, limit in enumerate(problem.limits) if i not in used)
+    return found, left
+
+
 def needs_of(question: Question) -> frozenset[Need]:
     """What a solver must be able to do for this question."""
     problem = question.problem
     in_order = problem.chunks.shape[1] == 1 and bool(
         np.all(problem.chunks[:, 0] == np.arange(problem.devices))
     )
+    totals, limits = totals_of(problem)
     per_time = [limit.per_time for limit in problem.limits]
     if question.minimize == COST:
         per_time.append(problem.cost_per_time)
@@ -119,7 +145,8 @@ def needs_of(question: Question) -> frozenset[Need]:
         Need.CHUNKS: not in_order,
         Need.CROSSINGS: problem.crossings is not None,
         Need.COST: question.minimize == COST,
-        Need.LIMITS: bool(problem.limits),
+        Need.TOTALS: bool(totals),
+        Need.LIMITS: bool(limits),
         Need.EXACT_TIME: min(per_time, default=0) < 0,
     }
     return frozenset(need for need, needed in needs.items() if needed)

@@ -3,11 +3,13 @@
     Solver      Chunks  Crossings  Cost  Limits  Exact time  Proof
     dynamic     no      yes        no    no      no          to the last unit
     labels      no      yes        yes   no      no          to the last unit
+    unfolding   yes     yes        yes   no      no          to the last unit
     cp-sat      yes     yes        yes   yes     yes         to the last unit
     highs       yes     yes        yes   yes     yes         to a relative 1e-6
 
-A solver that fails, or whose answer the tables refute, is passed over; what it proved is kept only
-where it ended well. Equal questions get equal answers with one worker and no limit on seconds.
+Those of several chunks per device take limits that fix a sum. A solver that fails, or whose answer
+the tables refute, is passed over; what it proved is kept only where it ended well. Equal questions
+get equal answers with one worker and no limit on seconds.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from solvers.stages.starting import start_of
 _BACKENDS: Mapping[str, tuple[str, str]] = {
     "dynamic": ("solvers.stages.dynamic", "Dynamic"),
     "labels": ("solvers.stages.labels", "Labels"),
+    "unfolding": ("solvers.stages.unfolded", "Unfolding"),
     "cp-sat": ("solvers.stages.cpsat", "CpSat"),
     "highs": ("solvers.stages.highs", "Highs"),
 }
