@@ -13,7 +13,8 @@ chunks and chunk s on stage s mod pp:
                    stage, and the last chunks may hold no layer
 
 Stages with the same layers and ends form a class, so that a plan with 64 stages costs as much to
-evaluate as one with 4. A plan with explicit stages has one class per stage.
+evaluate as one with 4. A plan with explicit stages has one class per stage, in order
+(`planner.cost.listed`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ from functools import lru_cache
 import numpy as np
 
 from models_db import Model
+from planner.cost.listed import (
+    check_stages,
+    chunk_columns,
+    chunk_kinds,
+    chunk_layers_of,
+    listed_plans,
+    of_chunks,
+)
 from planner.distinct import distinct
 from planner.errors import InputError
 from planner.plan import (
@@ -32,6 +41,7 @@ from planner.plan import (
     EVEN_COUNTED,
     FRONT_COUNTED,
     SPLITS,
+    BoolArray,
     FloatArray,
     IntArray,
     Plan,
@@ -48,6 +58,8 @@ class StageClasses:
         count: Stages in the class.
         first, last: 1.0 where the stage holds the embedding, the head.
         position: Index of the earliest stage of the class (it holds the most micro-batches).
+        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages; 0 where a
+            plan has none. None: no plan has explicit stages.
     """
 
     dense: FloatArray
@@ -56,6 +68,7 @@ class StageClasses:
     first: FloatArray
     last: FloatArray
     position: FloatArray
+    chunks: FloatArray | None = None
 
     @property
     def layers(self) -> FloatArray:
@@ -64,9 +77,13 @@ class StageClasses:
 
     def take(self, index: np.ndarray) -> StageClasses:
         """The rows of `index`."""
-        return StageClasses(
-            **{f.name: np.take(getattr(self, f.name), index, axis=0) for f in fields(self)}
-        )
+        chunks = None if self.chunks is None else np.take(self.chunks, index, axis=0)
+        tables = {
+            f.name: np.take(getattr(self, f.name), index, axis=0)
+            for f in fields(self)
+            if f.name != "chunks"
+        }
+        return StageClasses(**tables, chunks=chunks)
 
 
 def head_cost_in_layers(model: Model) -> float:
@@ -141,19 +158,6 @@ def _stages(
     return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
 
 
-def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
-    """(chunks, 2) dense and expert layers of every chunk, in order.
-
-    Args:
-        kinds: Of every layer: dense or moe.
-        sizes: Layers per chunk.
-    """
-    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
-
-
 def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
     """Layers per chunk of a plan whose layers divide; chunk c is on stage c mod pp."""
     if plan.stages is not None:
@@ -191,21 +195,18 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     """
     first, rule = distinct([plans.pp, plans.interleave, plans.split])
     rules = np.stack([plans.pp, plans.interleave, plans.split], axis=1)[first]
-    explicit = np.zeros(len(plans), dtype=bool)
-    if plans.stages is not None:
-        explicit = plans.stages.layers[:, 0] >= 0
+    explicit = listed_plans(plans)
     needed = set(np.unique(rule[~explicit]).tolist())
     kinds = model.layer_kinds
     tables = [
         _rule_classes(model, kinds, *row) if index in needed else ()
         for index, row in enumerate(rules.tolist())
     ]
+    uniform = _packed(tables).take(rule)
     if not explicit.any():
-        return _packed(tables).take(rule)
-    rows = [tables[index] for index in rule]
-    for row in np.flatnonzero(explicit):
-        rows[row] = _explicit_classes(plans, int(row), model)
-    return _packed(rows)
+        return uniform
+    check_stages(plans, model)
+    return _with_listed(uniform, plans, chunk_layers_of(plans, model))
 
 
 def _rule_classes(
@@ -220,23 +221,29 @@ def _rule_classes(
     return _uniform_classes(kinds, sizes, pp)
 
 
-def _explicit_classes(plans: PlanTable, row: int, model: Model) -> tuple[tuple[float, ...], ...]:
-    """One class per stage, in order, so that per-stage choices line up with the columns."""
-    assert plans.stages is not None
-    listed = plans.stages.layers[row]
-    sizes = listed[listed >= 0]
-    pp = int(plans.pp[row])
-    if plans.interleave[row] != 1 or len(sizes) != pp or sizes.sum() != model.layers:
-        raise InputError(
-            f"stages: {len(sizes)} stages with {int(sizes.sum())} layers; needed: interleave 1 "
-            f"and {pp} stages (pp) with {model.layers} layers in all ({model.name})"
-        )
-    moe_before = np.concatenate([[0], np.cumsum([k == "moe" for k in model.layer_kinds])])
-    ends = np.cumsum(sizes)
-    moe = moe_before[ends] - moe_before[ends - sizes]
-    return tuple(
-        (float(n - e), float(e), 1.0, float(s == 0), float(s == pp - 1), float(s))
-        for s, (n, e) in enumerate(zip(sizes, moe, strict=True))
+def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> StageClasses:
+    """The classes of all plans from those of rules and the (n, c, 2) layers of listed chunks.
+
+    One class per explicit stage, in order, so that per-stage choices line up with the columns.
+    """
+    width = max(uniform.count.shape[1], int(plans.pp[listed_plans(plans)].max()))
+    chunks = of_chunks(layers, chunk_columns(plans, width)).astype(np.float64)
+    at = np.arange(width)[None, :]
+    pp = np.where(listed_plans(plans), plans.pp, 0)[:, None]
+
+    def merged(listed: FloatArray | BoolArray, name: str) -> FloatArray:
+        table = getattr(uniform, name)
+        wide = np.pad(table, ((0, 0), (0, width - table.shape[1])))
+        return np.where(pp > 0, listed * (at < pp), wide)
+
+    return StageClasses(
+        dense=merged(chunks[..., 0].sum(axis=2), "dense"),
+        moe=merged(chunks[..., 1].sum(axis=2), "moe"),
+        count=merged(at < pp, "count"),
+        first=merged(at == 0, "first"),
+        last=merged(at == pp - 1, "last"),
+        position=merged(at.astype(np.float64), "position"),
+        chunks=chunks,
     )
 
 

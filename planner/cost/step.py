@@ -11,9 +11,18 @@ of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i wit
     GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
+Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
+instead of a v-th of it, C_i with a v-th of the ends:
+
+    interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v)
+
+which is the same for equal chunks and never less. Plans whose rule makes unequal chunks (a layer
+less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
+
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
 GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
-estimate.
+estimate. Listed chunks that differ by one layer are mostly within 0.1 % of the simulation and up
+to 6 % below; by up to four layers within 15 %, half of them within 2 %.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).
@@ -75,34 +84,28 @@ class StageCost:
 
     Attributes:
         count, first, last: (n, 1) stages in the class; 1.0 with the embedding, the head.
-        dense_layers, moe_layers: (n, 1) layers per stage.
-        dense, moe: Cost of one layer of each kind.
+        layers: (n, 1) layers per stage that cost the same, and the cost of one of them: by kind
+            and recomputation.
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
+        longest: Seconds of the layers of its longest chunk for one micro-batch; NaN for plans that
+            do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray
     first: FloatArray
     last: FloatArray
-    dense_layers: FloatArray
-    moe_layers: FloatArray
-    dense: LayerCost | None
-    moe: LayerCost | None
+    layers: tuple[tuple[FloatArray, LayerCost], ...]
     collective: FloatArray
     optimizer: FloatArray
     optimizer_kernels: FloatArray
     extra_w: FloatArray
+    longest: FloatArray | None = None
 
     def sum_layers(self, field: str) -> FloatArray:
-        """Layers times `field` of `LayerCost`, over both kinds."""
-        parts = [
-            layers * getattr(cost, field)
-            for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe))
-            if cost is not None
-        ]
-        total: FloatArray = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        return total
+        """Layers times `field` of `LayerCost`."""
+        return reduce(np.add, [layers * getattr(cost, field) for layers, cost in self.layers])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +264,8 @@ def _gpipe_wait_s(
     forward = backward = np.zeros_like(_of(slowest, rows))
     passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
     for stage, time in zip(stages, times, strict=True):
-        for cost in (stage.dense, stage.moe):
-            if cost is not None and id(cost) not in passes:
+        for _, cost in stage.layers:
+            if id(cost) not in passes:
                 passes[id(cost)] = forward_pass_s(a, cost, rows)
         ahead = _forward_s(stage, x, rows, passes)
         forward = np.maximum(forward, ahead)
@@ -276,9 +279,8 @@ def _forward_s(
 ) -> FloatArray:
     """Forward seconds of a micro-batch on a stage, of some of the plans, from those of layers."""
     ahead = np.zeros_like(_of(stage.first, rows))
-    for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
-        if cost is not None:
-            ahead = ahead + _of(layers, rows) * passes[id(cost)]
+    for layers, cost in stage.layers:
+        ahead = ahead + _of(layers, rows) * passes[id(cost)]
     if stage.first.any():
         ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
     if stage.last.any():
@@ -290,8 +292,8 @@ def _forward_s(
 def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArray, FloatArray]:
     """(n, k) seconds of the forward and of the backward pass of a micro-batch on a stage."""
     rows = np.arange(len(x.p2p))
-    costs = [cost for cost in (stage.dense, stage.moe) if cost is not None]
-    forward = _forward_s(stage, x, rows, {id(cost): forward_pass_s(a, cost) for cost in costs})
+    passes = {id(cost): forward_pass_s(a, cost) for _, cost in stage.layers}
+    forward = _forward_s(stage, x, rows, passes)
     return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
 
 
@@ -324,10 +326,29 @@ def _bubble_s(
     if not a.bubbles:
         return np.zeros_like(slowest)
     wait = others / x.v
+    if any(stage.longest is not None for stage in stages):
+        wait = _chunk_wait_s(stages, x, slowest, wait)
     if np.any(x.zero_bubble):
         wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
     return wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+
+
+def _chunk_wait_s(
+    stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray, equal: FloatArray
+) -> FloatArray:
+    """(n, k) sum_i C_i - t_max / v of plans that list their chunks; `equal` holds for the others.
+
+    C_i is the longest chunk of stage i with a v-th of its ends: t_i / v where chunks are equal,
+    and never less.
+    """
+    longest = [
+        stage.count * (stage.longest + _ends_s(stage, x) / x.v)
+        for stage in stages
+        if stage.longest is not None
+    ]
+    wait = reduce(np.add, longest) - slowest / x.v
+    return np.where(np.isnan(wait), equal, wait)
 
 
 def _zero_bubble_wait_s(

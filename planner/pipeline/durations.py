@@ -12,23 +12,24 @@ behind other chunks (s = `interleaved_p2p`): there the stage goes on, and the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.assumptions import Assumptions
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
-from planner.cost.layout import chunk_kinds, plan_chunks
+from planner.cost.evaluate import layer_at
+from planner.cost.layout import plan_chunks, stage_classes
+from planner.cost.recomputed import recompute_groups
 from planner.cost.step import (
     EndCost,
     LayerCost,
-    StageCost,
     exposed_reduction_s,
     forward_pass_s,
     paced_sends,
 )
-from planner.plan import FloatArray, IntArray, Plan
+from planner.plan import RECOMPUTES, FloatArray, Plan, PlanTable, Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +83,8 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
     a, v, stages = model.assumptions, plan.interleave, x.stages
     split = plan.schedule == "zero-bubble"
     passes = np.array([
-        [_chunk(a, stage, layers, split=split) for layers in row]
-        for stage, row in zip(stages, _layers(model, plan), strict=True)
+        [_chunk(a, x, stage, layers, split=split) for layers in row]
+        for stage, row in enumerate(_layers(model, plan))
     ])  # fmt: skip
     passes[0, 0] += _both(_embedding(x.inputs.ends), split=split)
     passes[-1, -1] += _both(_head(x.inputs.ends), split=split)
@@ -104,18 +105,30 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
     )
 
 
-def _layers(model: CostModel, plan: Plan) -> IntArray:
-    """(pp, v, 2) dense and expert layers of every chunk of every stage."""
-    kinds = chunk_kinds(model.job.model.layer_kinds, plan_chunks(plan, model.job.model))
-    return np.swapaxes(kinds.reshape(plan.interleave, plan.pp, 2), 0, 1)
+def _layers(model: CostModel, plan: Plan) -> FloatArray:
+    """(pp, v, 2, 3) dense and expert layers of every chunk of every stage, by recomputation."""
+    sizes = plan_chunks(plan, model.job.model)
+    listed = plan.stages or tuple(Stage(layers=size) for size in sizes)
+    table = PlanTable.from_plans([replace(plan, stages=listed)])
+    stages = stage_classes(table, model.job.model)
+    layers = np.zeros((plan.pp, plan.interleave, 2, len(RECOMPUTES)))
+    for group in recompute_groups(table, stages):
+        assert group.chunks is not None
+        layers[..., int(group.recompute[0, 0])] = group.chunks[0]
+    return layers
 
 
-def _chunk(a: Assumptions, stage: StageCost, layers: IntArray, *, split: bool) -> FloatArray:
-    """(3,) seconds of a chunk's layers in its passes."""
+def _chunk(
+    a: Assumptions, x: Evaluated, stage: int, layers: FloatArray, *, split: bool
+) -> FloatArray:
+    """(3,) seconds of a chunk's layers in its passes; `layers` is (2, 3)."""
     total = np.zeros(3)
-    for count, cost in zip(layers, (stage.dense, stage.moe), strict=True):
-        if count and cost is not None:
-            total += _both(_layer(a, cost, split=split).times(float(count)), split=split)
+    for group, pair in zip(x.columns.groups, x.costs, strict=True):
+        counts = layers[:, int(group.recompute[0, 0])]
+        for count, cost in zip(counts, pair, strict=True):
+            if count and cost is not None:
+                one = _layer(a, layer_at(cost, stage), split=split)
+                total += _both(one.times(float(count)), split=split)
     return total
 
 

@@ -6,6 +6,7 @@ import math
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
+from planner.cost.listed import wrong_sum
 from planner.plan import SPLITS, Plan
 from planner.rules.numbers import nearest, nearest_divisors
 
@@ -21,11 +22,7 @@ def undealt(model: CostModel, plan: Plan) -> str:
     """Why the layers do not go to the stages, in one sentence."""
     layers, chunks = model.job.model.layers, plan.pp * plan.interleave
     if plan.stages is not None:
-        listed = sum(stage.layers for stage in plan.stages)
-        return (
-            f"stages: {len(plan.stages)} stages with {listed} layers; needed: interleave 1 and "
-            f"{plan.pp} stages (pp) with {layers} layers in all"
-        )
+        return wrong_sum(plan, model.job.model)
     which = f"pp {plan.pp} x interleave {plan.interleave}"
     if chunks > layers:
         return (
@@ -53,6 +50,22 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
         f"nearest interleave with pp {plan.pp}: {chunks}; nearest pp with interleave "
         f"{plan.interleave}: {stages}"
     )
+
+
+def disagreeing(plan: Plan) -> str:
+    """Which chunks of a stage differ in what the stage has once, in one sentence."""
+    stages = plan.stages or ()
+    for name in ("sharding", "clock"):
+        own = [getattr(stage, name) for stage in stages]
+        values = [getattr(plan, name) if value is None else value for value in own]
+        for chunk, value in enumerate(values):
+            first = values[chunk % plan.pp]
+            if value != first:
+                return (
+                    f"stages: chunks {chunk % plan.pp} and {chunk} are on the same stage (pp "
+                    f"{plan.pp}) and have {name} {first} and {value}; it has one of its own"
+                )
+    raise AssertionError("all chunks of a stage agree")
 
 
 def axes_it_lacks(model: CostModel, plan: Plan) -> str:

@@ -1,0 +1,72 @@
+"""Layers of the stages by what the backward pass computes again of them.
+
+Plans without explicit stages recompute all layers alike. Explicit stages may count layers with
+selective and with full recomputation; then there is one group per kind of recomputation, so that
+each kind of layer is computed once per group, whatever the stages count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.layout import StageClasses
+from planner.cost.listed import chunk_columns, listed_plans, of_chunks
+from planner.plan import FULL, RECOMPUTES, SELECTIVE, FloatArray, IntArray, PlanTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecomputeGroup:
+    """Layers of n plans that recompute alike.
+
+    Attributes:
+        recompute: (n, 1) codes.
+        dense, moe: (n, s) layers of each kind on one stage of a class.
+        chunks: (n, s, v, 2) the same by chunk; 0 for plans without explicit stages. None: no plan
+            has them.
+    """
+
+    recompute: IntArray
+    dense: FloatArray
+    moe: FloatArray
+    chunks: FloatArray | None = None
+
+    def take(self, index: IntArray) -> RecomputeGroup:
+        """The rows of `index`."""
+        return RecomputeGroup(
+            recompute=self.recompute[index],
+            dense=self.dense[index],
+            moe=self.moe[index],
+            chunks=None if self.chunks is None else self.chunks[index],
+        )
+
+
+def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeGroup, ...]:
+    """The layers of every plan: one group, or one per recomputation where stages are explicit."""
+    if stages.chunks is None or plans.stages is None:
+        whole = RecomputeGroup(
+            recompute=plans.recompute[:, None], dense=stages.dense, moe=stages.moe
+        )
+        return (whole,)
+    columns = chunk_columns(plans, stages.count.shape[1])
+    counted = of_chunks(plans.stages.recomputed, columns)
+    code = of_chunks(plans.stages.recompute, columns)
+    others = stages.chunks - counted.sum(axis=4)
+    explicit = listed_plans(plans)
+    groups = []
+    for recompute in range(len(RECOMPUTES)):
+        chunks = others * (code == recompute)[..., None]
+        if recompute in (SELECTIVE, FULL):
+            chunks = chunks + counted[..., recompute - SELECTIVE]
+        alike = ((plans.recompute == recompute) & ~explicit)[:, None]
+        dense, moe = np.moveaxis(chunks.sum(axis=2), 2, 0)
+        groups.append(
+            RecomputeGroup(
+                recompute=np.full((len(plans), 1), recompute),
+                dense=dense + np.where(alike, stages.dense, 0.0),
+                moe=moe + np.where(alike, stages.moe, 0.0),
+                chunks=chunks,
+            )
+        )
+    return tuple(one for one in groups if one.dense.any() or one.moe.any()) or tuple(groups[:1])
