@@ -15,6 +15,7 @@ from planner.cost.columns import (
     stage_choices,
 )
 from planner.cost.context import CostModel
+from planner.cost.copies import with_copies
 from planner.cost.energy import component_j, running_w, standing_w
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import (
@@ -43,6 +44,7 @@ from planner.distinct import distinct
 from planner.plan import (
     AXES,
     COLUMNS,
+    DUALPIPE,
     GPIPE,
     ZERO_BUBBLE,
     BoolArray,
@@ -136,7 +138,7 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
-    first, which = distinct(keys)
+    first, which = distinct([*keys, (x.plans.schedule == DUALPIPE).astype(np.int64)])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
@@ -247,7 +249,7 @@ def _layer_costs(
 ) -> tuple[LayerCost | None, LayerCost | None]:
     """Costs of a dense and a mixture-of-experts layer after data-parallel overlap."""
     pp, share = x.plans.pp[:, None], trained_share(model.job)
-    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.m, share)
+    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.rounds, share)
     costs: list[LayerCost | None] = []
     for kind, times in enumerate((layers.dense, layers.moe)):
         if times is None:
@@ -260,6 +262,7 @@ def _layer_costs(
                     backward=times.backward,
                     weight_grad=times.weight_grad,
                     kernels=times.kernels,
+                    paired=times.paired,
                     collective=terms.collective[kind],
                     ahead=terms.ahead[kind],
                     accumulate=terms.accumulate[kind],
@@ -282,6 +285,7 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         v=plans.interleave[:, None],
         zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
         gpipe=(plans.schedule == GPIPE)[:, None],
+        dualpipe=(plans.schedule == DUALPIPE)[:, None],
         chips=chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
@@ -330,7 +334,7 @@ def _stage_costs(
 def _state(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan."""
     dense, experts = x.parameters
-    return state_terms(
+    terms = state_terms(
         model,
         data_nets(x.nets),
         x.sharding,
@@ -340,6 +344,7 @@ def _state(model: CostModel, x: Columns) -> StateTerms:
         experts,
         trained_share(model.job),
     )
+    return with_copies(model, terms, x.plans, x.nets, x.sharding, x.parameters)
 
 
 def _at(table: FloatArray, index: int) -> FloatArray:

@@ -96,6 +96,8 @@ class LayerTimes:
         weight_grad: The part of backward that waits for nobody (weight gradients).
         kernels: Seconds at busy power, both passes with recomputation: kernels and, between
             them, the exposed collectives of tp.
+        paired: Of these, what the passes save when a forward pass runs beside a backward pass,
+            as DualPipe has them: the share `dualpipe_overlap` of the exposed all-to-alls.
         parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
         sent: Seconds of the communication of one forward pass over one block, hidden or not, by
             axis: tp, cp, ep.
@@ -105,6 +107,7 @@ class LayerTimes:
     backward: FloatArray
     weight_grad: FloatArray
     kernels: FloatArray
+    paired: FloatArray
     parts: dict[str, FloatArray]
     sent: dict[str, FloatArray]
 
@@ -120,6 +123,7 @@ class LayerTimes:
             backward=np.take(self.backward, index, axis=0),
             weight_grad=np.take(self.weight_grad, index, axis=0),
             kernels=np.take(self.kernels, index, axis=0),
+            paired=np.take(self.paired, index, axis=0),
             parts={},
             sent={},
         )
@@ -273,8 +277,17 @@ def _with_host(
     share = a.host_forward_share
     again = np.where(x.recompute == FULL, share, 0.0)
     fixed = a.fixed_s_per_layer
-    t_forward = smooth_max(forward.device + share * fixed, share * host, 4)
-    t_backward = smooth_max(backward.device + (1 - share) * fixed, (1 - share + again) * host, 4)
+
+    def passes_s(hidden: float) -> tuple[FloatArray, FloatArray]:
+        ahead = forward.device - hidden * forward.ep + share * fixed
+        back = backward.device - hidden * backward.ep + (1 - share) * fixed
+        behind = (1 - share + again) * host
+        return smooth_max(ahead, share * host, 4), smooth_max(back, behind, 4)
+
+    t_forward, t_backward = passes_s(0.0)
+    paired = np.zeros_like(t_backward)
+    if a.dualpipe_overlap and np.any(forward.ep):
+        paired = t_forward + t_backward - np.add(*passes_s(a.dualpipe_overlap))
     both = forward + backward
     parts = {name: getattr(both, name) for name in ("compute", "memory", "tp", "cp", "ep")}
     parts["host"] = t_forward + t_backward - both.device
@@ -283,6 +296,7 @@ def _with_host(
         backward=t_backward,
         weight_grad=weight_grad + np.zeros_like(t_backward),
         kernels=both.kernels + both.tp,
+        paired=paired,
         parts=parts,
         sent=sent,
     )

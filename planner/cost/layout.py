@@ -18,16 +18,18 @@ evaluate as one with 4. A plan with explicit stages has one class per stage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import numpy as np
 
 from models_db import Model
+from planner.cost.dualpipe import rank_classes
 from planner.distinct import distinct
 from planner.errors import InputError
 from planner.plan import (
     BY_COST,
+    DUALPIPE,
     EVEN,
     EVEN_COUNTED,
     FRONT_COUNTED,
@@ -48,6 +50,8 @@ class StageClasses:
         count: Stages in the class.
         first, last: 1.0 where the stage holds the embedding, the head.
         position: Index of the earliest stage of the class (it holds the most micro-batches).
+        far: (n, s, 2) dense and expert layers that are in the second chunk of a DualPipe rank
+            (`planner.cost.dualpipe`); None where no plan has any.
     """
 
     dense: FloatArray
@@ -56,6 +60,7 @@ class StageClasses:
     first: FloatArray
     last: FloatArray
     position: FloatArray
+    far: FloatArray | None = None
 
     @property
     def layers(self) -> FloatArray:
@@ -64,8 +69,9 @@ class StageClasses:
 
     def take(self, index: np.ndarray) -> StageClasses:
         """The rows of `index`."""
+        tables = {f.name: getattr(self, f.name) for f in fields(self)}
         return StageClasses(
-            **{f.name: np.take(getattr(self, f.name), index, axis=0) for f in fields(self)}
+            **{name: t if t is None else np.take(t, index, axis=0) for name, t in tables.items()}
         )
 
 
@@ -176,6 +182,8 @@ def every_stage(plans: PlanTable, model: Model) -> StageClasses:
     pp, interleave, split = (int(x[0]) for x in (plans.pp, plans.interleave, plans.split))
     sizes = stage_layers(model, pp, interleave, split)
     assert sizes is not None
+    if plans.schedule[0] == DUALPIPE:
+        return _packed([tuple(every_rank(chunk_kinds(model.layer_kinds, sizes)))])
     rows = tuple(
         (float(dense), float(moe), 1.0, float(first), float(last), float(at))
         for at, (dense, moe, first, last) in enumerate(_stages(model.layer_kinds, sizes, pp))
@@ -189,8 +197,9 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     Raises:
         InputError: A rule does not divide the layers, or explicit stages do not add up.
     """
-    first, rule = distinct([plans.pp, plans.interleave, plans.split])
-    rules = np.stack([plans.pp, plans.interleave, plans.split], axis=1)[first]
+    columns = [plans.pp, plans.interleave, plans.split, (plans.schedule == DUALPIPE).astype(int)]
+    first, rule = distinct(columns)
+    rules = np.stack(columns, axis=1)[first]
     explicit = np.zeros(len(plans), dtype=bool)
     if plans.stages is not None:
         explicit = plans.stages.layers[:, 0] >= 0
@@ -209,7 +218,7 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
 
 
 def _rule_classes(
-    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int
+    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int, both_ways: int
 ) -> tuple[tuple[float, ...], ...]:
     sizes = stage_layers(model, pp, interleave, split)
     if sizes is None:
@@ -217,6 +226,8 @@ def _rule_classes(
             f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
             f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
         )
+    if both_ways:
+        return tuple(rank_classes(chunk_kinds(kinds, sizes)))
     return _uniform_classes(kinds, sizes, pp)
 
 
@@ -242,9 +253,11 @@ def _explicit_classes(plans: PlanTable, row: int, model: Model) -> tuple[tuple[f
 
 def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
     widest = max((len(table) for table in tables), default=1)
-    packed = np.zeros((len(tables), max(widest, 1), 6))
+    columns = max((len(table[0]) for table in tables if table), default=6)
+    packed = np.zeros((len(tables), max(widest, 1), columns))
     for row, table in enumerate(tables):
         if table:
-            packed[row, : len(table)] = table
+            packed[row, : len(table), : len(table[0])] = table
     names = ("dense", "moe", "count", "first", "last", "position")
-    return StageClasses(**{name: packed[:, :, i].copy() for i, name in enumerate(names)})
+    found = StageClasses(**{name: packed[:, :, i].copy() for i, name in enumerate(names)})
+    return found if columns == 6 else replace(found, far=packed[:, :, 6:].copy())

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.data_parallel import gathers_once
+from planner.cost.dualpipe import held_layers
 from planner.cost.layout import StageClasses
 from planner.cost.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.shapes import Shapes
 from planner.frameworks import Framework
 from planner.job import Job
 from planner.plan import (
+    DUALPIPE,
     FULL,
     GPIPE,
     OFFLOAD_ACTIVATIONS,
@@ -85,11 +87,13 @@ def in_flight(
 
     GPipe m; 1F1B min(m, pp - i); interleaved ((pp - i - 1) 2 + (v - 1) pp + 1) / v chunks
     (Narayanan et al., arXiv:2104.04473, section 2.2; Korthikanti et al., equation for L/p);
-    ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2).
+    ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2); DualPipe (pp + 1) / 2 of equal chunks
+    (`planner.cost.dualpipe`).
     """
     warm = ((pp - position - 1) * 2 + (interleave - 1) * pp + 1) / interleave
     held = np.where(interleave > 1, warm, pp - position)
     held = np.where(schedule == ZERO_BUBBLE, pp, held)
+    held = np.where(schedule == DUALPIPE, (pp + 1) / 2, held)
     held = np.where(schedule == GPIPE, m, held)
     return np.minimum(m, held)
 
@@ -269,7 +273,8 @@ def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameter
 
     On one stage the tied head adds the final norm only; on two each holds the table.
     """
-    head = np.where((plans.pp == 1)[:, None], local.head_beside_embedding, local.head)
+    beside = stages.first * stages.last > 0
+    head = np.where(beside, local.head_beside_embedding, local.head)
     return stages.first * local.embedding + stages.last * head
 
 
@@ -327,7 +332,7 @@ def _activations(
             seq_len=job.seq_len,
         )
         one = saved_bytes(kinds, recompute) + np.where(recompute == FULL, 0.0, gathered)
-        saved = saved + layers * one
+        saved = saved + (layers if stages.far is None else _mean_held(plans, stages, moe=moe)) * one
         live = np.where(recompute == FULL, kinds["working"] + gathered, 2 * one)
         largest = np.maximum(largest, np.where(layers > 0, live, 0.0))
     working = np.where(recompute == FULL, largest, 0.0)
@@ -335,6 +340,16 @@ def _activations(
         working = working + np.where(largest > 0, once, 0.0)
     whole = saved * held + working
     return tokens * whole, tokens * np.minimum(largest, whole)
+
+
+def _mean_held(plans: PlanTable, stages: StageClasses, *, moe: bool) -> FloatArray:
+    """(n, s) layers of a kind; under DualPipe so many as hold what both chunks do in flight."""
+    assert stages.far is not None
+    layers = stages.moe if moe else stages.dense
+    pp = plans.pp[:, None]
+    held = held_layers(layers, stages.far[:, :, int(moe)], pp, stages.position)
+    both_ways = (plans.schedule == DUALPIPE)[:, None]
+    return np.where(both_ways, held / ((pp + 1) / 2), layers)
 
 
 def _logits(

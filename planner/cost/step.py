@@ -11,6 +11,9 @@ of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i wit
     GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
+Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both; see
+`planner.cost.dualpipe`. t_i is then a round less what passes side by side hide of it.
+
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
 GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
 estimate.
@@ -26,13 +29,14 @@ Arrays have shape (n, k): n plans, k = 1 or the clocks that are tried together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 
 from planner.assumptions import Assumptions
 from planner.cost.data_parallel import exposed_s, sharded_layer_s
+from planner.cost.dualpipe import RankTimes, pipeline_s
 from planner.plan import BoolArray, FloatArray, IntArray
 
 
@@ -48,6 +52,7 @@ class LayerCost:
         hides: The part of it behind which the reduction of the last micro-batch hides.
         weight_grad: The part of it that waits for nobody.
         kernels: Seconds at busy power (`planner.cost.layer`).
+        paired: What both passes save where a forward pass runs beside a backward pass.
     """
 
     total: FloatArray
@@ -57,6 +62,7 @@ class LayerCost:
     hides: FloatArray
     weight_grad: FloatArray
     kernels: FloatArray
+    paired: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,7 @@ class StepInputs:
         m, pp, v: Micro-batches, stages, interleave.
         zero_bubble: Whether the schedule fills bubbles with weight gradients.
         gpipe: Whether all forward passes come before all backward passes.
+        dualpipe: Whether pipelines in opposite directions share the stages.
         chips: Chips used.
         ends: Embedding and head.
         p2p: Seconds of the two sends of a micro-batch between chunks.
@@ -130,6 +137,12 @@ class StepInputs:
     p2p: FloatArray
     standing_w: FloatArray
     moved_j: FloatArray | float = 0.0
+    dualpipe: BoolArray = field(default_factory=lambda: np.zeros((1, 1), dtype=np.bool_))
+
+    @property
+    def rounds(self) -> FloatArray:
+        """(n, 1) times per step that a stage runs its layers: m, under DualPipe m / 2."""
+        return np.where(self.dualpipe, self.m / 2, self.m) if self.dualpipe.any() else self.m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +173,14 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
     ends = [_ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
+    if x.dualpipe.any():
+        times = [time - _paired_s(stage, x) for stage, time in zip(stages, times, strict=True)]
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
     bubble = _bubble_s(a, stages, times, x, slowest, others)
     exposed = reduce(np.maximum, [exposed_reduction_s(a, stage, x) for stage in stages])
     optimizer = reduce(np.maximum, [stage.optimizer for stage in stages])
-    steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
+    steady = x.rounds * slowest + x.m * (a.micro_batch_s + paced_messages(a, x) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
     runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
@@ -187,6 +202,17 @@ def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
     return np.where(np.asarray(v) > 1, v * a.interleaved_p2p, v)
 
 
+def paced_messages(a: Assumptions, x: StepInputs) -> FloatArray:
+    """The same for every plan: those of DualPipe hide behind the passes beside them."""
+    paced = paced_sends(a, x.v)
+    return np.where(x.dualpipe, 1 - a.dualpipe_overlap, paced) if x.dualpipe.any() else paced
+
+
+def _paired_s(stage: StageCost, x: StepInputs) -> FloatArray:
+    """(n, k) seconds that the passes of a DualPipe round hide of the layers' communication."""
+    return np.where(x.dualpipe, stage.sum_layers("paired"), 0.0)
+
+
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
     """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
     run = reduce(np.add, [_run_s(stage, x, _ends_s(stage, x)) for stage in stages])
@@ -195,7 +221,7 @@ def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> Fl
 
 def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
     """Seconds in which kernels run in a step, summed over the stages of a class."""
-    step = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
+    step = x.rounds * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
     return np.asarray(stage.count * step)
 
 
@@ -223,7 +249,7 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     found: IntArray = np.zeros(slowest.shape, dtype=np.int64)
     for index, stage in enumerate(stages):
         ends = stage.first * x.ends.embedding + stage.last * x.ends.head
-        time = stage.sum_layers("total") + ends
+        time = stage.sum_layers("total") + ends - _paired_s(stage, x)
         found = np.where(time > slowest, index, found)
         slowest = np.maximum(slowest, time)
     return found
@@ -327,7 +353,37 @@ def _bubble_s(
     if np.any(x.zero_bubble):
         wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    return wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+    bubble = wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+    if x.dualpipe.any():
+        bubble = np.where(x.dualpipe, _dualpipe_wait_s(a, stages, times, x, slowest), bubble)
+    return bubble
+
+
+def _dualpipe_wait_s(
+    a: Assumptions,
+    stages: Sequence[StageCost],
+    times: Sequence[FloatArray],
+    x: StepInputs,
+    slowest: FloatArray,
+) -> FloatArray:
+    """(n, k) what a pipeline in both directions takes beyond its full rounds, messages included."""
+    send = a.micro_batch_s + x.p2p  # one way on each of two chunks
+    ranks = []
+    for stage, time in zip(stages, times, strict=True):
+        back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
+        grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
+        paired = _paired_s(stage, x)
+        ranks.append(
+            RankTimes(
+                count=stage.count,
+                forward=time + paired - back + send,
+                backward=back - grad + send,
+                weight_grad=grad,
+                hidden=paired + 2 * a.dualpipe_overlap * x.p2p,
+            )
+        )
+    full = x.rounds * (slowest + 2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * x.p2p))
+    return np.maximum(pipeline_s(ranks, x.rounds) - full, 0.0)
 
 
 def _zero_bubble_wait_s(

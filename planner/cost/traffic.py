@@ -17,6 +17,7 @@ from models_db import Model
 from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
+from planner.cost.copies import copied_bytes
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
 from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.cost.linears import Linear, Shares, layer_linears, memory_bytes
@@ -24,7 +25,17 @@ from planner.cost.parameters import padded_vocab, trained_share
 from planner.cost.shapes import Shapes
 from planner.cost.terms import data_nets
 from planner.job import Job
-from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, FloatArray, PlanTable
+from planner.plan import (
+    ALL_TO_ALL,
+    DDP,
+    DUALPIPE,
+    FULL,
+    SELECTIVE,
+    ZERO2,
+    ZERO3,
+    FloatArray,
+    PlanTable,
+)
 
 MFU_CONVENTION = (
     "model FLOP per token = 6 x (active parameters without the input embedding) + "
@@ -141,7 +152,7 @@ def repeated_flop_per_token(
     linear = 2.0 * (x.stages.dense * dense + x.stages.moe * moe) * again.linear
     scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
     attention = causal_share * scores * x.stages.layers * again.attention
-    return x.over_stages(linear + attention)
+    return x.over_stages(linear + attention) / x.copies
 
 
 def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
@@ -183,11 +194,11 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans, again = model.assumptions, model.job, x.plans, repeats(model, x)
     chips = plans.chips / plans.pp
-    products = x.m[:, 0] * chips * x.over_stages(_product_bytes(model, x, 1 + again.linear))
+    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x, 1 + again.linear))
     dense, moe = elementwise_bytes(model, plans)
     layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
     passes = 1 + a.elementwise_backward + again.elementwise
-    elementwise = x.batch * job.seq_len * x.over_stages(passes * layers)
+    elementwise = x.batch * job.seq_len * x.over_stages(passes * layers) / x.copies
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     return products + elementwise + state
@@ -255,10 +266,10 @@ def group_bytes(model: CostModel, x: Columns) -> dict[str, list[FloatArray]]:
 
 
 def _tokens(model: CostModel, x: Columns) -> FloatArray:
-    """(n,) tokens of all micro-batches of a step on all chips of one stage."""
+    """(n,) tokens of all rounds of a step on all chips of one stage."""
     plans = x.plans
     tokens = plans.micro_batch * model.job.seq_len / plans.cp
-    return tokens * x.m[:, 0] * (plans.chips / plans.pp)
+    return tokens * x.rounds[:, 0] * (plans.chips / plans.pp)
 
 
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
@@ -288,8 +299,9 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     share = trained_share(model.job)
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
-    gathers, scatters = np.where(kept, 1.0, 2 * x.m), np.where(kept, 1.0, x.m)  # under zero3
-    zero2_scatters = np.where(x.sharding == ZERO2, x.m, 1.0)
+    turns = x.rounds
+    gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
@@ -320,9 +332,16 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 
 
 def _send_volume(model: CostModel, x: Columns) -> FloatArray:
-    """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks."""
+    """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks.
+
+    Under DualPipe also the gradients that the copies exchange.
+    """
     plans = x.plans
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    return np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x) * x.copies, 0.0)
+    if (twice := plans.schedule == DUALPIPE).any():
+        copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
+        sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
+    return sent

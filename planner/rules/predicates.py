@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import runs_both_ways
 from planner.cost.layout import stage_layers
 from planner.cost.parameters import kv_heads_per_chip
 from planner.distinct import distinct
@@ -12,6 +13,7 @@ from planner.plan import (
     ALL_TO_ALL,
     AXES,
     DDP,
+    DUALPIPE,
     INTERLEAVED,
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
@@ -127,6 +129,19 @@ def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 def zero_bubble_trains(model: CostModel, plans: PlanTable) -> BoolArray:
     """Zero-bubble has stages, and weight gradients to fill bubbles with."""
     return np.asarray((plans.schedule != ZERO_BUBBLE) | ((plans.pp > 1) & model.job.trains_all))
+
+
+def both_directions(model: CostModel, plans: PlanTable) -> BoolArray:
+    """DualPipe has an even number of stages and of micro-batches, at least 2 pp of these.
+
+    A batch that does not divide into micro-batches is the matter of `batch_divides`.
+    """
+    fits = runs_both_ways(plans.schedule, plans.pp, _micro_batches(model, plans))
+    fits |= (plans.pp % 2 == 0) & ~batch_divides(model, plans)
+    whole = np.full(len(plans), model.job.trains_all)
+    if plans.stages is not None:
+        whole &= plans.stages.layers[:, 0] < 0
+    return np.asarray(fits & (whole | (plans.schedule != DUALPIPE)))
 
 
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -1,0 +1,146 @@
+"""DualPipe: two pipelines in opposite directions over the same ranks, so that F and B meet.
+
+Rank d of pp holds the chunks d and pp - 1 - d of the model, each with its parameters: there are two
+copies of the model. Half of the m micro-batches enters at rank 0, half at rank pp - 1; a *round* is
+one of each. Where F of one direction runs beside B of the other they hide H = `hidden` of their
+communication. With seconds per rank and round, a pair of ranks being d and pp - 1 - d:
+
+    D = F + b + W over both chunks      (F forward, b input gradients, W weight gradients)
+    Q = (F + max(F, b) + max(b - W, 0)) / 2
+    T = max ((m/2)(D - H) + H - Q) + sum (Q + H / 2) - min(mean F / 2, sum over - max over)
+    over = max(b - F, 0) / 2            (max, sum and mean over the pp / 2 pairs)
+
+For equal ranks T is to rounding what a simulation of DeepSeek's order gives (any F, b, W and H;
+`planner.pipeline.orders`): with F = b = W per chunk its bubble is the published
+(pp/2 - 1)(F&B + B - 3W). For unequal ranks T is an estimate.
+
+In flight: chunk c holds the activations of pp - c micro-batches, as with 1F1B, so a rank those of
+pp + 1 chunks.
+
+Source: DeepSeek-V3, arXiv:2412.19437, section 3.2.1, figure 5 and table 2; order and published
+figures: github.com/deepseek-ai/DualPipe (dualpipe/dualpipe.py, README.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from planner.plan import DUALPIPE, BoolArray, FloatArray, IntArray
+
+
+def rounds(schedule: IntArray, m: FloatArray) -> FloatArray:
+    """Times per step that a rank runs its layers: m, or m / 2 where directions share the ranks.
+
+    Args:
+        schedule: Codes, in the shape of `m`.
+        m: Micro-batches per step and data rank.
+    """
+    return np.where(schedule == DUALPIPE, m / 2, m)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTimes:
+    """Seconds of one round on a class of equal ranks, messages included; (n, k).
+
+    Attributes:
+        count: (n, 1) ranks of the class.
+        forward, backward, weight_grad: F, b (the gradients of inputs alone) and W of both chunks.
+        hidden: H.
+    """
+
+    count: FloatArray
+    forward: FloatArray
+    backward: FloatArray
+    weight_grad: FloatArray
+    hidden: FloatArray
+
+
+def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
+    """(n, k) seconds of all passes: T of the module.
+
+    Args:
+        ranks: The classes of ranks.
+        turns: (n, 1) rounds per step, m / 2.
+    """
+    none = np.zeros_like(ranks[0].forward)
+    longest = most_over = total_over = filled = ahead = none
+    for rank in ranks:
+        f, b, w, h = rank.forward, rank.backward, rank.weight_grad, rank.hidden
+        pairs, exists = rank.count / 2, rank.count > 0
+        wait = (f + np.maximum(f, b) + np.maximum(b - w, 0.0)) / 2
+        over = np.where(exists, np.maximum(b - f, 0.0) / 2, 0.0)
+        paced = turns * (f + b + w - h) + h - wait
+        longest = np.maximum(longest, np.where(exists, paced, 0.0))
+        filled = filled + pairs * (wait + h / 2)
+        ahead = ahead + pairs * f / 2
+        most_over, total_over = np.maximum(most_over, over), total_over + pairs * over
+    count = reduce(np.add, [rank.count for rank in ranks]) / 2
+    return np.asarray(longest + filled - np.minimum(ahead / count, total_over - most_over))
+
+
+def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:
+    """Rows of the stage classes of DualPipe ranks, from the layers of every chunk.
+
+    Ranks d and pp - 1 - d are equal; pairs with the same layers share a class where both chunks
+    hold the same, as they then hold as many activations.
+
+    Args:
+        kinds: (pp, 2) dense and expert layers per chunk.
+
+    Returns:
+        Rows (dense, moe, count, first, last, position, dense and moe of chunk pp - 1 - d).
+    """
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for rank in range(len(kinds) // 2):
+        near, far = kinds[rank], kinds[-1 - rank]
+        apart = rank if (near != far).any() else -1
+        key = (int(near[0]), int(near[1]), int(far[0]), int(far[1]), int(rank == 0), apart)
+        classes.setdefault(key, []).append(rank)
+    return [
+        (
+            *(float(near + far) for near, far in ((key[0], key[2]), (key[1], key[3]))),
+            2.0 * len(at),
+            *(float(key[4]),) * 2,
+            float(at[0]),
+            *map(float, key[2:4]),
+        )
+        for key, at in classes.items()
+    ]
+
+
+def every_rank(kinds: IntArray) -> list[tuple[float, ...]]:
+    """The same rows with a class for every rank, in order, each at the position of its pair."""
+    last = len(kinds) - 1
+    rows = []
+    for rank in range(len(kinds)):
+        near, far = kinds[min(rank, last - rank)], kinds[max(rank, last - rank)]
+        end = float(rank in (0, last))
+        layers = (float(near[0] + far[0]), float(near[1] + far[1]))
+        held = (float(min(rank, last - rank)), float(far[0]), float(far[1]))
+        rows.append((*layers, 1.0, end, end, *held))
+    return rows
+
+
+def held_layers(
+    layers: FloatArray, far: FloatArray, pp: IntArray, position: FloatArray
+) -> FloatArray:
+    """(n, s) layers times micro-batches in flight: (pp - d) of chunk d, d + 1 of chunk pp - 1 - d.
+
+    Args:
+        layers: (n, s) layers of both chunks.
+        far: (n, s) those of chunk pp - 1 - d.
+        pp: (n, 1).
+        position: (n, s) d.
+    """
+    held: FloatArray = (layers - far) * (pp - position) + far * (position + 1)
+    return held
+
+
+def runs_both_ways(schedule: IntArray, pp: IntArray, m: FloatArray) -> BoolArray:
+    """True but for DualPipe without an even pp, or without an even m of at least 2 pp."""
+    fits = (pp > 1) & (pp % 2 == 0) & (m % 2 == 0) & (m >= 2 * pp)
+    return np.asarray((schedule != DUALPIPE) | fits)
