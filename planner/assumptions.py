@@ -171,6 +171,9 @@ class Assumptions:
     dualpipe_overlap: Annotated[
         Share, "Share of all-to-alls and messages between stages that passes side by side hide."
     ] = 0.0
+    dualpipe_kernels: Annotated[
+        Efficiency, "Rate of products beside such communication, over that without."
+    ] = 1.0
     host_link_overlap: Annotated[Share, "Share of offloading that computing hides."] = 0.8
 
     optimizer_traffic_bytes: Annotated[PerElement, "Traffic of the optimizer, per parameter."]

@@ -62,7 +62,7 @@ class Columns:
 
     @property
     def rounds(self) -> FloatArray:
-        """(n, 1) times per step that every layer of a stage runs: `planner.cost.dualpipe.rounds`."""
+        """(n, 1) times per step that a stage runs its layers (`planner.cost.dualpipe.rounds`)."""
         return rounds(self.plans.schedule[:, None], self.m)
 
     @property

@@ -115,7 +115,7 @@ def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:
 def every_rank(kinds: IntArray) -> list[tuple[float, ...]]:
     """The same rows with a class for every rank, in order, each at the position of its pair."""
     last = len(kinds) - 1
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for rank in range(len(kinds)):
         near, far = kinds[min(rank, last - rank)], kinds[max(rank, last - rank)]
         end = float(rank in (0, last))
@@ -140,7 +140,7 @@ def held_layers(
     return held
 
 
-def runs_both_ways(schedule: IntArray, pp: IntArray, m: FloatArray) -> BoolArray:
+def runs_both_ways(schedule: IntArray, pp: IntArray, m: IntArray) -> BoolArray:
     """True but for DualPipe without an even pp, or without an even m of at least 2 pp."""
     fits = (pp > 1) & (pp % 2 == 0) & (m % 2 == 0) & (m >= 2 * pp)
     return np.asarray((schedule != DUALPIPE) | fits)

@@ -260,6 +260,15 @@ def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> Flo
     return np.asarray(host, dtype=np.float64)
 
 
+def _beside_s(a: Assumptions, one: PassTimes) -> FloatArray:
+    """Seconds on the device of a pass beside one of the opposite direction of DualPipe.
+
+    All-to-alls hide, and take PEs from products meanwhile.
+    """
+    slower = 1 / a.dualpipe_kernels - 1
+    return one.device - a.dualpipe_overlap * one.ep + slower * one.compute
+
+
 def _with_host(
     a: Assumptions,
     x: LayerInputs,
@@ -278,16 +287,15 @@ def _with_host(
     again = np.where(x.recompute == FULL, share, 0.0)
     fixed = a.fixed_s_per_layer
 
-    def passes_s(hidden: float) -> tuple[FloatArray, FloatArray]:
-        ahead = forward.device - hidden * forward.ep + share * fixed
-        back = backward.device - hidden * backward.ep + (1 - share) * fixed
-        behind = (1 - share + again) * host
-        return smooth_max(ahead, share * host, 4), smooth_max(back, behind, 4)
+    def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:
+        t_forward = smooth_max(ahead + share * fixed, share * host, 4)
+        return t_forward, smooth_max(back + (1 - share) * fixed, (1 - share + again) * host, 4)
 
-    t_forward, t_backward = passes_s(0.0)
+    t_forward, t_backward = passes_s(forward.device, backward.device)
     paired = np.zeros_like(t_backward)
     if a.dualpipe_overlap and np.any(forward.ep):
-        paired = t_forward + t_backward - np.add(*passes_s(a.dualpipe_overlap))
+        beside = np.add(*passes_s(_beside_s(a, forward), _beside_s(a, backward)))
+        paired = np.maximum(t_forward + t_backward - beside, 0.0)
     both = forward + backward
     parts = {name: getattr(both, name) for name in ("compute", "memory", "tp", "cp", "ep")}
     parts["host"] = t_forward + t_backward - both.device

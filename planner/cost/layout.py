@@ -24,7 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from models_db import Model
-from planner.cost.dualpipe import rank_classes
+from planner.cost.dualpipe import every_rank, rank_classes
 from planner.distinct import distinct
 from planner.errors import InputError
 from planner.plan import (
@@ -33,6 +33,7 @@ from planner.plan import (
     EVEN,
     EVEN_COUNTED,
     FRONT_COUNTED,
+    SCHEDULES,
     SPLITS,
     FloatArray,
     IntArray,
@@ -69,9 +70,9 @@ class StageClasses:
 
     def take(self, index: np.ndarray) -> StageClasses:
         """The rows of `index`."""
-        tables = {f.name: getattr(self, f.name) for f in fields(self)}
+        listed = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return StageClasses(
-            **{name: t if t is None else np.take(t, index, axis=0) for name, t in tables.items()}
+            **{name: np.take(getattr(self, name), index, axis=0) for name in listed}
         )
 
 
@@ -160,8 +161,19 @@ def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
     return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
 
 
+def chunk_places(plan: Plan) -> IntArray:
+    """(pp, v) which chunk of the model each chunk of each stage is.
+
+    Chunk c of stage i is c pp + i; with DualPipe a stage has two, i and pp - 1 - i.
+    """
+    stage = np.arange(plan.pp)
+    if plan.schedule == SCHEDULES[DUALPIPE]:
+        return np.stack([stage, stage[::-1]], axis=1)
+    return np.asarray(np.arange(plan.interleave)[None, :] * plan.pp + stage[:, None])
+
+
 def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
-    """Layers per chunk of a plan whose layers divide; chunk c is on stage c mod pp."""
+    """Layers per chunk of a plan whose layers divide; `chunk_places` says where each is."""
     if plan.stages is not None:
         return tuple(stage.layers for stage in plan.stages)
     sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))

@@ -8,6 +8,8 @@ the whole backward pass and W the weight gradients, as the fill of `planner.cost
 is the host's time per micro-batch. As in the cost model, a stage is busy with a message while it
 sends, first and last chunk alike. An interleaved schedule hides the share 1 - s of a message
 behind other chunks (s = `interleaved_p2p`): there the stage goes on, and the receiver waits.
+With DualPipe a pass beside another is shorter by what it hides of all-to-alls and messages, the
+two passes of a chunk in proportion to what they take alone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from planner.assumptions import Assumptions
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
-from planner.cost.layout import chunk_kinds, plan_chunks
+from planner.cost.layout import chunk_kinds, chunk_places, plan_chunks
 from planner.cost.step import (
     EndCost,
     LayerCost,
@@ -42,6 +44,7 @@ class Durations:
         lag_s: From the end of an operation until its result is at the next stage, which hides it.
         reduction_s, optimizer_s: (pp,) once per step: exposed reduction, optimizer.
         overhead_s: Once per step, on all stages.
+        hidden_s: (2, pp, v) what forward and backward passes hide beside one another, or None.
     """
 
     forward_s: FloatArray
@@ -52,6 +55,7 @@ class Durations:
     reduction_s: FloatArray
     optimizer_s: FloatArray
     overhead_s: float
+    hidden_s: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +84,15 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         x: The same plan evaluated alone, by `planner.cost.layout.every_stage`.
     """
     a, v, stages = model.assumptions, plan.interleave, x.stages
-    split = plan.schedule == "zero-bubble"
+    both_ways = plan.schedule == "dualpipe"
+    split = both_ways or plan.schedule == "zero-bubble"
     passes = np.array([
         [_chunk(a, stage, layers, split=split) for layers in row]
         for stage, row in zip(stages, _layers(model, plan), strict=True)
     ])  # fmt: skip
-    passes[0, 0] += _both(_embedding(x.inputs.ends), split=split)
-    passes[-1, -1] += _both(_head(x.inputs.ends), split=split)
+    places = chunk_places(plan)
+    passes[places == 0] += _both(_embedding(x.inputs.ends), split=split)
+    passes[places == places.max()] += _both(_head(x.inputs.ends), split=split)
     sent = float(x.inputs.p2p[0, 0]) / 2
     paced = sent * float(paced_sends(a, np.array(v))) / v
     factor = float(x.step.factor[0, 0])
@@ -101,13 +107,28 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
         optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
         overhead_s=factor * a.step_s,
+        hidden_s=factor * _hidden(model, plan, x, passes, busy) if both_ways else None,
     )
+
+
+def _hidden(
+    model: CostModel, plan: Plan, x: Evaluated, passes: FloatArray, busy: float
+) -> FloatArray:
+    """(2, pp, v) seconds that forward and backward passes hide of their communication."""
+    layers = _layers(model, plan)
+    hidden = np.full(layers.shape[:2], model.assumptions.dualpipe_overlap * _first(x.inputs.p2p))
+    for stage, row in enumerate(layers):
+        for kind, cost in enumerate((x.stages[stage].dense, x.stages[stage].moe)):
+            if cost is not None:
+                hidden[stage] += row[:, kind] * _first(cost.paired)
+    alone = passes[:, :, 0] + busy, passes[:, :, 1] + passes[:, :, 2] + busy
+    return np.stack([hidden * one / (alone[0] + alone[1]) for one in alone])
 
 
 def _layers(model: CostModel, plan: Plan) -> IntArray:
     """(pp, v, 2) dense and expert layers of every chunk of every stage."""
     kinds = chunk_kinds(model.job.model.layer_kinds, plan_chunks(plan, model.job.model))
-    return np.swapaxes(kinds.reshape(plan.interleave, plan.pp, 2), 0, 1)
+    return kinds[chunk_places(plan)]
 
 
 def _chunk(a: Assumptions, stage: StageCost, layers: IntArray, *, split: bool) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
-from planner.cost.layout import every_stage, plan_chunks
+from planner.cost.layout import chunk_places, every_stage, plan_chunks
 from planner.cost.memory import in_flight
 from planner.errors import InputError
 from planner.pipeline.durations import Durations, durations_of
@@ -34,7 +34,7 @@ class Timeline:
 
     Attributes:
         schedule: Of `planner.plan.SCHEDULES`.
-        stages, interleave, micro_batches: pp, v, m.
+        stages, interleave, micro_batches: pp, chunks per stage, m.
         layers: (pp, v) transformer layers per chunk.
         stage, kind, micro_batch, chunk: What, `kind` of `planner.pipeline.orders.KINDS`; -1 where
             an operation belongs to no micro-batch.
@@ -106,7 +106,8 @@ def why_not_simulated(model: CostModel, plan: Plan) -> str:
             f"{m:g} micro-batches per step and data rank cannot be drawn one by one; "
             "a whole number is needed"
         )
-    operations = plan.pp * plan.interleave * round(m) * (3 if plan.schedule == "zero-bubble" else 2)
+    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
+    operations = plan.pp * plan.interleave * round(m) * passes
     if operations > MOST_OPERATIONS:
         return (
             f"{operations} operations are too many to simulate; at most {MOST_OPERATIONS} "
@@ -134,16 +135,16 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
     durations = durations_of(model, plan, x)
     run = simulate(orders, durations)
     fixed, activations = _bytes(model, table, x)
-    layers = np.array(plan_chunks(plan, model.job.model)).reshape(plan.interleave, plan.pp)
+    layers = np.array(plan_chunks(plan, model.job.model))[chunk_places(plan)]
     once, makespan_s = _once(durations, run)
     columns = _with_once(orders, run, once)
     seconds = columns["end_s"] - columns["start_s"]
     found = Timeline(
         schedule=plan.schedule,
         stages=plan.pp,
-        interleave=plan.interleave,
+        interleave=orders.chunks,
         micro_batches=m,
-        layers=layers.T,
+        layers=layers,
         **columns,
         send_s=durations.send_s,
         splits_backward=orders.splits_backward,

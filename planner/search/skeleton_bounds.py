@@ -12,7 +12,8 @@ is the least over the placements of the mesh; K(b) the same of kernel seconds; d
 the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
 at least the mean stage, messages between stages travel for free, and zero-bubble schedules have no
-bubble; nor has DualPipe, of which S is less what passes side by side hide. All of these are relaxations, so no plan on the mesh is faster or cheaper.
+bubble; nor has DualPipe, where S is less what passes side by side hide. All of these are
+relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
