@@ -269,21 +269,31 @@ class PlanTable:
         )
 
     def _stages_of(self, row: int) -> tuple[Stage, ...] | None:
+        """The explicit stages of a row; what a stage shares with the plan is None."""
         if self.stages is None or self.stages.layers[row, 0] < 0:
             return None
         table = self.stages
-        return tuple(
-            Stage(
-                layers=int(table.layers[row, s]),
-                recompute=RECOMPUTES[int(table.recompute[row, s])],
-                selective=_pair(table.recomputed[row, s, :, 0]),
-                full=_pair(table.recomputed[row, s, :, 1]),
-                sharding=SHARDINGS[int(table.sharding[row, s])],
-                clock=float(table.clock[row, s]),
+
+        def own(name: str, at: int) -> Any:
+            value = getattr(table, name)[row, at]
+            return None if value == getattr(self, name)[row] else value
+
+        def named(name: str, at: int) -> str | None:
+            code = own(name, at)
+            return None if code is None else _CODES[name][int(code)]
+
+        def stage(at: int) -> Stage:
+            clock = own("clock", at)
+            return Stage(
+                layers=int(table.layers[row, at]),
+                recompute=named("recompute", at),
+                selective=_pair(table.recomputed[row, at, :, 0]),
+                full=_pair(table.recomputed[row, at, :, 1]),
+                sharding=named("sharding", at),
+                clock=None if clock is None else float(clock),
             )
-            for s in range(table.layers.shape[1])
-            if table.layers[row, s] >= 0
-        )
+
+        return tuple(stage(int(at)) for at in np.flatnonzero(table.layers[row] >= 0))
 
     @staticmethod
     def from_plans(plans: Sequence[Plan]) -> PlanTable:

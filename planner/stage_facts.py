@@ -15,6 +15,7 @@ import numpy as np
 
 from planner.cost.assumed import AssumedCollective, assumed_collectives
 from planner.cost.breakdown import Evaluated, breakdown
+from planner.cost.columns import Columns
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.evaluate import evaluated
 from planner.cost.layout import every_stage
@@ -23,7 +24,16 @@ from planner.cost.step import passes_s
 from planner.cost.traffic import carried_bytes
 from planner.frozen import freeze, thawed
 from planner.network.where import TorusAxis, members_by_level, torus_axes
-from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, IntArray, Plan, PlanTable
+from planner.plan import (
+    FULL,
+    RECOMPUTES,
+    SELECTIVE,
+    SHARDINGS,
+    FloatArray,
+    IntArray,
+    Plan,
+    PlanTable,
+)
 
 _OF_LEVEL = ("name", "domain_chips", "domains", "bytes_per_s", "wire_bytes", "busy_s")
 
@@ -37,7 +47,9 @@ class StageFacts:
         layers: Transformer layers, of which `moe_layers` are mixtures of experts; with
             interleaving those of all its chunks.
         embedding, head: Whether it holds them.
-        recompute, sharding, clock: As the plan has them on this stage.
+        recompute: What is recomputed of all of its layers, or `mixed`.
+        selective_layers, full_layers: Layers with that recomputation.
+        sharding, clock: As the plan has them on this stage.
         memory_bytes: Bytes per chip by `planner.cost.memory.MEMORY_PARTS`; they add up to
             `total_bytes`, which is without the reserve.
         host_bytes: Offloaded bytes per chip.
@@ -51,6 +63,8 @@ class StageFacts:
     embedding: bool
     head: bool
     recompute: str
+    selective_layers: int
+    full_layers: int
     sharding: str
     clock: float
     memory_bytes: Mapping[str, float] = field(repr=False)
@@ -165,6 +179,7 @@ def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
     facts = []
     for index, stage in enumerate(x.stages):
         forward, backward = passes_s(model.assumptions, stage, x.inputs)
+        recomputed = _recomputed(columns, index)
         facts.append(
             StageFacts(
                 index=index,
@@ -172,7 +187,9 @@ def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
                 moe_layers=int(columns.stages.moe[0, index]),
                 embedding=bool(stage.first[0, 0]),
                 head=bool(stage.last[0, 0]),
-                recompute=RECOMPUTES[int(_on(columns.recompute, index))],
+                recompute=_recompute(recomputed, int(columns.plans.recompute[0])),
+                selective_layers=recomputed[SELECTIVE],
+                full_layers=recomputed[FULL],
                 sharding=SHARDINGS[int(_on(columns.sharding, index))],
                 clock=_on(columns.clock, index),
                 memory_bytes={name: float(x.memory.parts[name][0, index]) for name in MEMORY_PARTS},
@@ -183,6 +200,20 @@ def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
             )
         )
     return facts
+
+
+def _recomputed(columns: Columns, stage: int) -> dict[int, int]:
+    """Layers of a stage by code of `RECOMPUTES`."""
+    layers = dict.fromkeys(range(len(RECOMPUTES)), 0)
+    for group in columns.groups:
+        layers[int(group.recompute[0, 0])] += int(group.dense[0, stage] + group.moe[0, stage])
+    return layers
+
+
+def _recompute(layers: Mapping[int, int], of_plan: int) -> str:
+    """What is recomputed of layers, in one word; without layers the plan's."""
+    kinds = [code for code, count in layers.items() if count] or [of_plan]
+    return RECOMPUTES[kinds[0]] if len(kinds) == 1 else "mixed"
 
 
 def _on(table: FloatArray | IntArray, stage: int) -> float:

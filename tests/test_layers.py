@@ -50,6 +50,7 @@ LAYERS: dict[str, int] = {
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,
     "planner.provenance": 8, "planner.evaluation": 8, "planner.printable": 8,
     "planner.rereading": 8, "planner.jsonfile": 2, "planner.planmodels": 7,
+    "planner.layout_text": 1, "planner.plan_words": 2, "planner.stagefile": 7,
     "planner.slices": 2, "planner.resultchecks": 8,
     "planner.api": 9, "planner.explaining": 9,
     "planner.resultfile": 10, "planner.installation": 10,

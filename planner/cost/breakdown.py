@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,10 @@ from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.data_parallel import gathers_once, late_gather_s
 from planner.cost.energy import Energy, split_energy
+from planner.cost.layer import LayerTimes
 from planner.cost.memory import MEMORY_PARTS, Memory
 from planner.cost.parameters import trained_share
+from planner.cost.recomputed import RecomputeGroup
 from planner.cost.step import (
     LayerCost,
     StageCost,
@@ -109,15 +112,27 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """The intermediate results that a breakdown is made from; see `planner.cost.evaluate`."""
+    """The intermediate results that a breakdown is made from; see `planner.cost.evaluate`.
+
+    `layers` and `costs` are those of each group of the columns.
+    """
 
     columns: Columns
     memory: Memory
-    layers: LayerTerms
-    costs: tuple[LayerCost | None, LayerCost | None]
+    layers: tuple[LayerTerms, ...]
+    costs: tuple[tuple[LayerCost | None, LayerCost | None], ...]
     stages: list[StageCost]
     inputs: StepInputs
     step: StepCost
+
+    def kinds(self) -> Iterator[tuple[RecomputeGroup, FloatArray, LayerTimes, LayerCost]]:
+        """Groups with their layers of one kind (dense, then mixtures of experts)."""
+        for group, times, costs in zip(self.columns.groups, self.layers, self.costs, strict=True):
+            for count, time, cost in zip(
+                (group.dense, group.moe), (times.dense, times.moe), costs, strict=True
+            ):
+                if time is not None and cost is not None:
+                    yield group, count, time, cost
 
 
 def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
@@ -176,17 +191,13 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     Of the collectives of a layer's forward pass, the backward pass repeats those of tp
     `tp_backward` times, those of a ring of cp twice and the others once, and recomputation all.
     """
-    a, shapes, inputs, layout = model.assumptions, model.shapes, x.inputs, x.columns.stages
+    a, shapes, inputs = model.assumptions, model.shapes, x.inputs
     which = slowest_class(x.stages, inputs)[:, 0]
-    again = np.where(x.columns.recompute == FULL, 1.0, 0.0)
     ring = np.where(x.columns.plans.cp_mode == ALL_TO_ALL, 1.0, 2.0)[:, None]
-    passes = {"tp": 1 + a.tp_backward + again, "cp": 1 + ring + again, "ep": 2 + again}
     parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
-    for counts, times, cost in zip(
-        (layout.dense, layout.moe), (x.layers.dense, x.layers.moe), x.costs, strict=True
-    ):
-        if times is None or cost is None:
-            continue
+    for group, counts, times, cost in x.kinds():
+        again = np.where(group.recompute == FULL, 1.0, 0.0)
+        passes = {"tp": 1 + a.tp_backward + again, "cp": 1 + ring + again, "ep": 2 + again}
         layers = _of_class(counts, which)
         for axis, seconds in times.sent.items():
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
@@ -238,13 +249,7 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
         return _of_class(table, which)
 
     parts = {name: np.zeros(len(which)) for name in TIME_PARTS}
-    kinds = (
-        (layout.dense, x.layers.dense, x.costs[0]),
-        (layout.moe, x.layers.moe, x.costs[1]),
-    )
-    for counts, times, cost in kinds:
-        if times is None or cost is None:
-            continue
+    for _, counts, times, cost in x.kinds():
         layers = here(counts)
         plain = np.zeros(len(which))
         for cause, part in times.parts.items():

@@ -12,6 +12,7 @@ from planner.cost.dualpipe import rounds
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import stage_parameters
 from planner.cost.parameters import LocalParameters
+from planner.cost.recomputed import RecomputeGroup, recompute_groups
 from planner.network.collectives import GroupCosts
 from planner.plan import DUALPIPE, FloatArray, IntArray, PlanTable
 
@@ -28,8 +29,8 @@ class Columns:
         nets: Costs of the groups, (n, 1) each.
         batch: (n,) sequences per step.
         m: (n, 1) micro-batches per step.
-        recompute, sharding, clock: (n, 1), or (n, s) when any plan has explicit stages; no clock
-            is above the model's limit.
+        groups: The layers of the stage classes, by what is recomputed of them.
+        sharding, clock: (n, 1), or (n, s) where stages differ; no clock is above the model's limit.
     """
 
     plans: PlanTable
@@ -39,7 +40,7 @@ class Columns:
     nets: dict[str, GroupCosts]
     batch: FloatArray
     m: FloatArray
-    recompute: IntArray
+    groups: tuple[RecomputeGroup, ...]
     sharding: IntArray
     clock: FloatArray
 
@@ -55,7 +56,7 @@ class Columns:
             nets={name: costs.take(index) for name, costs in self.nets.items()},
             batch=self.batch[index],
             m=self.m[index],
-            recompute=self.recompute[index],
+            groups=tuple(group.take(index) for group in self.groups),
             sharding=self.sharding[index],
             clock=self.clock[index],
         )
@@ -96,7 +97,7 @@ def columns_of(
     if batches is None:
         batches = np.full(len(plans), model.job.global_batch)
     stages = stages or stage_classes(plans, model.job.model)
-    recompute, sharding, clock = stage_choices(plans, stages)
+    sharding, clock = stage_choices(plans, stages)
     clock = np.minimum(clock, model.clock_limit)
     local = parameters_on_chip(model, plans)
     return Columns(
@@ -107,7 +108,7 @@ def columns_of(
         nets=_nets(model, plans),
         batch=batches.astype(np.float64),
         m=(batches / (plans.data_ranks * plans.micro_batch))[:, None],
-        recompute=recompute,
+        groups=recompute_groups(plans, stages),
         sharding=sharding,
         clock=clock,
     )
@@ -135,21 +136,19 @@ def parameters_on_chip(model: CostModel, plans: PlanTable) -> LocalParameters:
     return model.local_parameters(tp, ep)
 
 
-def stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, IntArray, FloatArray]:
-    """Recompute, sharding and clock: (n, 1), or (n, s) where stages may differ."""
-    columns = (plans.recompute[:, None], plans.sharding[:, None], plans.clock[:, None])
+def stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, FloatArray]:
+    """Sharding and clock: (n, 1), or (n, s) where the stages of a plan differ."""
     if plans.stages is None:
-        return columns
-    explicit = plans.stages.layers >= 0
-    width = stages.count.shape[1] - explicit.shape[1]
-    listed = (plans.stages.recompute, plans.stages.sharding, plans.stages.clock)
+        return plans.sharding[:, None], plans.clock[:, None]
+    width = min(stages.count.shape[1], plans.stages.layers.shape[1])
+    own = (plans.stages.layers[:, :width] >= 0) & (np.arange(width) < plans.pp[:, None])
 
-    def merged(column: Any, table: Any) -> FloatArray:
-        wide = np.pad(np.where(explicit, table, column), ((0, 0), (0, max(width, 0))))
-        tail = np.arange(wide.shape[1])[None, :] >= explicit.shape[1]
-        return np.where(tail, column, wide)[:, : stages.count.shape[1]]
+    def merged(column: Any, table: Any) -> Any:
+        wide = np.repeat(column[:, None], stages.count.shape[1], axis=1)
+        wide[:, :width] = np.where(own, table[:, :width], wide[:, :width])
+        exists = stages.count > 0
+        wide = np.where(exists, wide, wide[:, :1])
+        return wide[:, :1] if (wide == wide[:, :1]).all() else wide
 
-    recompute, sharding, clock = (
-        merged(column, table) for column, table in zip(columns, listed, strict=True)
-    )
-    return recompute.astype(np.int64), sharding.astype(np.int64), clock
+    sharding = merged(plans.sharding, plans.stages.sharding)
+    return sharding, merged(plans.clock, plans.stages.clock)

@@ -85,59 +85,33 @@ def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
 def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:
     """Rows of the stage classes of DualPipe ranks, from the layers of every chunk.
 
-    Ranks d and pp - 1 - d are equal; pairs with the same layers share a class where both chunks
-    hold the same, as they then hold as many activations.
+    Ranks d and pp - 1 - d are equal. Pairs with the same layers share a class where both chunks
+    hold the same: then they hold as many activations too.
 
     Args:
         kinds: (pp, 2) dense and expert layers per chunk.
 
     Returns:
-        Rows (dense, moe, count, first, last, position, dense and moe of chunk pp - 1 - d).
+        Rows of `every_rank`; each stands for `count` ranks.
     """
-    classes: dict[tuple[int, ...], list[int]] = {}
-    for rank in range(len(kinds) // 2):
-        near, far = kinds[rank], kinds[-1 - rank]
-        apart = rank if (near != far).any() else -1
-        key = (int(near[0]), int(near[1]), int(far[0]), int(far[1]), int(rank == 0), apart)
-        classes.setdefault(key, []).append(rank)
-    return [
-        (
-            *(float(near + far) for near, far in ((key[0], key[2]), (key[1], key[3]))),
-            2.0 * len(at),
-            *(float(key[4]),) * 2,
-            float(at[0]),
-            *map(float, key[2:4]),
-        )
-        for key, at in classes.items()
-    ]
+    classes: dict[tuple[float, ...], list[tuple[float, ...]]] = {}
+    for row in every_rank(kinds)[: len(kinds) // 2]:
+        near, far = row[6:8], row[8:]
+        apart = row[5] if near != far else -1.0
+        classes.setdefault((*row[:5], *near, *far, apart), []).append(row)
+    return [(*rows[0][:2], 2.0 * len(rows), *rows[0][3:]) for rows in classes.values()]
 
 
 def every_rank(kinds: IntArray) -> list[tuple[float, ...]]:
-    """The same rows with a class for every rank, in order, each at the position of its pair."""
+    """(dense, moe, count 1, first, last, position, dense and moe of each chunk) of every rank."""
     last = len(kinds) - 1
-    rows: list[tuple[float, ...]] = []
+    rows = []
     for rank in range(len(kinds)):
-        near, far = kinds[min(rank, last - rank)], kinds[max(rank, last - rank)]
-        end = float(rank in (0, last))
-        layers = (float(near[0] + far[0]), float(near[1] + far[1]))
-        held = (float(min(rank, last - rank)), float(far[0]), float(far[1]))
-        rows.append((*layers, 1.0, end, end, *held))
+        own, other = kinds[rank].tolist(), kinds[last - rank].tolist()
+        both = (own[0] + other[0], own[1] + other[1])
+        end = rank in (0, last)
+        rows.append(tuple(map(float, (*both, 1, end, end, rank, *own, *other))))
     return rows
-
-
-def held_layers(
-    layers: FloatArray, far: FloatArray, pp: IntArray, position: FloatArray
-) -> FloatArray:
-    """(n, s) layers times micro-batches in flight: (pp - d) of chunk d, d + 1 of chunk pp - 1 - d.
-
-    Args:
-        layers: (n, s) layers of both chunks.
-        far: (n, s) those of chunk pp - 1 - d.
-        pp: (n, 1).
-        position: (n, s) d.
-    """
-    held: FloatArray = (layers - far) * (pp - position) + far * (position + 1)
-    return held
 
 
 def runs_both_ways(schedule: IntArray, pp: IntArray, m: IntArray) -> BoolArray:

@@ -17,7 +17,9 @@ from planner.cost.columns import (
 from planner.cost.context import CostModel
 from planner.cost.copies import with_copies
 from planner.cost.energy import component_j, running_w, standing_w
+from planner.cost.layer import LayerTimes
 from planner.cost.layout import StageClasses, stage_classes
+from planner.cost.listed import listed_plans
 from planner.cost.memory import (
     Memory,
     activation_bytes,
@@ -26,6 +28,7 @@ from planner.cost.memory import (
     stage_parameters,
 )
 from planner.cost.parameters import LocalParameters, trained_share
+from planner.cost.recomputed import RecomputeGroup, recompute_groups
 from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
@@ -53,6 +56,8 @@ from planner.plan import (
     PlanTable,
 )
 
+LayerPair = tuple[LayerCost | None, LayerCost | None]
+"""A dense and a mixture-of-experts layer; None where the model has none."""
 _PER_LAYER: tuple[str, ...] = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode")
 _PER_LAYER += ("recompute", "offload")
 _PER_STATE = (*AXES, "ep", "order", "sharding", "offload", "interleave", "split")
@@ -127,9 +132,9 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
     nets = [x.nets[name].columns[:, 0] for name in ("tp", "cp", "ep")]
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER]
     first, which = distinct([*keys, clocks, *nets])
-    few = _layer_terms(model, x.take(first))
-    layers = LayerTerms(
-        dense=few.dense and few.dense.rows(which), moe=few.moe and few.moe.rows(which)
+    layers = tuple(
+        LayerTerms(dense=few.dense and few.dense.rows(which), moe=few.moe and few.moe.rows(which))
+        for few in _layer_terms(model, x.take(first))
     )
     stages = _stage_costs(model, x, _layer_costs(model, x, layers), _state_once(model, x))
     return step_cost(model.assumptions, stages, _step_inputs(model, x))
@@ -157,7 +162,7 @@ def evaluated(
     inputs = _step_inputs(model, x)
     return Evaluated(
         columns=x,
-        memory=_memory(model, plans, x.stages, x.local, x.parameters, x.m),
+        memory=_memory(model, plans, x.stages, x.local, x.parameters, x.groups, x.m),
         layers=layers,
         costs=costs,
         stages=stages,
@@ -172,9 +177,10 @@ def _memory(
     stages: StageClasses,
     local: LocalParameters,
     parameters: tuple[FloatArray, FloatArray],
+    groups: tuple[RecomputeGroup, ...],
     m: FloatArray,
 ) -> Memory:
-    recompute, sharding, _ = stage_choices(plans, stages)
+    sharding, _ = stage_choices(plans, stages)
     return memory(
         model.job,
         model.shapes,
@@ -183,7 +189,7 @@ def _memory(
         local,
         parameters,
         m=m,
-        recompute=recompute,
+        groups=groups,
         sharding=sharding,
         fused=model.assumptions.fused_attention,
     )
@@ -207,24 +213,29 @@ def memory_table(
     local = parameters_on_chip(model, plans)
     parameters = stage_parameters(plans, stages, local)
     m = micro_batches(model, plans) if m is None else m
-    return _memory(model, plans, stages, local, parameters, m[:, None])
+    groups = recompute_groups(plans, stages)
+    return _memory(model, plans, stages, local, parameters, groups, m[:, None])
 
 
-def _layer_terms(model: CostModel, x: Columns) -> LayerTerms:
+def _layer_terms(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
+    """The layers of each group."""
     plans = x.plans
-    columns = layer_columns(
-        model,
-        tp=plans.tp[:, None],
-        cp=plans.cp[:, None],
-        ep=plans.ep[:, None],
-        micro_batch=plans.micro_batch[:, None],
-        sequence_parallel=plans.sequence_parallel[:, None],
-        cp_mode=plans.cp_mode[:, None],
-        recompute=x.recompute,
-        offload=plans.offload[:, None],
-        clock=x.clock,
-    )
-    return layer_terms(model, columns, x.nets, x.local)
+    columns = [
+        layer_columns(
+            model,
+            tp=plans.tp[:, None],
+            cp=plans.cp[:, None],
+            ep=plans.ep[:, None],
+            micro_batch=plans.micro_batch[:, None],
+            sequence_parallel=plans.sequence_parallel[:, None],
+            cp_mode=plans.cp_mode[:, None],
+            recompute=group.recompute,
+            offload=plans.offload[:, None],
+            clock=x.clock,
+        )
+        for group in x.groups
+    ]
+    return tuple(layer_terms(model, each, x.nets, x.local) for each in columns)
 
 
 def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray) -> LayerColumns:
@@ -245,30 +256,28 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
 
 
 def _layer_costs(
-    model: CostModel, x: Columns, layers: LayerTerms
-) -> tuple[LayerCost | None, LayerCost | None]:
-    """Costs of a dense and a mixture-of-experts layer after data-parallel overlap."""
+    model: CostModel, x: Columns, layers: tuple[LayerTerms, ...]
+) -> tuple[LayerPair, ...]:
+    """Costs of a layer of each kind and group after data-parallel overlap."""
     pp, share = x.plans.pp[:, None], trained_share(model.job)
     terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.rounds, share)
-    costs: list[LayerCost | None] = []
-    for kind, times in enumerate((layers.dense, layers.moe)):
+
+    def cost(kind: int, times: LayerTimes | None) -> LayerCost | None:
         if times is None:
-            costs.append(None)
-        else:
-            costs.append(
-                layer_cost(
-                    model,
-                    total=times.total,
-                    backward=times.backward,
-                    weight_grad=times.weight_grad,
-                    kernels=times.kernels,
-                    paired=times.paired,
-                    collective=terms.collective[kind],
-                    ahead=terms.ahead[kind],
-                    accumulate=terms.accumulate[kind],
-                )
-            )
-    return costs[0], costs[1]
+            return None
+        return layer_cost(
+            model,
+            total=times.total,
+            backward=times.backward,
+            weight_grad=times.weight_grad,
+            kernels=times.kernels,
+            paired=times.paired,
+            collective=terms.collective[kind],
+            ahead=terms.ahead[kind],
+            accumulate=terms.accumulate[kind],
+        )
+
+    return tuple((cost(0, group.dense), cost(1, group.moe)) for group in layers)
 
 
 def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
@@ -306,10 +315,7 @@ def moved_j(model: CostModel, x: Columns, *, wires: bool = True) -> FloatArray:
 
 
 def _stage_costs(
-    model: CostModel,
-    x: Columns,
-    costs: tuple[LayerCost | None, LayerCost | None],
-    state: StateTerms,
+    model: CostModel, x: Columns, costs: tuple[LayerPair, ...], state: StateTerms
 ) -> list[StageCost]:
     """One `StageCost` per class, in order."""
     power = running_w(model, x.clock)
@@ -318,17 +324,33 @@ def _stage_costs(
             count=_at(x.stages.count, index),
             first=_at(x.stages.first, index),
             last=_at(x.stages.last, index),
-            dense_layers=_at(x.stages.dense, index),
-            moe_layers=_at(x.stages.moe, index),
-            dense=_layer_at(costs[0], index),
-            moe=_layer_at(costs[1], index),
+            layers=tuple(
+                (_at(count, index), layer_at(cost, index))
+                for group, pair in zip(x.groups, costs, strict=True)
+                for count, cost in zip((group.dense, group.moe), pair, strict=True)
+                if cost is not None
+            ),
             collective=_at(state.collective, index),
             optimizer=_at(state.optimizer, index),
             optimizer_kernels=_at(state.optimizer_kernels, index),
             extra_w=_at(power, index),
+            longest=_longest_s(x, costs, index),
         )
         for index in range(x.stages.count.shape[1])
     ]
+
+
+def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArray | None:
+    """(n, 1) seconds of the layers of the longest chunk of a class; see `StageCost.longest`."""
+    if x.stages.chunks is None or x.stages.chunks.shape[2] == 1:
+        return None
+    chunks: FloatArray = np.zeros((len(x.plans), x.stages.chunks.shape[2]))
+    for group, pair in zip(x.groups, costs, strict=True):
+        for kind, cost in enumerate(pair):
+            if cost is not None and group.chunks is not None:
+                chunks = chunks + group.chunks[:, index, :, kind] * _at(cost.total, index)
+    listed = listed_plans(x.plans)[:, None]
+    return np.where(listed, chunks.max(axis=1, keepdims=True), np.nan)
 
 
 def _state(model: CostModel, x: Columns) -> StateTerms:
@@ -352,10 +374,12 @@ def _at(table: FloatArray, index: int) -> FloatArray:
     return table[:, index : index + 1] if table.shape[1] > 1 else table
 
 
-def _layer_at(cost: LayerCost | None, index: int) -> LayerCost | None:
-    if cost is None:
-        return None
-    return LayerCost(**{f.name: _at(getattr(cost, f.name), index) for f in fields(LayerCost)})
+def layer_at(cost: LayerCost, index: int) -> LayerCost:
+    """The cost of a layer on a stage class; one that holds for all classes is shared by them."""
+    tables = {f.name: getattr(cost, f.name) for f in fields(LayerCost)}
+    if all(table.shape[1] == 1 for table in tables.values()):
+        return cost
+    return LayerCost(**{name: _at(table, index) for name, table in tables.items()})
 
 
 __all__ = [
@@ -364,6 +388,7 @@ __all__ = [
     "evaluate_table",
     "evaluate_totals",
     "evaluated",
+    "layer_at",
     "memory_table",
     "step_times",
 ]

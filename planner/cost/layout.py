@@ -13,7 +13,8 @@ chunks and chunk s on stage s mod pp:
                    stage, and the last chunks may hold no layer
 
 Stages with the same layers and ends form a class, so that a plan with 64 stages costs as much to
-evaluate as one with 4. A plan with explicit stages has one class per stage.
+evaluate as one with 4. A plan with explicit stages has one class per stage, in order
+(`planner.cost.listed`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ import numpy as np
 
 from models_db import Model
 from planner.cost.dualpipe import every_rank, rank_classes
+from planner.cost.listed import (
+    check_stages,
+    chunk_columns,
+    chunk_kinds,
+    chunk_layers_of,
+    listed_plans,
+    of_chunks,
+)
 from planner.distinct import distinct
 from planner.errors import InputError
 from planner.plan import (
@@ -35,6 +44,7 @@ from planner.plan import (
     FRONT_COUNTED,
     SCHEDULES,
     SPLITS,
+    BoolArray,
     FloatArray,
     IntArray,
     Plan,
@@ -51,8 +61,8 @@ class StageClasses:
         count: Stages in the class.
         first, last: 1.0 where the stage holds the embedding, the head.
         position: Index of the earliest stage of the class (it holds the most micro-batches).
-        far: (n, s, 2) dense and expert layers that are in the second chunk of a DualPipe rank
-            (`planner.cost.dualpipe`); None where no plan has any.
+        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages and of ranks
+            of DualPipe; 0 where a plan has neither. None: no plan has any.
     """
 
     dense: FloatArray
@@ -61,7 +71,7 @@ class StageClasses:
     first: FloatArray
     last: FloatArray
     position: FloatArray
-    far: FloatArray | None = None
+    chunks: FloatArray | None = None
 
     @property
     def layers(self) -> FloatArray:
@@ -70,10 +80,13 @@ class StageClasses:
 
     def take(self, index: np.ndarray) -> StageClasses:
         """The rows of `index`."""
-        listed = [f.name for f in fields(self) if getattr(self, f.name) is not None]
-        return StageClasses(
-            **{name: np.take(getattr(self, name), index, axis=0) for name in listed}
-        )
+        chunks = None if self.chunks is None else np.take(self.chunks, index, axis=0)
+        tables = {
+            f.name: np.take(getattr(self, f.name), index, axis=0)
+            for f in fields(self)
+            if f.name != "chunks"
+        }
+        return StageClasses(**tables, chunks=chunks)
 
 
 def head_cost_in_layers(model: Model) -> float:
@@ -148,19 +161,6 @@ def _stages(
     return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
 
 
-def chunk_kinds(kinds: tuple[str, ...], sizes: tuple[int, ...]) -> IntArray:
-    """(chunks, 2) dense and expert layers of every chunk, in order.
-
-    Args:
-        kinds: Of every layer: dense or moe.
-        sizes: Layers per chunk.
-    """
-    moe_before = np.concatenate([[0], np.cumsum([kind == "moe" for kind in kinds])])
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    moe = moe_before[starts[1:]] - moe_before[starts[:-1]]
-    return np.stack([np.array(sizes) - moe, moe], axis=1).astype(np.int64)
-
-
 def chunk_places(plan: Plan) -> IntArray:
     """(pp, v) which chunk of the model each chunk of each stage is.
 
@@ -212,21 +212,18 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     columns = [plans.pp, plans.interleave, plans.split, (plans.schedule == DUALPIPE).astype(int)]
     first, rule = distinct(columns)
     rules = np.stack(columns, axis=1)[first]
-    explicit = np.zeros(len(plans), dtype=bool)
-    if plans.stages is not None:
-        explicit = plans.stages.layers[:, 0] >= 0
+    explicit = listed_plans(plans)
     needed = set(np.unique(rule[~explicit]).tolist())
     kinds = model.layer_kinds
     tables = [
         _rule_classes(model, kinds, *row) if index in needed else ()
         for index, row in enumerate(rules.tolist())
     ]
+    uniform = _packed(tables).take(rule)
     if not explicit.any():
-        return _packed(tables).take(rule)
-    rows = [tables[index] for index in rule]
-    for row in np.flatnonzero(explicit):
-        rows[row] = _explicit_classes(plans, int(row), model)
-    return _packed(rows)
+        return uniform
+    check_stages(plans, model)
+    return _with_listed(uniform, plans, chunk_layers_of(plans, model))
 
 
 def _rule_classes(
@@ -243,24 +240,47 @@ def _rule_classes(
     return _uniform_classes(kinds, sizes, pp)
 
 
-def _explicit_classes(plans: PlanTable, row: int, model: Model) -> tuple[tuple[float, ...], ...]:
-    """One class per stage, in order, so that per-stage choices line up with the columns."""
-    assert plans.stages is not None
-    listed = plans.stages.layers[row]
-    sizes = listed[listed >= 0]
-    pp = int(plans.pp[row])
-    if plans.interleave[row] != 1 or len(sizes) != pp or sizes.sum() != model.layers:
-        raise InputError(
-            f"stages: {len(sizes)} stages with {int(sizes.sum())} layers; needed: interleave 1 "
-            f"and {pp} stages (pp) with {model.layers} layers in all ({model.name})"
-        )
-    moe_before = np.concatenate([[0], np.cumsum([k == "moe" for k in model.layer_kinds])])
-    ends = np.cumsum(sizes)
-    moe = moe_before[ends] - moe_before[ends - sizes]
-    return tuple(
-        (float(n - e), float(e), 1.0, float(s == 0), float(s == pp - 1), float(s))
-        for s, (n, e) in enumerate(zip(sizes, moe, strict=True))
+def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> StageClasses:
+    """The classes of all plans from those of rules and the (n, c, 2) layers of listed chunks.
+
+    One class per explicit stage, in order, so that per-stage choices line up with the columns.
+    """
+    width = max(uniform.count.shape[1], int(plans.pp[listed_plans(plans)].max()))
+    chunks = of_chunks(layers, chunk_columns(plans, width)).astype(np.float64)
+    at = np.arange(width)[None, :]
+    pp = np.where(listed_plans(plans), plans.pp, 0)[:, None]
+    both_ways = (plans.schedule == DUALPIPE)[:, None]
+    opens, closes = at == 0, at == pp - 1
+    ends = both_ways & (opens | closes)
+
+    def merged(listed: FloatArray | BoolArray, name: str) -> FloatArray:
+        table = getattr(uniform, name)
+        wide = np.pad(table, ((0, 0), (0, width - table.shape[1])))
+        return np.where(pp > 0, listed * (at < pp), wide)
+
+    return StageClasses(
+        dense=merged(chunks[..., 0].sum(axis=2), "dense"),
+        moe=merged(chunks[..., 1].sum(axis=2), "moe"),
+        count=merged(at < pp, "count"),
+        first=merged(opens | ends, "first"),
+        last=merged(closes | ends, "last"),
+        position=merged(at.astype(np.float64), "position"),
+        chunks=_both_chunks(chunks, uniform.chunks),
     )
+
+
+def _both_chunks(listed: FloatArray, others: FloatArray | None) -> FloatArray:
+    """(n, s, v, 2) chunks of plans that list them and of those that do not, zero elsewhere."""
+    if others is None:
+        return listed
+    shape = np.maximum(listed.shape, others.shape)
+    wide = [
+        np.pad(
+            table, [(0, int(most - size)) for size, most in zip(table.shape, shape, strict=True)]
+        )
+        for table in (listed, others)
+    ]
+    return np.asarray(wide[0] + wide[1])
 
 
 def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
@@ -272,4 +292,6 @@ def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
             packed[row, : len(table), : len(table[0])] = table
     names = ("dense", "moe", "count", "first", "last", "position")
     found = StageClasses(**{name: packed[:, :, i].copy() for i, name in enumerate(names)})
-    return found if columns == 6 else replace(found, far=packed[:, :, 6:].copy())
+    if columns == 6:
+        return found
+    return replace(found, chunks=packed[:, :, 6:].reshape(*found.count.shape, 2, 2))

@@ -13,20 +13,20 @@ against published peak-memory figures.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from planner.cost.data_parallel import gathers_once
-from planner.cost.dualpipe import held_layers
+from planner.cost.held import saved_at_once
 from planner.cost.layout import StageClasses
 from planner.cost.parameters import LocalParameters, padded_vocab, trained_share
+from planner.cost.recomputed import RecomputeGroup
 from planner.cost.shapes import Shapes
 from planner.frameworks import Framework
 from planner.job import Job
 from planner.plan import (
-    DUALPIPE,
     FULL,
-    GPIPE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
@@ -34,7 +34,6 @@ from planner.plan import (
     ZERO1,
     ZERO2,
     ZERO3,
-    ZERO_BUBBLE,
     BoolArray,
     FloatArray,
     IntArray,
@@ -78,24 +77,6 @@ class Memory:
 def _row_max(table: FloatArray) -> FloatArray:
     result: FloatArray = table.max(axis=1)
     return result
-
-
-def in_flight(
-    schedule: IntArray, pp: IntArray, interleave: IntArray, m: FloatArray, position: FloatArray
-) -> FloatArray:
-    """(n, s) micro-batches whose activations a stage holds at once, in units of a whole stage.
-
-    GPipe m; 1F1B min(m, pp - i); interleaved ((pp - i - 1) 2 + (v - 1) pp + 1) / v chunks
-    (Narayanan et al., arXiv:2104.04473, section 2.2; Korthikanti et al., equation for L/p);
-    ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2); DualPipe (pp + 1) / 2 of equal chunks
-    (`planner.cost.dualpipe`).
-    """
-    warm = ((pp - position - 1) * 2 + (interleave - 1) * pp + 1) / interleave
-    held = np.where(interleave > 1, warm, pp - position)
-    held = np.where(schedule == ZERO_BUBBLE, pp, held)
-    held = np.where(schedule == DUALPIPE, (pp + 1) / 2, held)
-    held = np.where(schedule == GPIPE, m, held)
-    return np.minimum(m, held)
 
 
 def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -212,7 +193,7 @@ def memory(
     parameters: tuple[FloatArray, FloatArray],
     *,
     m: FloatArray,
-    recompute: IntArray,
+    groups: tuple[RecomputeGroup, ...],
     sharding: IntArray,
     fused: bool,
 ) -> Memory:
@@ -226,13 +207,14 @@ def memory(
         local: Parameters per chip before sharding, (n, 1).
         parameters: The same for every stage class: `stage_parameters`.
         m: (n, 1) micro-batches per step.
-        recompute, sharding: (n, 1) or (n, s) codes.
+        groups: Layers by what is recomputed of them.
+        sharding: (n, 1) or (n, s) codes.
         fused: Whether attention keeps no scores.
     """
     framework = job.framework
     dense, experts = parameters
     state = _state_bytes(job, plans, dense, experts, sharding)
-    activations = _activations(job, shapes, plans, stages, m=m, recompute=recompute, fused=fused)
+    activations = _activations(job, shapes, plans, stages, m=m, groups=groups, fused=fused)
     logits = _logits(job, shapes, plans, stages, m)
     buffers = _buffers(job, plans, stages, local, dense + experts, sharding)
     weights, gradients, optimizer, host = _offloaded(plans, state, local)
@@ -308,18 +290,16 @@ def _activations(
     stages: StageClasses,
     *,
     m: FloatArray,
-    recompute: IntArray,
+    groups: tuple[RecomputeGroup, ...],
     fused: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """(n, s) saved activations, and what stays on the chip when they are offloaded (2 layers)."""
     tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
-    held = in_flight(
-        plans.schedule[:, None], plans.pp[:, None], plans.interleave[:, None], m, stages.position
-    )
     gathered, once = _gathered_inputs(shapes, job.framework, plans)
-    saved = np.zeros(stages.count.shape)
-    largest = np.zeros(stages.count.shape)
-    for moe, layers in ((False, stages.dense), (True, stages.moe)):
+    working = largest = np.zeros(stages.count.shape)
+    saved = []
+    for group, moe in product(groups, (False, True)):
+        layers, full = (group.moe if moe else group.dense), group.recompute == FULL
         if not layers.any():
             continue
         kinds = activation_bytes(
@@ -331,25 +311,16 @@ def _activations(
             fused=fused,
             seq_len=job.seq_len,
         )
-        one = saved_bytes(kinds, recompute) + np.where(recompute == FULL, 0.0, gathered)
-        saved = saved + (layers if stages.far is None else _mean_held(plans, stages, moe=moe)) * one
-        live = np.where(recompute == FULL, kinds["working"] + gathered, 2 * one)
-        largest = np.maximum(largest, np.where(layers > 0, live, 0.0))
-    working = np.where(recompute == FULL, largest, 0.0)
+        one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
+        saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
+        live = np.where(full, kinds["working"] + gathered, 2 * one)
+        live = np.where(layers > 0, live, 0.0)
+        largest = np.maximum(largest, live)
+        working = np.maximum(working, np.where(full, live, 0.0))
     if job.framework.gather_buffers:
         working = working + np.where(largest > 0, once, 0.0)
-    whole = saved * held + working
+    whole = saved_at_once(plans, stages, m, saved) + working
     return tokens * whole, tokens * np.minimum(largest, whole)
-
-
-def _mean_held(plans: PlanTable, stages: StageClasses, *, moe: bool) -> FloatArray:
-    """(n, s) layers of a kind; under DualPipe so many as hold what both chunks do in flight."""
-    assert stages.far is not None
-    layers = stages.moe if moe else stages.dense
-    pp = plans.pp[:, None]
-    held = held_layers(layers, stages.far[:, :, int(moe)], pp, stages.position)
-    both_ways = (plans.schedule == DUALPIPE)[:, None]
-    return np.where(both_ways, held / ((pp + 1) / 2), layers)
 
 
 def _logits(

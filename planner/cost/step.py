@@ -35,8 +35,10 @@ from functools import reduce
 import numpy as np
 
 from planner.assumptions import Assumptions
+from planner.cost import zero_bubble
 from planner.cost.data_parallel import exposed_s, sharded_layer_s
 from planner.cost.dualpipe import RankTimes, pipeline_s
+from planner.cost.zero_bubble import SplitPasses
 from planner.plan import BoolArray, FloatArray, IntArray
 
 
@@ -81,34 +83,28 @@ class StageCost:
 
     Attributes:
         count, first, last: (n, 1) stages in the class; 1.0 with the embedding, the head.
-        dense_layers, moe_layers: (n, 1) layers per stage.
-        dense, moe: Cost of one layer of each kind.
+        layers: (n, 1) layers per stage that cost the same, and the cost of one of them: by kind
+            and recomputation.
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
+        longest: Seconds of the layers of its longest chunk for one micro-batch; NaN for plans that
+            do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray
     first: FloatArray
     last: FloatArray
-    dense_layers: FloatArray
-    moe_layers: FloatArray
-    dense: LayerCost | None
-    moe: LayerCost | None
+    layers: tuple[tuple[FloatArray, LayerCost], ...]
     collective: FloatArray
     optimizer: FloatArray
     optimizer_kernels: FloatArray
     extra_w: FloatArray
+    longest: FloatArray | None = None
 
     def sum_layers(self, field: str) -> FloatArray:
-        """Layers times `field` of `LayerCost`, over both kinds."""
-        parts = [
-            layers * getattr(cost, field)
-            for layers, cost in ((self.dense_layers, self.dense), (self.moe_layers, self.moe))
-            if cost is not None
-        ]
-        total: FloatArray = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        return total
+        """Layers times `field` of `LayerCost`."""
+        return reduce(np.add, [layers * getattr(cost, field) for layers, cost in self.layers])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,20 +251,14 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     return found
 
 
-def _filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
-    """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
-
-    The weight gradients W, and more as far as both other passes are longer: W + r min(F, B, W)
-    with r = (min(pp, m) - 1) / (pp - 1). For equal stages (ZB-H1, Qi et al., arXiv:2401.10241)
-    the bubble is then (pp - 1)(F + B) - (min(pp, m) - 1) min(F, B, W); the paper's
-    (pp - 1)(F + B - W) is the case W <= min(F, B), m >= pp.
-    """
-    back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
-    grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
-    send = (x.p2p + a.micro_batch_s) / 2
-    shortest = np.minimum(np.minimum(time - back + send, back - grad + send), grad)
-    ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
-    return grad + ramped * shortest
+def _split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPasses:
+    """The passes of a stage that takes `time` for both."""
+    return SplitPasses(
+        count=stage.count,
+        total=time,
+        backward=stage.sum_layers("backward") + stage.last * x.ends.head_backward,
+        weight_grad=stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad,
+    )
 
 
 def _gpipe_wait_s(
@@ -287,8 +277,8 @@ def _gpipe_wait_s(
     forward = backward = np.zeros_like(_of(slowest, rows))
     passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
     for stage, time in zip(stages, times, strict=True):
-        for cost in (stage.dense, stage.moe):
-            if cost is not None and id(cost) not in passes:
+        for _, cost in stage.layers:
+            if id(cost) not in passes:
                 passes[id(cost)] = forward_pass_s(a, cost, rows)
         ahead = _forward_s(stage, x, rows, passes)
         forward = np.maximum(forward, ahead)
@@ -302,9 +292,8 @@ def _forward_s(
 ) -> FloatArray:
     """Forward seconds of a micro-batch on a stage, of some of the plans, from those of layers."""
     ahead = np.zeros_like(_of(stage.first, rows))
-    for layers, cost in ((stage.dense_layers, stage.dense), (stage.moe_layers, stage.moe)):
-        if cost is not None:
-            ahead = ahead + _of(layers, rows) * passes[id(cost)]
+    for layers, cost in stage.layers:
+        ahead = ahead + _of(layers, rows) * passes[id(cost)]
     if stage.first.any():
         ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
     if stage.last.any():
@@ -316,8 +305,8 @@ def _forward_s(
 def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArray, FloatArray]:
     """(n, k) seconds of the forward and of the backward pass of a micro-batch on a stage."""
     rows = np.arange(len(x.p2p))
-    costs = [cost for cost in (stage.dense, stage.moe) if cost is not None]
-    forward = _forward_s(stage, x, rows, {id(cost): forward_pass_s(a, cost) for cost in costs})
+    passes = {id(cost): forward_pass_s(a, cost) for _, cost in stage.layers}
+    forward = _forward_s(stage, x, rows, passes)
     return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
 
 
@@ -350,56 +339,61 @@ def _bubble_s(
     if not a.bubbles:
         return np.zeros_like(slowest)
     wait = others / x.v
+    if any(stage.longest is not None for stage in stages):
+        wait = _chunk_wait_s(stages, x, slowest, wait)
+    if np.any(x.zero_bubble | x.dualpipe):
+        passes = [_split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
     if np.any(x.zero_bubble):
-        wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
+        send = (x.p2p + a.micro_batch_s) / 2
+        filled = zero_bubble.wait_s(passes, send, x.pp, x.m, slowest)
+        wait = np.where(x.zero_bubble, filled, wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
     bubble = wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
     if x.dualpipe.any():
-        bubble = np.where(x.dualpipe, _dualpipe_wait_s(a, stages, times, x, slowest), bubble)
+        hidden = [_paired_s(stage, x) for stage in stages]
+        both_ways = _both_ways_wait_s(a, passes, hidden, x, slowest)
+        bubble = np.where(x.dualpipe, both_ways, bubble)
     return bubble
 
 
-def _dualpipe_wait_s(
+def _both_ways_wait_s(
     a: Assumptions,
-    stages: Sequence[StageCost],
-    times: Sequence[FloatArray],
+    passes: Sequence[SplitPasses],
+    hidden: Sequence[FloatArray],
     x: StepInputs,
     slowest: FloatArray,
 ) -> FloatArray:
-    """(n, k) what a pipeline in both directions takes beyond its full rounds, messages included."""
+    """(n, k) what DualPipe takes beyond rounds of the slowest rank with what paces them."""
     send = a.micro_batch_s + x.p2p  # one way on each of two chunks
-    ranks = []
-    for stage, time in zip(stages, times, strict=True):
-        back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
-        grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
-        paired = _paired_s(stage, x)
-        ranks.append(
-            RankTimes(
-                count=stage.count,
-                forward=time + paired - back + send,
-                backward=back - grad + send,
-                weight_grad=grad,
-                hidden=paired + 2 * a.dualpipe_overlap * x.p2p,
-            )
+    ranks = [
+        RankTimes(
+            count=one.count,
+            forward=one.total + saved - one.backward + send,
+            backward=one.backward - one.weight_grad + send,
+            weight_grad=one.weight_grad,
+            hidden=saved + 2 * a.dualpipe_overlap * x.p2p,
         )
-    full = x.rounds * (slowest + 2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * x.p2p))
-    return np.maximum(pipeline_s(ranks, x.rounds) - full, 0.0)
+        for one, saved in zip(passes, hidden, strict=True)
+    ]
+    paced = 2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * x.p2p)
+    return np.maximum(pipeline_s(ranks, x.rounds) - x.rounds * (slowest + paced), 0.0)
 
 
-def _zero_bubble_wait_s(
-    a: Assumptions,
-    stages: Sequence[StageCost],
-    times: Sequence[FloatArray],
-    x: StepInputs,
-    slowest: FloatArray,
+def _chunk_wait_s(
+    stages: Sequence[StageCost], x: StepInputs, slowest: FloatArray, equal: FloatArray
 ) -> FloatArray:
-    """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
-    paced = left = np.zeros_like(slowest)
-    for stage, time in zip(stages, times, strict=True):
-        fill = _filled_s(a, stage, x, time)
-        left = left + stage.count * (time - fill)
-        paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))
-    return np.maximum(paced + left - x.m * slowest, 0.0)
+    """(n, k) sum_i C_i - t_max / v of plans that list their chunks; `equal` holds for the others.
+
+    C_i is the longest chunk of stage i with a v-th of its ends: t_i / v where chunks are equal,
+    and never less.
+    """
+    longest = [
+        stage.count * (stage.longest + _ends_s(stage, x) / x.v)
+        for stage in stages
+        if stage.longest is not None
+    ]
+    wait = reduce(np.add, longest) - slowest / x.v
+    return np.where(np.isnan(wait), equal, wait)
 
 
 def step_factor(a: Assumptions, chips: FloatArray) -> FloatArray:

@@ -7,8 +7,10 @@ shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import product
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_paramet
 from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.cost.linears import Linear, Shares, layer_linears, memory_bytes
 from planner.cost.parameters import padded_vocab, trained_share
+from planner.cost.recomputed import RecomputeGroup
 from planner.cost.shapes import Shapes
 from planner.cost.terms import data_nets
 from planner.job import Job
@@ -106,7 +109,7 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """Share of a forward pass over the layers that recomputation does again, (n, 1) or (n, s).
+    """Share of a forward pass over layers that recomputation does again, (n, 1).
 
     Attributes:
         linear: Of the matrix multiplications.
@@ -121,10 +124,10 @@ class Repeats:
     exchanges: FloatArray
 
 
-def repeats(model: CostModel, x: Columns) -> Repeats:
-    """What every stage class does again; see `planner.cost.layer`."""
-    full = np.where(x.recompute == FULL, 1.0, 0.0)
-    some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
+def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
+    """What is done again of the layers of a group; see `planner.cost.layer`."""
+    full = np.where(group.recompute == FULL, 1.0, 0.0)
+    some = np.where(group.recompute == SELECTIVE, 1.0, 0.0)
     halves = float(model.framework.selective == "half-matmuls")
     scores = float(not halves and not model.assumptions.fused_attention)
     return Repeats(
@@ -147,12 +150,21 @@ def repeated_flop_per_token(
         x: The plans.
         causal_share: Share of the scores that the kernels compute.
     """
-    again = repeats(model, x)
     dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
-    linear = 2.0 * (x.stages.dense * dense + x.stages.moe * moe) * again.linear
     scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
-    attention = causal_share * scores * x.stages.layers * again.attention
-    return x.over_stages(linear + attention) / x.copies
+
+    def of_group(group: RecomputeGroup) -> FloatArray:
+        again = repeats(model, group)
+        linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
+        attention = causal_share * scores * (group.dense + group.moe) * again.attention
+        return linear + attention
+
+    return _over_groups(x, of_group)
+
+
+def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
+    """(n,) sum over the layers of the model of a quantity of each group, (n, s)."""
+    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.copies
 
 
 def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
@@ -192,29 +204,33 @@ def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
 
 def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
-    a, job, plans, again = model.assumptions, model.job, x.plans, repeats(model, x)
+    a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
-    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x, 1 + again.linear))
+    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
-    layers = x.stages.dense * dense[:, None] + x.stages.moe * moe[:, None]
-    passes = 1 + a.elementwise_backward + again.elementwise
-    elementwise = x.batch * job.seq_len * x.over_stages(passes * layers) / x.copies
+
+    def of_group(group: RecomputeGroup) -> FloatArray:
+        layers = group.dense * dense[:, None] + group.moe * moe[:, None]
+        return (1 + a.elementwise_backward + repeats(model, group).elementwise) * layers
+
+    elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     return products + elementwise + state
 
 
-def _product_bytes(model: CostModel, x: Columns, forwards: FloatArray) -> FloatArray:
+def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
     """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class."""
     a, shapes, plans = model.assumptions, model.shapes, x.plans
     tp, tokens = plans.tp[:, None], (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
     shares = Shares(tokens=tokens, tp=tp, ep=plans.ep[:, None])
     total = np.zeros(x.stages.count.shape)
-    for moe, layers in ((False, x.stages.dense), (True, x.stages.moe)):
+    for group, moe in product(x.groups, (False, True)):
         if ("moe" if moe else "dense") in model.job.model.layer_kinds:
+            forwards = 1 + repeats(model, group).linear
             linears = layer_linears(a, shapes, shares, moe=moe)
             one = memory_bytes(a, linears, forwards, trains_all=model.job.trains_all)
-            total = total + shapes.blocks * layers * one
+            total = total + shapes.blocks * (group.moe if moe else group.dense) * one
     if shapes.vocab:
         columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
         head = [Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)]
@@ -266,20 +282,27 @@ def group_bytes(model: CostModel, x: Columns) -> dict[str, list[FloatArray]]:
 
 
 def _tokens(model: CostModel, x: Columns) -> FloatArray:
-    """(n,) tokens of all rounds of a step on all chips of one stage."""
+    """(n,) tokens of all micro-batches of a step on all chips of one stage."""
     plans = x.plans
     tokens = plans.micro_batch * model.job.seq_len / plans.cp
-    return tokens * x.rounds[:, 0] * (plans.chips / plans.pp)
+    return tokens * x.m[:, 0] * (plans.chips / plans.pp)
 
 
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    again = repeats(model, x).exchanges
-    per_layer = x.stages.dense * shapes.tp_exchanges + x.stages.moe * min(shapes.tp_exchanges, 2)
-    exchanged = x.over_stages(per_layer * (2.0 + again))
+    blocks = shapes.tp_exchanges, min(shapes.tp_exchanges, 2)
+
+    def exchanges(group: RecomputeGroup) -> FloatArray:
+        per_layer = group.dense * blocks[0] + group.moe * blocks[1]
+        return per_layer * (2.0 + repeats(model, group).exchanges)
+
+    def turns(group: RecomputeGroup) -> FloatArray:
+        return (group.dense + group.moe) * (3.0 + repeats(model, group).exchanges)
+
+    exchanged = _over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
-    rings = ring * plans.cp * x.over_stages(x.stages.layers * (3.0 + again))
+    rings = ring * plans.cp * _over_groups(x, turns)
     return {
         "tp": ACTIVATION_BYTES * tokens * shapes.hidden * exchanged,
         "cp": ACTIVATION_BYTES * tokens * _key_value_width(shapes, plans) * rings,
@@ -320,14 +343,17 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    passes = 2.0 + repeats(model, x).exchanges
     routed = ACTIVATION_BYTES * tokens / plans.tp * shapes.experts_per_token * shapes.hidden
     queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
+
+    def passes(group: RecomputeGroup) -> FloatArray:
+        return 2.0 + repeats(model, group).exchanges
+
     return {
-        "ep": 2 * routed * x.over_stages(x.stages.moe * passes),
-        "cp": swap * x.over_stages(x.stages.layers * passes),
+        "ep": 2 * routed * _over_groups(x, lambda group: group.moe * passes(group)),
+        "cp": swap * _over_groups(x, lambda group: (group.dense + group.moe) * passes(group)),
     }
 
 
@@ -340,7 +366,7 @@ def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x) * x.copies, 0.0)
+    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
     if (twice := plans.schedule == DUALPIPE).any():
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
         sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)

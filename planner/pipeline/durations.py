@@ -14,23 +14,24 @@ two passes of a chunk in proportion to what they take alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.assumptions import Assumptions
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
-from planner.cost.layout import chunk_kinds, chunk_places, plan_chunks
+from planner.cost.evaluate import layer_at
+from planner.cost.layout import chunk_places, plan_chunks, stage_classes
+from planner.cost.recomputed import recompute_groups
 from planner.cost.step import (
     EndCost,
     LayerCost,
-    StageCost,
     exposed_reduction_s,
     forward_pass_s,
     paced_sends,
 )
-from planner.plan import FloatArray, IntArray, Plan
+from planner.plan import RECOMPUTES, FloatArray, Plan, PlanTable, Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,8 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
     both_ways = plan.schedule == "dualpipe"
     split = both_ways or plan.schedule == "zero-bubble"
     passes = np.array([
-        [_chunk(a, stage, layers, split=split) for layers in row]
-        for stage, row in zip(stages, _layers(model, plan), strict=True)
+        [_chunk(a, x, stage, layers, split=split) for layers in row]
+        for stage, row in enumerate(_layers(model, plan))
     ])  # fmt: skip
     places = chunk_places(plan)
     passes[places == 0] += _both(_embedding(x.inputs.ends), split=split)
@@ -117,26 +118,40 @@ def _hidden(
     """(2, pp, v) seconds that forward and backward passes hide of their communication."""
     layers = _layers(model, plan)
     hidden = np.full(layers.shape[:2], model.assumptions.dualpipe_overlap * _first(x.inputs.p2p))
-    for stage, row in enumerate(layers):
-        for kind, cost in enumerate((x.stages[stage].dense, x.stages[stage].moe)):
+    for group, pair in zip(x.columns.groups, x.costs, strict=True):
+        counts = layers[..., int(group.recompute[0, 0])]
+        for kind, cost in enumerate(pair):
             if cost is not None:
-                hidden[stage] += row[:, kind] * _first(cost.paired)
+                saved = np.broadcast_to(cost.paired[0], len(hidden))
+                hidden += counts[:, :, kind] * saved[:, None]
     alone = passes[:, :, 0] + busy, passes[:, :, 1] + passes[:, :, 2] + busy
     return np.stack([hidden * one / (alone[0] + alone[1]) for one in alone])
 
 
-def _layers(model: CostModel, plan: Plan) -> IntArray:
-    """(pp, v, 2) dense and expert layers of every chunk of every stage."""
-    kinds = chunk_kinds(model.job.model.layer_kinds, plan_chunks(plan, model.job.model))
-    return kinds[chunk_places(plan)]
+def _layers(model: CostModel, plan: Plan) -> FloatArray:
+    """(pp, v, 2, 3) dense and expert layers of every chunk of every stage, by recomputation."""
+    sizes = plan_chunks(plan, model.job.model)
+    listed = plan.stages or tuple(Stage(layers=size) for size in sizes)
+    table = PlanTable.from_plans([replace(plan, stages=listed)])
+    stages = stage_classes(table, model.job.model)
+    layers = np.zeros((*chunk_places(plan).shape, 2, len(RECOMPUTES)))
+    for group in recompute_groups(table, stages):
+        assert group.chunks is not None
+        layers[..., int(group.recompute[0, 0])] = group.chunks[0]
+    return layers
 
 
-def _chunk(a: Assumptions, stage: StageCost, layers: IntArray, *, split: bool) -> FloatArray:
-    """(3,) seconds of a chunk's layers in its passes."""
+def _chunk(
+    a: Assumptions, x: Evaluated, stage: int, layers: FloatArray, *, split: bool
+) -> FloatArray:
+    """(3,) seconds of a chunk's layers in its passes; `layers` is (2, 3)."""
     total = np.zeros(3)
-    for count, cost in zip(layers, (stage.dense, stage.moe), strict=True):
-        if count and cost is not None:
-            total += _both(_layer(a, cost, split=split).times(float(count)), split=split)
+    for group, pair in zip(x.columns.groups, x.costs, strict=True):
+        counts = layers[:, int(group.recompute[0, 0])]
+        for count, cost in zip(counts, pair, strict=True):
+            if count and cost is not None:
+                one = _layer(a, layer_at(cost, stage), split=split)
+                total += _both(one.times(float(count)), split=split)
     return total
 
 

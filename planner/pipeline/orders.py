@@ -89,9 +89,15 @@ class Orders:
 
         They come with the forward pass and are given back after the last gradient.
         """
+        return np.asarray(self.held_by_chunk().sum(axis=2))
+
+    def held_by_chunk(self) -> IntArray:
+        """(pp, k, v) the same for each chunk of the stage."""
+        here = self.chunk[:, :, None] == np.arange(self.chunks)
         gives = WEIGHT_GRAD if self.splits_backward else BACKWARD
-        given = np.cumsum(self.kind == gives, axis=1) - (self.kind == gives)
-        return np.asarray(np.cumsum(self.kind == FORWARD, axis=1) - given)
+        gone = (self.kind == gives)[:, :, None] & here
+        came = (self.kind == FORWARD)[:, :, None] & here
+        return np.asarray(np.cumsum(came, axis=1) - np.cumsum(gone, axis=1) + gone)
 
 
 def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.report.breakdown_chart import Whole, wholes, words_of
+from planner.report.memory_chart import recomputed_words
 from planner.report.tables import ByWidth, section, side_by_side, table, width_of
 from planner.results import PlanResult
 from planner.stage_facts import PlanFacts, StageFacts
@@ -79,14 +80,16 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
     """
     if facts is None or len(facts.stages) == 1:
         return []
-    header = ("stage", "layers", "memory", "of limit", "forward", "backward")
+    own = _own(facts.stages)
+    header = ("stage", "layers", *own, "memory", "of limit", "forward", "backward")
+    left_of = len(own) + 2
     groups = list(_alike(facts.stages))
     few = [*groups[: _FEW // 2], [], *groups[-_FEW // 2 :]] if len(groups) > _FEW else groups
     left = len(groups) - _FEW
 
     def draw(room: int) -> RenderableType:
-        plain = [_stage_cells(group, facts, left) for group in few]
-        bare = table(header, plain, right=header[2:], whole=header[:2])
+        plain = [_stage_cells(group, facts, left, own) for group in few]
+        bare = table(header, plain, right=header[left_of:], whole=header[:left_of])
         bar = min(24, room - width_of(bare) - 3)
         if bar < 8:
             return bare
@@ -94,7 +97,7 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
             (*cells, _filled(group, facts, bar)) for cells, group in zip(plain, few, strict=True)
         ]
         name = f"{'limit |':>{bar + 1}}"
-        return table((*header, name), rows, right=header[2:], whole=(*header[:2], name))
+        return table((*header, name), rows, right=header[left_of:], whole=(*header[:left_of], name))
 
     return [Text(), section("Pipeline stages (per chip; passes of one micro-batch)", ByWidth(draw))]
 
@@ -110,25 +113,41 @@ def _alike(stages: Sequence[StageFacts]) -> Iterator[list[StageFacts]]:
     yield group
 
 
+_CHOICES: dict[str, Callable[[StageFacts], str]] = {
+    "recompute": recomputed_words,
+    "sharding": lambda stage: stage.sharding,
+    "clock": lambda stage: f"{stage.clock:g}",
+}
+
+
+def _own(stages: Sequence[StageFacts]) -> tuple[str, ...]:
+    """What stages choose differently."""
+    return tuple(name for name, of in _CHOICES.items() if len({of(stage) for stage in stages}) > 1)
+
+
 def _shown(stage: StageFacts) -> tuple[str, ...]:
     ends = "+ embedding" * stage.embedding + "+ head" * stage.head
     return (
         f"{stage.layers} {ends}".strip(),
+        *(of(stage) for of in _CHOICES.values()),
         show_bytes(stage.total_bytes),
         show_seconds(stage.forward_s),
         show_seconds(stage.backward_s),
     )
 
 
-def _stage_cells(group: Sequence[StageFacts], facts: PlanFacts, left: int) -> tuple[str, ...]:
+def _stage_cells(
+    group: Sequence[StageFacts], facts: PlanFacts, left: int, own: tuple[str, ...]
+) -> tuple[str, ...]:
     if not group:
-        return (f"{left} more", "", "", "", "", "")
+        return (f"{left} more", *("",) * (5 + len(own)))
     first, last = group[0], group[-1]
     numbers = f"{first.index}" if first is last else f"{first.index}-{last.index}"
-    layers, memory, forward, backward = _shown(first)
+    layers, *_, memory, forward, backward = _shown(first)
+    choices = (_CHOICES[name](first) for name in own)
     limit = facts.memory_limit_bytes
     share = show_percent(first.total_bytes / limit) if limit > 0 else "no room"
-    return numbers, layers, memory, share, forward, backward
+    return numbers, layers, *choices, memory, share, forward, backward
 
 
 def _filled(group: Sequence[StageFacts], facts: PlanFacts, columns: int) -> str:

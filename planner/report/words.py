@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words, split_words
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
@@ -44,15 +45,17 @@ def schedule_words(plan: Plan) -> str:
 
 def choice_words(plan: Plan) -> str:
     """`zero1, micro-batch 2, 1f1b, recompute full, clock 0.9`: what there is beside the mesh."""
-    words = [plan.sharding, f"micro-batch {plan.micro_batch}"]
+    words = [sharding_words(plan), f"micro-batch {plan.micro_batch}"]
     if plan.pp > 1:
         words.append(schedule_words(plan))
-    if plan.recompute != "none":
-        words.append(f"recompute {plan.recompute}")
+    if (recompute := recompute_words(plan)) != "none":
+        words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")
-    if plan.clock != 1.0:
-        words.append(f"clock {plan.clock:g}")
+    if (clock := clock_words(plan)) != "1":
+        words.append(f"clock {clock}")
+    if plan.stages is not None:
+        words.append("explicit stages")
     return ", ".join(words)
 
 
@@ -71,22 +74,22 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         *([("torus", result.torus)] if result.torus else []),
-        ("sharding", plan.sharding),
+        ("sharding", sharding_words(plan)),
         ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
-        ("recompute", plan.recompute),
+        ("recompute", recompute_words(plan)),
     ]
     if plan.tp > 1:
         rows.append(("sequence parallel", "yes" if plan.sequence_parallel else "no"))
     if plan.cp > 1:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
-        rows.append(("layer split", plan.split if plan.stages is None else "explicit stages"))
+        rows.append(("layer split", split_words(plan)))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
-    if plan.clock != 1.0:
-        rows.append(("clock", f"{plan.clock:g} of nominal"))
+    if (clock := clock_words(plan)) != "1":
+        rows.append(("clock", f"{clock} of nominal"))
     return rows
 
 

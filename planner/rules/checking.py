@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.frameworks import Framework
-from planner.plan import BoolArray, IntArray, PlanTable
+from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, IntArray, PlanTable
 from planner.rules.table import RULES, Rule
 
 OFFLOAD_RULES = ("offload-activations", "megatron-offload")
@@ -95,18 +95,25 @@ def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:
 def _spread(plans: PlanTable) -> tuple[PlanTable, IntArray, IntArray]:
     """A row per explicit stage with its choices as the plan's, or per plan without stages.
 
-    Returns the rows, the plan of each, and the stage (0 for a plan without stages).
+    A stage that recomputes in several ways has a row for each. Returns the rows, the plan of each,
+    and the stage (0 for a plan without stages).
     """
     assert plans.stages is not None
-    listed = plans.stages.layers >= 0
-    listed[:, 0] = True
-    owner, stage = np.nonzero(listed)
-    explicit = plans.stages.layers[owner, 0] >= 0
+    table = plans.stages
+    counted = table.recomputed.sum(axis=2)
+    used = np.zeros((*table.layers.shape, len(RECOMPUTES)), dtype=np.bool_)
+    used[..., SELECTIVE], used[..., FULL] = counted[..., 0] > 0, counted[..., 1] > 0
+    others = (counted.sum(axis=2) < table.layers) | (counted.sum(axis=2) == 0)
+    used |= others[..., None] & (table.recompute[..., None] == np.arange(len(RECOMPUTES)))
+    used &= (table.layers >= 0)[..., None]
+    listed = table.layers[:, 0] >= 0
+    used[np.flatnonzero(~listed), 0, plans.recompute[~listed]] = True
+    owner, stage, recompute = np.nonzero(used)
+    explicit = listed[owner]
 
     def chosen(name: str) -> Any:
-        table, column = getattr(plans.stages, name), getattr(plans, name)
-        return np.where(explicit, table[owner, stage], column[owner])
+        return np.where(explicit, getattr(table, name)[owner, stage], getattr(plans, name)[owner])
 
-    choices = {name: chosen(name) for name in STAGE_CHOICES}
-    spread = replace(plans.take(owner), **choices, stages=None)
+    choices = {name: chosen(name) for name in STAGE_CHOICES if name != "recompute"}
+    spread = replace(plans.take(owner), **choices, recompute=recompute, stages=None)
     return spread, owner, stage

@@ -7,6 +7,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.dualpipe import runs_both_ways
 from planner.cost.layout import stage_layers
+from planner.cost.listed import adds_up, chunk_columns, listed_plans, of_chunks, overcounted
 from planner.cost.parameters import kv_heads_per_chip
 from planner.distinct import distinct
 from planner.plan import (
@@ -84,13 +85,31 @@ def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     ok = np.array([fits_layers(model, *map(int, row)) for row in rules], dtype=np.bool_)
     result = ok[which]
     if plans.stages is not None:
-        listed = plans.stages.layers
-        explicit = listed[:, 0] >= 0
-        stages = (listed >= 0).sum(axis=1)
-        layers = np.where(listed >= 0, listed, 0).sum(axis=1)
-        adds_up = (stages == plans.pp) & (layers == model.job.model.layers)
-        result = np.where(explicit, adds_up & (plans.interleave == 1), result)
+        result = np.where(listed_plans(plans), adds_up(plans, model.job.model), result)
     return result
+
+
+def counts_fit(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Explicit stages recompute no more layers of a kind than they have."""
+    if plans.stages is None:
+        return np.ones(len(plans), dtype=np.bool_)
+    return np.asarray(~overcounted(plans, model.job.model).any(axis=1))
+
+
+def chunks_agree(model: CostModel, plans: PlanTable) -> BoolArray:
+    """All chunks of a stage have its sharding and its clock, where there are as many as needed."""
+    agree = np.ones(len(plans), dtype=np.bool_)
+    if plans.stages is None:
+        return agree
+    right = np.flatnonzero(adds_up(plans, model.job.model) & listed_plans(plans))
+    complete = plans.take(right)
+    assert complete.stages is not None
+    columns = chunk_columns(complete, int(plans.pp.max()))
+    for table in (complete.stages.sharding, complete.stages.clock):
+        of_stage = of_chunks(table, columns)
+        differs = (of_stage != of_stage[:, :, :1]) & (columns >= 0)
+        agree[right] &= ~differs.any(axis=(1, 2))
+    return agree
 
 
 def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
@@ -138,19 +157,13 @@ def both_directions(model: CostModel, plans: PlanTable) -> BoolArray:
     """
     fits = runs_both_ways(plans.schedule, plans.pp, _micro_batches(model, plans))
     fits |= (plans.pp % 2 == 0) & ~batch_divides(model, plans)
-    whole = np.full(len(plans), model.job.trains_all)
-    if plans.stages is not None:
-        whole &= plans.stages.layers[:, 0] < 0
-    return np.asarray(fits & (whole | (plans.schedule != DUALPIPE)))
+    return np.asarray(fits & ((plans.schedule != DUALPIPE) | model.job.trains_all))
 
 
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework deals out layers by the rule, where a rule is used."""
     allowed = [SPLITS.index(name) for name in model.framework.splits]
-    explicit = np.zeros(len(plans), dtype=np.bool_)
-    if plans.stages is not None:
-        explicit = plans.stages.layers[:, 0] >= 0
-    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | explicit)
+    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | listed_plans(plans))
 
 
 def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:

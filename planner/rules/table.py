@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.cost.context import CostModel
+from planner.cost.listed import wrong_counts
 from planner.plan import BoolArray, Plan, PlanTable
 from planner.rules import predicates, words
 from planner.rules.numbers import nearest_divisors
@@ -104,6 +105,20 @@ RULES: tuple[Rule, ...] = (
         source="planner.cost.layout, the rule named by `split`",
         holds=predicates.layers_divide,
         explain=words.undealt,
+    ),
+    Rule(
+        name="stage-recompute",
+        framework="any",
+        source="a stage recomputes layers that it has",
+        holds=predicates.counts_fit,
+        explain=lambda c, p: wrong_counts(p, c.job.model),
+    ),
+    Rule(
+        name="stage-chunks",
+        framework="any",
+        source="the chunks of a stage run on the same chips",
+        holds=predicates.chunks_agree,
+        explain=lambda c, p: words.disagreeing(p),
     ),
     Rule(
         name="interleave",

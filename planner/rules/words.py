@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from planner.cost.context import CostModel
-from planner.cost.layout import stage_layers
+from planner.cost.layout import chunk_places, stage_layers
+from planner.cost.listed import wrong_sum
 from planner.plan import SPLITS, Plan
 from planner.rules.numbers import nearest, nearest_divisors
 
@@ -21,11 +22,7 @@ def undealt(model: CostModel, plan: Plan) -> str:
     """Why the layers do not go to the stages, in one sentence."""
     layers, chunks = model.job.model.layers, plan.pp * plan.interleave
     if plan.stages is not None:
-        listed = sum(stage.layers for stage in plan.stages)
-        return (
-            f"stages: {len(plan.stages)} stages with {listed} layers; needed: interleave 1 and "
-            f"{plan.pp} stages (pp) with {layers} layers in all"
-        )
+        return wrong_sum(plan, model.job.model)
     which = f"pp {plan.pp} x interleave {plan.interleave}"
     if chunks > layers:
         return (
@@ -57,8 +54,6 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
 
 def one_way(model: CostModel, plan: Plan) -> str:
     """Why DualPipe cannot run a plan's micro-batches in both directions, in one sentence."""
-    if plan.stages is not None:
-        return "stages: schedule dualpipe takes a split of the framework, not explicit stages"
     found = micro_batches(model, plan)
     if not model.job.trains_all:
         return "schedule dualpipe needs a job that trains all weights"
@@ -69,6 +64,23 @@ def one_way(model: CostModel, plan: Plan) -> str:
         f"schedule dualpipe with pp {plan.pp} and {found:g} micro-batches: an even number of at "
         f"least {least} is needed; nearest: {max(least, 2 * math.ceil(found / 2))}"
     )
+
+
+def disagreeing(plan: Plan) -> str:
+    """Which chunks of a stage differ in what the stage has once, in one sentence."""
+    stages = plan.stages or ()
+    for name in ("sharding", "clock"):
+        own = [getattr(stage, name) for stage in stages]
+        values = [getattr(plan, name) if value is None else value for value in own]
+        for stage, *others in chunk_places(plan).tolist():
+            for chunk in others:
+                first, value = values[stage], values[chunk]
+                if value != first:
+                    return (
+                        f"stages: chunks {stage} and {chunk} are on the same stage (pp {plan.pp}) "
+                        f"and have {name} {first} and {value}; it has one of its own"
+                    )
+    raise AssertionError("all chunks of a stage agree")
 
 
 def axes_it_lacks(model: CostModel, plan: Plan) -> str:

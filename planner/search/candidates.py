@@ -126,17 +126,18 @@ class Candidates:
 
     def _stages(self, rows: Rows) -> list[StageCost]:
         layer, shard = self.row_of(self.layer, rows), self.row_of(self.shard, rows)
-        costs = [self.layer_cost(kind, layer, shard) for kind in ("dense", "moe")]
+        costs = {kind: self.layer_cost(kind, layer, shard) for kind in ("dense", "moe")}
         state = self.row_of(self.state, rows)
         return [
             StageCost(
                 count=self._column(f"count.{index}", rows),
                 first=self._column(f"first.{index}", rows),
                 last=self._column(f"last.{index}", rows),
-                dense_layers=self._column(f"dense.{index}", rows),
-                moe_layers=self._column(f"moe.{index}", rows),
-                dense=costs[0],
-                moe=costs[1],
+                layers=tuple(
+                    (self._column(f"{kind}.{index}", rows), cost)
+                    for kind, cost in costs.items()
+                    if cost is not None
+                ),
                 **{
                     name: np.take(self.values[f"state.{name}"][:, index], state)[:, None]
                     for name in STATE_FIELDS

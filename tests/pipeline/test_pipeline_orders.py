@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import pipeline_simulator as oracle
 
-from planner.cost.memory import in_flight
+from planner.cost.held import in_flight
 from planner.pipeline.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
 from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE
 

@@ -149,10 +149,32 @@ def test_memory_over_time_peaks_where_the_memory_model_says(schedule: str) -> No
     plan = Plan(pp=4, dp=2, schedule=schedule, interleave=v, recompute="full", sharding="zero1",
                 sequence_parallel=False)  # fmt: skip
     timeline = timeline_of(job.model, plan)
-    most = timeline.fixed_bytes + timeline.in_flight * timeline.activation_bytes
+    most = timeline.fixed_bytes + timeline.in_flight * timeline.activation_bytes.sum(axis=1)
     expected = float(evaluate_table(job.model, PlanTable.from_plans([plan])).memory.peak[0])
     assert math.isclose(most.max(), expected, rel_tol=1e-12)
     assert np.all(timeline.activation_bytes > 0)
+
+
+def test_listed_chunks_are_simulated_with_their_own_layers() -> None:
+    """Memory peaks where the memory model says, and a stage is busy for all of its chunks."""
+    job = case("deepseek-v2-lite", batch=24)
+    sizes = (1, 3, 0, 2, 4, 2)
+    stages = tuple(
+        Stage(layers=size, full=(0, min(size, 1) if at else 0)) for at, size in enumerate(sizes)
+    )
+    plan = Plan(pp=3, schedule="interleaved", interleave=2, sharding="ddp",
+                sequence_parallel=False, stages=stages)  # fmt: skip
+    timeline = timeline_of(job.model, plan)
+    check(timeline)
+    assert timeline.layers.tolist() == [[1, 2], [3, 4], [0, 2]]
+    peaks = [
+        timeline.fixed_bytes[stage] + timeline.held_bytes[timeline.of_stage(stage)].max()
+        for stage in range(3)
+    ]
+    memory = evaluate_table(job.model, PlanTable.from_plans([plan])).memory
+    assert np.allclose(peaks, memory.total[0], rtol=1e-12)
+    assert timeline.activation_bytes[2, 0] == 0
+    assert timeline.activation_bytes[1, 1] > timeline.activation_bytes[1, 0]
 
 
 def test_clocks_and_recomputation_of_single_stages_count() -> None:
