@@ -15,8 +15,7 @@ Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both
 `planner.cost.dualpipe`. t_i is then a round less what passes side by side hide of it.
 
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
-GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
-estimate.
+GPipe; with 1F1B it is an upper estimate, with the others an estimate.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).
@@ -344,15 +343,13 @@ def _bubble_s(
     if np.any(x.zero_bubble | x.dualpipe):
         passes = [_split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
     if np.any(x.zero_bubble):
-        send = (x.p2p + a.micro_batch_s) / 2
-        filled = zero_bubble.wait_s(passes, send, x.pp, x.m, slowest)
+        filled = zero_bubble.wait_s(passes, (x.p2p + a.micro_batch_s) / 2, x.pp, x.m, slowest)
         wait = np.where(x.zero_bubble, filled, wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
     bubble = wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
     if x.dualpipe.any():
         hidden = [_paired_s(stage, x) for stage in stages]
-        both_ways = _both_ways_wait_s(a, passes, hidden, x, slowest)
-        bubble = np.where(x.dualpipe, both_ways, bubble)
+        bubble = np.where(x.dualpipe, _both_ways_wait_s(a, passes, hidden, x, slowest), bubble)
     return bubble
 
 
