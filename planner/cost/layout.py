@@ -265,11 +265,11 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
         first=merged(opens | ends, "first"),
         last=merged(closes | ends, "last"),
         position=merged(at.astype(np.float64), "position"),
-        chunks=_both_chunks(chunks, uniform.chunks),
+        chunks=_both_chunks(chunks, uniform.chunks, listed_plans(plans)),
     )
 
 
-def _both_chunks(listed: FloatArray, others: FloatArray | None) -> FloatArray:
+def _both_chunks(listed: FloatArray, others: FloatArray | None, explicit: BoolArray) -> FloatArray:
     """(n, s, v, 2) chunks of plans that list them and of those that do not, zero elsewhere."""
     if others is None:
         return listed
@@ -280,7 +280,7 @@ def _both_chunks(listed: FloatArray, others: FloatArray | None) -> FloatArray:
         )
         for table in (listed, others)
     ]
-    return np.asarray(wide[0] + wide[1])
+    return np.where(explicit[:, None, None, None], *wide)
 
 
 def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
