@@ -23,11 +23,11 @@ def recompute_words(plan: Plan) -> str:
 
 
 def clock_words(plan: Plan) -> str:
-    """`0.9`, or `0.8 to 1 by stage`."""
+    """`0.9`, or `0.8 to 1` where stages differ."""
     own = [plan.clock if one.clock is None else one.clock for one in plan.stages or ()]
     found = own or [plan.clock]
     low, high = min(found), max(found)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g} by stage"
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def split_words(plan: Plan) -> str:

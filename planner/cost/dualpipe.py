@@ -29,6 +29,8 @@ from functools import reduce
 
 import numpy as np
 
+from planner.assumptions import Assumptions
+from planner.cost.zero_bubble import SplitPasses
 from planner.plan import DUALPIPE, BoolArray, FloatArray, IntArray
 
 
@@ -80,6 +82,39 @@ def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
         most_over, total_over = np.maximum(most_over, over), total_over + pairs * over
     count = reduce(np.add, [rank.count for rank in ranks]) / 2
     return np.asarray(longest + filled - np.minimum(ahead / count, total_over - most_over))
+
+
+def wait_s(
+    a: Assumptions,
+    passes: Sequence[SplitPasses],
+    hidden: Sequence[FloatArray],
+    p2p: FloatArray,
+    turns: FloatArray,
+    slowest: FloatArray,
+) -> FloatArray:
+    """(n, k) seconds beyond rounds of the slowest rank with the messages that pace them.
+
+    Args:
+        a: Overlap and the host's time per micro-batch.
+        passes: The classes of ranks: a round less what its passes hide of the layers.
+        hidden: (n, k) that, per class.
+        p2p: Seconds of the two sends of a micro-batch between chunks.
+        turns: (n, 1) rounds per step.
+        slowest: (n, k) the longest round in `passes`.
+    """
+    send = a.micro_batch_s + p2p  # one way on each of two chunks
+    ranks = [
+        RankTimes(
+            count=one.count,
+            forward=one.total + saved - one.backward + send,
+            backward=one.backward - one.weight_grad + send,
+            weight_grad=one.weight_grad,
+            hidden=saved + 2 * a.dualpipe_overlap * p2p,
+        )
+        for one, saved in zip(passes, hidden, strict=True)
+    ]
+    paced = 2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * p2p)
+    return np.maximum(pipeline_s(ranks, turns) - turns * (slowest + paced), 0.0)
 
 
 def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:

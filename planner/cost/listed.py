@@ -110,25 +110,28 @@ def wrong_sum(plan: Plan, model: Model) -> str:
     """Why the listed stages are no pipeline of the model, in one line with what would be."""
     sizes = [stage.layers for stage in plan.stages or ()]
     chunks, v = plan.pp * plan.interleave, plan.interleave
-    what = "stages (pp)" if v == 1 else f"chunks (pp {plan.pp} x interleave {v})"
+    what, of_what = "stage", "stages (pp)"
+    if v > 1:
+        what, of_what = "chunk", f"chunks (pp {plan.pp} x interleave {v})"
     line = (
-        f"stages: {len(sizes)} stages with {sum(sizes)} layers; needed: {chunks} {what} with "
+        f"stages: {len(sizes)} {what}s with {sum(sizes)} layers; needed: {chunks} {of_what} with "
         f"{model.layers} layers in all ({model.name})"
     )
     at = int(np.argmax(sizes))
     right = sizes[at] + model.layers - sum(sizes)
     if len(sizes) != chunks or right < 0:
         return line
-    return f"{line}; nearest: {right} layers instead of {sizes[at]} on stage {at}"
+    return f"{line}; nearest: {right} layers instead of {sizes[at]} on {what} {at}"
 
 
 def wrong_counts(plan: Plan, model: Model) -> str:
     """Which listed stage recomputes more layers than it has, in one line."""
     stages = plan.stages or ()
     kinds = chunk_kinds(model.layer_kinds, [stage.layers for stage in stages])
+    place = "chunk" if plan.interleave > 1 else "stage"
     return next(
-        f"stages: stage {at} recomputes {some} (selective) + {all_} (full) of its {layers} {kind} "
-        f"layers; allowed: 0 to {layers} in all"
+        f"stages: {place} {at} recomputes {some} (selective) + {all_} (full) of its {layers} "
+        f"{kind} layers; allowed: 0 to {layers} in all"
         for at, (stage, had) in enumerate(zip(stages, kinds.tolist(), strict=True))
         for kind, layers, some, all_ in zip(KINDS, had, stage.selective, stage.full, strict=True)
         if some + all_ > layers or min(some, all_) < 0

@@ -179,7 +179,7 @@ def test_what_is_no_pipeline_of_the_model_is_refused() -> None:
          "stages: 4 stages with 16 layers; needed: 4 stages (pp) with 12 layers in all "
          "(deepseek-v2-lite); nearest: 0 layers instead of 4 on stage 0"),
         (replace(chunked, stages=(Stage(layers=3),) * 4),
-         "stages: 4 stages with 12 layers; needed: 8 chunks (pp 4 x interleave 2) with 12 layers "
+         "stages: 4 chunks with 12 layers; needed: 8 chunks (pp 4 x interleave 2) with 12 layers "
          "in all (deepseek-v2-lite)"),
         (replace(PLAN, stages=(Stage(layers=3, full=(2, 0)), *(Stage(layers=3),) * 3)),
          "stages: stage 0 recomputes 0 (selective) + 2 (full) of its 1 dense layers; allowed: 0 "
