@@ -175,7 +175,7 @@ class StepCost:
 def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> StepCost:
     """The step of n plans whose stages fall into the classes of `stages`."""
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
-    ends = [_ends_s(stage, x) for stage in stages]
+    ends = [ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
     if x.dualpipe.any():
         times = [time - _paired_s(stage, x) for stage, time in zip(stages, times, strict=True)]
@@ -187,7 +187,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     steady = x.rounds * slowest + x.m * (a.micro_batch_s + paced_messages(a, x) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
-    runs = [_run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
+    runs = [run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
     extra_j = reduce(np.add, [run * s.extra_w for run, s in zip(runs, stages, strict=True)])
     energy = x.chips * (extra_j / x.pp * factor + time * x.standing_w) + x.moved_j
     return StepCost(
@@ -219,11 +219,11 @@ def _paired_s(stage: StageCost, x: StepInputs) -> FloatArray:
 
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
     """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
-    run = reduce(np.add, [_run_s(stage, x, _ends_s(stage, x)) for stage in stages])
+    run = reduce(np.add, [run_s(stage, x, ends_s(stage, x)) for stage in stages])
     return np.asarray(run / x.pp * factor)
 
 
-def _run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
+def run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
     """Seconds in which kernels run in a step, summed over the stages of a class."""
     step = x.rounds * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
     return np.asarray(stage.count * step)
@@ -237,7 +237,7 @@ def exposed_reduction_s(a: Assumptions, stage: StageCost, x: StepInputs) -> Floa
     return exposed_s(a, stage.collective, hides)
 
 
-def _ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
+def ends_s(stage: StageCost, x: StepInputs) -> FloatArray | float:
     """Embedding and head of a micro-batch on a stage; 0 where no plan has either there."""
     first, last = stage.first.any(), stage.last.any()
     if first and last:
@@ -267,6 +267,13 @@ def _split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPas
         backward=stage.sum_layers("backward") + stage.last * x.ends.head_backward,
         weight_grad=stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad,
     )
+
+
+def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
+    """Seconds of the bubble behind a stage that a zero-bubble schedule fills."""
+    ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
+    passes = _split_passes(stage, x, time)
+    return zero_bubble.filled_s(passes, (x.p2p + a.micro_batch_s) / 2, ramped)
 
 
 def _gpipe_wait_s(
@@ -315,7 +322,7 @@ def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArra
     rows = np.arange(len(x.p2p))
     passes = {id(cost): forward_pass_s(a, cost) for _, cost in stage.layers}
     forward = _forward_s(stage, x, rows, passes)
-    return forward, stage.sum_layers("total") + _ends_s(stage, x) - forward
+    return forward, stage.sum_layers("total") + ends_s(stage, x) - forward
 
 
 def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
@@ -372,7 +379,7 @@ def _chunk_wait_s(
     and never less.
     """
     longest = [
-        stage.count * (stage.longest + _ends_s(stage, x) / x.v)
+        stage.count * (stage.longest + ends_s(stage, x) / x.v)
         for stage in stages
         if stage.longest is not None
     ]

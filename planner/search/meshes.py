@@ -76,8 +76,13 @@ def _compositions(total: int, parts: int) -> IntArray:
     return np.vstack(rows)
 
 
-def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Meshes:
-    """All meshes of the chip counts that the rules on axes allow."""
+def enumerate_meshes(
+    model: CostModel, counts: tuple[int, ...], options: SpaceOptions, *, uneven: bool = False
+) -> Meshes:
+    """All meshes of the chip counts that the rules on axes allow.
+
+    With `uneven` stages need not follow a split of the framework: pp up to layers + 2.
+    """
     parts = [factorizations(count, 4) for count in counts]
     table = np.vstack(parts) if parts else np.empty((0, 4), dtype=np.int64)
     columns = {name: table[:, i] for i, name in enumerate(("tp", "cp", "pp", "data"))}
@@ -91,7 +96,9 @@ def enumerate_meshes(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         "framework": lambda c: (c["pp"] == 1) | ("pp" not in model.framework.lacks),
         "heads": lambda c: _tp_divides(model, c["tp"]),
         "sequence": lambda c: _halves_divide(model, c["cp"]),
-        "layers": lambda c: _pp_divides(model, c["pp"]),
+        "layers": lambda c: (
+            c["pp"] <= most_chunks(model) if uneven else _pp_divides(model, c["pp"])
+        ),
         "batch": lambda c: model.job.global_batch % c["data"] == 0,
     }
     for name, check in checks.items():
@@ -148,11 +155,16 @@ def equal_chunks(model: CostModel, chunks: int, split: int) -> bool:
     return split != BY_COST and (model.job.model.layers + 2 * counted) % chunks == 0
 
 
+def most_chunks(model: CostModel) -> int:
+    """Chunks of a pipeline with no empty chunk but the first and the last, which hold an end."""
+    return model.job.model.layers + 2
+
+
 def interleaves(model: CostModel, pp: int) -> list[int]:
     """Interleaves to consider for a number of stages: 1, and more where the framework can."""
     if pp == 1 or "interleaved" not in model.framework.schedules:
         return [1]
-    most = (model.job.model.layers + 2) // pp
+    most = most_chunks(model) // pp
     return list(range(1, min(most, model.framework.most_chunks or most) + 1))
 
 

@@ -114,18 +114,23 @@ class Space:
         )
 
 
-def cross_skeletons(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Skeletons:
-    """Every micro-batch and pipeline on every mesh that the rules allow."""
+def cross_skeletons(
+    model: CostModel, meshes: Meshes, options: SpaceOptions, *, uneven: bool = False
+) -> Skeletons:
+    """Every micro-batch and pipeline on every mesh that the rules allow.
+
+    With `uneven` chunks need not follow a split of the framework: the column says nothing then.
+    """
     rows = _Rows.of_meshes(meshes)
     _cross_micro_batch(model, rows)
-    _cross_pipeline(model, rows, options)
+    _cross_pipeline(model, rows, options, uneven=uneven)
     counts = {"considered": len(rows)}
     columns = rows.columns
     m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
     whole = (columns["interleave"] == 1) | (m % columns["pp"] == 0)
     whole &= runs_both_ways(columns["schedule"], columns["pp"], m)
     counts["micro_batches"] = rows.keep(whole)
-    asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1)
+    asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1) | uneven
     for name in ("micro_batch", "schedule", "interleave"):
         asked &= options.allows(name, rows.columns[name])
     counts["fixed"] = rows.keep(asked)
@@ -137,17 +142,28 @@ def cross_skeletons(model: CostModel, meshes: Meshes, options: SpaceOptions) -> 
     )
 
 
+def cross_exchanges(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
+    """Sequence parallelism and context-parallel mode on every skeleton; no rule is applied.
+
+    Sharding and recomputation are none: stages choose theirs.
+    """
+    rows = _Rows.of_skeletons(skeletons)
+    rows.cross_many(
+        ("sharding", "recompute"), np.zeros(len(rows), dtype=np.int64), {0: [(DDP, NO_RECOMPUTE)]}
+    )
+    _cross_modes(model, rows)
+    tally = {"considered": len(rows)}
+    if fixed := rows.keep(_asked_modes(rows, options)):
+        tally["fixed"] = fixed
+    return Space(plans=rows.table(), mesh_id=rows.mesh_id, meshes=skeletons.meshes, counts=tally)
+
+
 def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
     """Every remaining choice on every skeleton that the rules allow."""
     rows = _Rows.of_skeletons(skeletons)
     _cross_sharding(model, rows)
-    tp = (rows.columns["tp"] > 1).astype(np.int64)
-    split = {0: [0], 1: [1]} if model.shapes.experts else {0: [0], 1: [0, 1]}
-    rows.cross("sequence_parallel", tp, split)
-    cp = rows.columns["cp"]
-    swaps = (cp > 1) & heads_exchange(model, rows.columns["tp"], cp)
-    rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
-    rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: _recomputes(model, options)})
+    _cross_modes(model, rows)
+    rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: recomputes(model, options)})
     tally = {"considered": len(rows)}
     if fixed := rows.keep(_asked_choices(rows, options)):
         tally["fixed"] = fixed
@@ -235,7 +251,7 @@ class _Rows:
         )
 
 
-def _recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
+def recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
     """Recomputations that differ: selective drops nothing where no scores are stored.
 
     It is then left out, unless it is asked for and none is not.
@@ -252,11 +268,27 @@ def _asked_choices(rows: _Rows, options: SpaceOptions) -> BoolArray:
     columns = rows.columns
     asked = options.allows("sharding", columns["sharding"])
     asked &= options.allows("recompute", columns["recompute"])
-    asked &= options.allows("sequence_parallel", columns["sequence_parallel"]) | (
-        columns["tp"] == 1
-    )
+    asked &= _asked_modes(rows, options)
+    return asked
+
+
+def _asked_modes(rows: _Rows, options: SpaceOptions) -> BoolArray:
+    """(n,) rows with the exchanges that the user fixed, where there are any."""
+    columns = rows.columns
+    asked: BoolArray = columns["tp"] == 1
+    asked = asked | options.allows("sequence_parallel", columns["sequence_parallel"])
     asked &= options.allows("cp_mode", columns["cp_mode"]) | (columns["cp"] == 1)
     return asked
+
+
+def _cross_modes(model: CostModel, rows: _Rows) -> None:
+    """Sequence parallelism where tp is above 1, all-to-all where heads divide over cp."""
+    tp = (rows.columns["tp"] > 1).astype(np.int64)
+    split = {0: [0], 1: [1]} if model.shapes.experts else {0: [0], 1: [0, 1]}
+    rows.cross("sequence_parallel", tp, split)
+    cp = rows.columns["cp"]
+    swaps = (cp > 1) & heads_exchange(model, rows.columns["tp"], cp)
+    rows.cross("cp_mode", swaps.astype(np.int64), {0: [RING], 1: [RING, ALL_TO_ALL]})
 
 
 def _cross_sharding(model: CostModel, rows: _Rows) -> None:
@@ -284,12 +316,13 @@ def _cross_micro_batch(model: CostModel, rows: _Rows) -> None:
     rows.cross("micro_batch", local, {int(n): divisors(int(n)) for n in np.unique(local)})
 
 
-def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions) -> None:
+def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions, *, uneven: bool) -> None:
     """Schedules, interleaves and layer splits that the framework has and the layers allow."""
     offered = [SCHEDULES.index(name) for name in model.framework.schedules]
     choices: dict[int, list[tuple[int, ...]]] = {}
     for pp in np.unique(rows.columns["pp"]):
-        pairs = chunkings(model, int(pp), options)
+        any_split = [(v, EVEN) for v in interleaves(model, int(pp))]
+        pairs = any_split if uneven else chunkings(model, int(pp), options)
         if pp == 1:
             choices[1] = [(ONE_F_ONE_B, *pairs[0])]
             continue

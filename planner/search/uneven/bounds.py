@@ -1,0 +1,266 @@
+"""Lower bounds on the step time of every plan of a row: LB0 <= LB1 <= LB2 <= time.
+
+With stage times t_i, all layers and ends in least time S, and weights of the step
+(`planner.cost.step`; A the slowest stage's, a that of the sum, C what no stage changes):
+
+    T / factor = A max t + a sum t + C + max exposed + max optimizer
+
+LB0 is the bound of a mesh with micro-batch and schedule (`planner.search.skeleton_bounds`), whose
+networks are the best of all placements. LB1 takes the row's own networks, and for the slowest
+stage the mean S / p or ceil(L / p) layers, whichever is more:
+
+    LB1 = A max(S / p, ceil(L_k / p) tau_k, ends) + a S + C + D
+
+tau is the least of a layer over shardings and recomputations that a stage may have. LB2 takes the
+least bottleneck t* at which the stages have room for all layers, in time and in memory
+(`solvers.stages.filling`): LB2 = A t* + a S + C + D. Zero-bubble schedules take the larger of
+m max t and (m - 1) max t + sum (t - w), w bounded by the three parts whose least it is made of.
+Interleaved fills count the longest chunk, never less than the equal chunks that A and a stand for.
+
+D bounds max exposed + max optimizer: some stage has ceil(L / p) layers or more, the first has the
+embedding, the last the head; of its reductions 1 - overlap is exposed whatever its backward pass.
+Mean over kinds of layers: a stage with N layers has some d dense and N - d others; the least D of
+all such d counts. All are relaxations, so no plan is faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.step import paced_sends, step_factor
+from planner.distinct import distinct
+from planner.plan import ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.search.deadline import NEVER, Deadline
+from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
+from planner.search.rounding import ROUNDED_DOWN
+from planner.search.skeleton_bounds import SkeletonBounds
+from planner.search.space import Skeletons
+from planner.search.uneven.rows import Rows, allowed_recomputes
+from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
+
+
+def skeleton_lower(
+    model: CostModel,
+    skeletons: Skeletons,
+    options: SpaceOptions,
+    deadline: Deadline = NEVER,
+) -> FloatArray:
+    """(n,) LB0 in seconds.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    if not len(skeletons):
+        return np.empty(0)
+    layouts = EFFICIENT if options.torus else NO_LAYOUTS
+    bounds = SkeletonBounds.build(
+        model, skeletons, options.orders(model.framework), deadline, layouts
+    )
+    least = np.full(len(skeletons.meshes), min(allowed_recomputes(model, options)))
+    highest = model.clocks(wanted=False)
+    corners = bounds.corners(least, highest, deadline)
+    return np.asarray(corners[:, 0, 0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowForms:
+    """The step time of n rows as weights, one of which is the largest: T = max over forms.
+
+    Attributes:
+        paced: (n, f) weight of the slowest stage.
+        summed: (n, f) least seconds of what adds up.
+        constant: (n,) seconds that no stage changes, D included.
+        slowest: (n,) what the slowest stage takes at least.
+        layer: (n, 2, r, z) seconds of a layer by kind, recomputation and sharding; inf where the
+            row may not have it, 0 where the model has no such kind.
+        ends: (n, 2) seconds of embedding and head.
+        factor: (n,) of the whole.
+    """
+
+    paced: FloatArray
+    summed: FloatArray
+    constant: FloatArray
+    slowest: FloatArray
+    layer: FloatArray
+    ends: FloatArray
+    factor: FloatArray
+
+    def step_s(self, slowest: FloatArray) -> FloatArray:
+        """(n,) lower bounds on the step time for a slowest stage that takes that at least."""
+        forms = self.paced * slowest[:, None] + self.summed
+        whole = (forms.max(axis=1) + self.constant) * self.factor
+        return np.asarray(whole * ROUNDED_DOWN)
+
+    def slowest_within(self, upper_s: float) -> FloatArray:
+        """(n,) the largest slowest stage with which `step_s` is within `upper_s`."""
+        room = (upper_s / ROUNDED_DOWN / self.factor - self.constant)[:, None] - self.summed
+        return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
+
+    def take(self, index: IntArray) -> RowForms:
+        """The rows of `index`."""
+        return RowForms(**{name: getattr(self, name)[index] for name in self.__slots__})
+
+
+def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
+    """The weights and least seconds of every row.
+
+    Args:
+        model: Job and machine.
+        rows: n rows.
+        terms: Theirs, at the highest clock alone.
+    """
+    a, plans, cell = model.assumptions, rows.plans, terms.cell
+    pp, v, m = plans.pp.astype(np.float64), plans.interleave, rows.micro_batches(model)
+    layer = _layers(rows, terms)
+    totals = _totals(model)
+    ends = np.stack([terms.ends.embedding[cell, 0], terms.ends.head[cell, 0]], axis=1)
+    least = layer.min(axis=(2, 3))
+    whole = least @ totals + ends.sum(axis=1)
+    shown = float(a.bubbles)
+    p2p = terms.p2p[cell]
+    steady = m * (a.micro_batch_s + paced_sends(a, v) * p2p)
+    ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
+    paced, summed = (m - shown / v)[:, None], (shown / v * whole)[:, None]
+    if shown and (plans.schedule == ZERO_BUBBLE).any():
+        paced, summed = _zero_bubble(model, rows, terms, m, paced, summed)
+    most = np.ceil(totals / pp[:, None]) * least
+    slowest = np.maximum(np.maximum(whole / pp, most.max(axis=1)), ends.max(axis=1))
+    return RowForms(
+        paced=paced,
+        summed=summed,
+        constant=steady + ramp + a.step_s + _data_parallel_s(model, rows),
+        slowest=slowest,
+        layer=layer,
+        ends=ends,
+        factor=step_factor(a, plans.chips.astype(np.float64)),
+    )
+
+
+def _totals(model: CostModel) -> FloatArray:
+    """(2,) layers of the model by kind."""
+    kinds = model.job.model.layer_kinds
+    return np.array([kinds.count(kind) for kind in KINDS], dtype=np.float64)
+
+
+def _layers(rows: Rows, terms: RowTerms) -> FloatArray:
+    """(n, 2, r, z) `RowForms.layer`."""
+    shape = (len(rows), len(KINDS), len(rows.recomputes), rows.shardings.shape[1])
+    layer = np.zeros(shape)
+    for at, kind in enumerate(KINDS):
+        if kind in terms.layers:
+            layer[:, at] = terms.layers[kind].total[terms.cell, :, :, 0]
+    return np.where(rows.shardings[:, None, None, :], layer, np.inf)
+
+
+def _zero_bubble(
+    model: CostModel,
+    rows: Rows,
+    terms: RowTerms,
+    m: FloatArray,
+    paced: FloatArray,
+    summed: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """(n, 4) weights and sums; rows of other schedules repeat their own.
+
+    t - w >= t - W - r X for each X of F + send, B + send, W, of which w takes the least; see
+    `planner.cost.step.filled_s`. Each is linear in layers.
+    """
+    plans, cell = rows.plans, terms.cell
+    pp = plans.pp.astype(np.float64)
+    ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
+    send = (terms.p2p[cell] + model.assumptions.micro_batch_s) / 2
+    parts = [m * 0.0 for _ in range(3)]
+    r = ramped[:, None, None]
+    for at, kind in enumerate(KINDS):
+        if kind not in terms.layers:
+            continue
+        cost = terms.layers[kind]
+        shape = cost.total.shape
+        total, back, grad = (
+            np.broadcast_to(table, shape)[cell, :, :, 0]
+            for table in (cost.total, cost.backward, cost.weight_grad)
+        )
+        count = _totals(model)[at]
+        for piece, x in enumerate((total - back, back - grad, grad)):
+            left = np.where(rows.shardings[:, None, :], total - grad - r * x, np.inf)
+            parts[piece] = parts[piece] + count * left.min(axis=(1, 2))
+    ends = terms.ends
+    embedding, head, back, grad = (
+        table[cell, 0]
+        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
+    )
+    both = embedding + head
+    for piece, x in enumerate((both - back, back - grad, grad)):
+        sent = pp * send if piece < 2 else 0.0
+        parts[piece] = parts[piece] + both - grad - ramped * (x + sent)
+    zero = (plans.schedule == ZERO_BUBBLE)[:, None]
+    own = np.stack([np.zeros_like(m), *parts], axis=1)
+    weights = np.stack([m, m - 1, m - 1, m - 1], axis=1)
+    return np.where(zero, weights, paced), np.where(zero, own, summed)
+
+
+def _data_parallel_s(model: CostModel, rows: Rows) -> FloatArray:
+    """(n,) D of the module: once per placement and allowed shardings."""
+    codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
+    first, which = distinct([rows.placement, codes])
+    found = np.zeros(len(first))
+    pp = rows.plans.pp[first]
+    for stages in np.unique(pp).tolist():
+        at = np.flatnonzero(pp == stages)
+        found[at] = _stages_s(model, rows.take(first[at]), stages)
+    return found[which]
+
+
+def _stages_s(model: CostModel, rows: Rows, pp: int) -> FloatArray:
+    """(n,) D of rows with as many stages."""
+    dense, moe = _totals(model).astype(np.int64).tolist()
+    if pp == 1:
+        whole = _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True)
+        return np.asarray(whole[:, 0])
+    layers = -(-(dense + moe) // pp)
+    some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
+    none = np.zeros(1, dtype=np.int64)
+    fullest: FloatArray = _state_s(model, rows, some, layers - some).min(axis=1)
+    first = _state_s(model, rows, none, none, first=True)[:, 0]
+    last = _state_s(model, rows, none, none, last=True)[:, 0]
+    return np.asarray(np.maximum(fullest, np.maximum(first, last)))
+
+
+def _state_s(
+    model: CostModel,
+    rows: Rows,
+    dense: IntArray,
+    moe: IntArray,
+    *,
+    first: bool = False,
+    last: bool = False,
+) -> FloatArray:
+    """(n, c) least exposed reduction and optimizer of stages of some contents."""
+    counts = (dense[None, :].astype(np.float64), moe[None, :].astype(np.float64))
+    stages = contents(*counts, first=first, last=last)
+    state = stage_state(model, rows, stages)
+    seconds = (1 - model.assumptions.dp_overlap) * state.collective + state.optimizer
+    allowed: BoolArray = rows.shardings[:, None, :]
+    return np.asarray(np.where(allowed, seconds, np.inf).min(axis=2))
+
+
+def first_bound(forms: RowForms) -> FloatArray:
+    """(n,) LB1 in seconds."""
+    return forms.step_s(forms.slowest)
+
+
+def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
+    """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
+    forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
+    layer = np.where(np.isfinite(forms.layer), forms.layer, 0.0).max(axis=(2, 3))
+    whole = layer @ _totals(model) + forms.ends.sum(axis=1)
+    dense, moe = _totals(model)
+    stages = contents(np.array([[dense]]), np.array([[moe]]), first=True, last=True)
+    state = stage_state(model, rows, stages)
+    once = (state.collective + state.optimizer).max(axis=(1, 2))
+    step = (2 * m + rows.plans.pp) * whole + forms.constant + once
+    return float((step * forms.factor).max())

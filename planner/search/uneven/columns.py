@@ -1,0 +1,327 @@
+"""The stage problem of a row: every way to fill every stage as a column of whole numbers.
+
+Seconds (times the factor of the step) and joules are divided by one unit each and rounded down,
+the weights of the step time are whole numbers, so that no choice takes less than its integers say:
+the least integer is a lower bound. What rounding hides of a choice is at most `rounding` units.
+
+    1f1b         T = (m - 1) P_t + S_t + P_exposed + P_optimizer + constant
+    interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
+    gpipe        (m - 1) (P_forward + P_backward) + S_t
+    zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
+    E = S_joules + T standing power, in units in which the power is 1
+
+The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
+from planner.plan import (
+    FULL,
+    GPIPE,
+    SELECTIVE,
+    SHARDINGS,
+    ZERO_BUBBLE,
+    FloatArray,
+    IntArray,
+    Plan,
+    Stage,
+)
+from planner.search.limits import Limits
+from planner.search.uneven.fills import OneRow
+from planner.search.uneven.interleaved import RowTables
+from planner.search.uneven.packing import Offer, Packing, alike, place_of
+from planner.search.uneven.rows import Rows
+from planner.search.uneven.terms import row_terms
+from solvers.stages.device_columns import device_columns
+from solvers.stages.devices import device_problem
+from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
+
+FINEST = 2**36
+"""Units of time in the upper bound, by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """What the integers count.
+
+    Attributes:
+        time_s, joules: One unit each.
+    """
+
+    time_s: float
+    joules: float
+
+    @staticmethod
+    def of(model: CostModel, chips: int, upper_s: float) -> Units:
+        """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
+        time_s = upper_s / FINEST
+        power_w = chips * standing_w(model, chips)
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowColumns:
+    """The stage problem of a row with what its columns stand for.
+
+    Attributes:
+        problem: The columns as whole numbers.
+        units: What they count.
+        rounding: A choice takes less than this many units of time more than its integers say.
+        one: The row.
+        counts: (c, v, 2, r) layers in each chunk of a device by kind and recomputation.
+        sharding, clock: (c,) code, index of `OneRow.terms.clocks`.
+    """
+
+    problem: StageProblem
+    units: Units
+    rounding: int
+    one: OneRow
+    counts: IntArray
+    sharding: IntArray
+    clock: IntArray
+
+    def plan(self, choice: Choice) -> Plan:
+        """The plan of a choice, with its stages listed."""
+        recomputes, clocks = self.one.rows.recomputes, self.one.terms.clocks
+        counts = self.counts[choice.columns]
+        coded = {code: counts[..., at] for at, code in enumerate(recomputes)}
+        none = np.zeros(counts.shape[:3], dtype=np.int64)
+        stages: list[Stage | None] = [None] * self.problem.chunks.size
+        for d, column in enumerate(choice.columns.tolist()):
+            for k, chunk in enumerate(self.problem.chunks[d].tolist()):
+                stages[chunk] = Stage(
+                    layers=int(counts[d, k].sum()),
+                    recompute="none",
+                    selective=_pair(coded.get(SELECTIVE, none)[d, k]),
+                    full=_pair(coded.get(FULL, none)[d, k]),
+                    sharding=SHARDINGS[int(self.sharding[column])],
+                    clock=float(clocks[self.clock[column]]),
+                )
+        listed = tuple(stage for stage in stages if stage is not None)
+        shared = self.one.rows.plans.plan(0)
+        clock = max(stage.clock or 0.0 for stage in listed)
+        return replace(shared, sharding=listed[0].sharding or "ddp", clock=clock, stages=listed)
+
+
+def _pair(counts: IntArray) -> tuple[int, int]:
+    return int(counts[0]), int(counts[1])
+
+
+def row_columns(
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    row: int,
+    clocks: FloatArray,
+    upper_s: float,
+    *,
+    units: Units | None = None,
+    energy: bool = False,
+) -> RowColumns | None:
+    """The columns of a row; None where no plan within `upper_s` exists.
+
+    Args:
+        model: Job and machine.
+        limits: Memory per chip, and mean power of the cluster.
+        rows: Rows; of which `row` is meant.
+        row: Its number.
+        clocks: (k,) relative clocks that stages may choose from.
+        upper_s: Plans that take longer are not wanted.
+        units: Of the integers; default: `Units.of`.
+        energy: Whether joules count; else time alone does.
+    """
+    alone = rows.take(np.array([row]))
+    one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
+    powered = limits.power_w is not None
+    packing = Packing.build(
+        one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
+    )
+    if alone.plans.interleave[0] > 1:
+        return interleaved_columns(packing, limits, units, energy=energy or powered)
+    return _plain_columns(packing, limits, units, energy=energy or powered)
+
+
+def _plain_columns(
+    packing: Packing, limits: Limits, units: Units, *, energy: bool
+) -> RowColumns | None:
+    """The columns of a row with one chunk per device."""
+    offers = _offers(packing)
+    if offers is None:
+        return None
+    laid = packing.laid(offers)
+    if any(len(at) == 0 for at, _ in laid):
+        return None
+    whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
+    joined = _joined(whole)
+    starts = np.concatenate([start for _, start in laid])
+    devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
+    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=slack,
+        one=packing.one,
+        counts=joined.fills.counts[:, None],
+        sharding=joined.fills.sharding,
+        clock=joined.fills.clock,
+    )
+
+
+def interleaved_columns(
+    packing: Packing, limits: Limits, units: Units, *, energy: bool
+) -> RowColumns | None:
+    """The columns of a row with several chunks per device, in units of a v-th."""
+    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
+    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
+    if not bubbles:
+        v = 1
+    units = Units(time_s=units.time_s / v, joules=units.joules / v)
+    tables = RowTables(
+        one=one,
+        limit_bytes=packing.limit_bytes,
+        time_s=units.time_s * v,
+        joules=units.joules,
+        energy=energy,
+        most_s=packing.most_s,
+    )
+    layout = packing.layout()
+    if layout is None:
+        return None
+    found = device_columns(layout, tables)
+    devices = np.unique(found.columns.device)
+    if len(devices) < packing.devices:
+        return None
+    constant = int(packing.form.constant * one.factor / units.time_s)
+    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
+    cost = Form(sums=(0, 1))
+    standing = _standing(one, units)
+    problem = device_problem(
+        layout,
+        found,
+        time=(time,),
+        cost=cost if energy else None,
+        cost_per_time=standing if energy else 0,
+        limits=_limits(cost, limits, units, standing),
+    )
+    variants = np.array([(each.sharding, each.clock) for each in tables.variants])
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=(m + 2) * v + packing.devices + 8,
+        one=one,
+        counts=found.counts,
+        sharding=variants[found.setting, 0],
+        clock=variants[found.setting, 1],
+    )
+
+
+def _standing(one: OneRow, units: Units) -> int:
+    """Joules of waiting chips per unit of time, in their units."""
+    chips = int(one.rows.plans.chips[0])
+    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
+
+
+def _offers(packing: Packing) -> list[Offer] | None:
+    """What every device is offered; None where one is offered nothing."""
+    first = alike(packing.one)
+    vectors = packing.vectors()
+    offers: dict[int, Offer] = {}
+    for d in sorted(set(first.values())):
+        wanted = np.unique(np.concatenate([vectors[e] for e in first if first[e] == d]))
+        if len(wanted) == 0:
+            return None
+        offers[d] = packing.offer(place_of(packing.one, d), wanted)
+        if len(offers[d].vector) == 0:
+            return None
+    return [offers[first[d]] for d in range(packing.devices)]
+
+
+def _joined(offers: list[Offer]) -> Offer:
+    def of(part: str, name: str) -> Any:
+        return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
+
+    first = offers[0]
+    return Offer(
+        fills=replace(first.fills, **{name: of("fills", name) for name in _slots(first.fills)}),
+        costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
+        vector=np.concatenate([offer.vector for offer in offers]),
+    )
+
+
+def _slots(record: object) -> tuple[str, ...]:
+    return tuple(type(record).__slots__)  # type: ignore[attr-defined]
+
+
+def _problem(
+    packing: Packing,
+    offer: Offer,
+    devices: IntArray,
+    starts: IntArray,
+    units: Units,
+    limits: Limits,
+    *,
+    energy: bool,
+) -> StageProblem:
+    """The integers of the module."""
+    one = packing.one
+    schedule = int(one.rows.plans.schedule[0])
+    m, factor = round(one.m), one.factor
+    bubbles = bool(one.model.assumptions.bubbles)
+
+    def whole(values: FloatArray | float, unit: float) -> IntArray:
+        return np.floor(np.asarray(values) * factor / unit).astype(np.int64)
+
+    def seconds(*names: str) -> list[IntArray]:
+        return [whole(getattr(offer.costs, name), units.time_s) for name in names]
+
+    constant = int(whole(packing.form.constant, units.time_s))
+    weights: list[tuple[tuple[int, ...], tuple[int, ...]]]
+    if schedule == GPIPE and bubbles:
+        sums, peaks = seconds("time"), seconds("forward", "backward")
+        weights = [((1,), (m - 1, m - 1))]
+    elif schedule == ZERO_BUBBLE and bubbles:
+        sums, peaks = seconds("left"), seconds("paced", "time")
+        weights = [((1,), (1, 0)), ((0,), (0, m))]
+    else:
+        sums, peaks = seconds("time"), seconds("time")
+        weights = [((int(bubbles),), (m - int(bubbles),))]
+    peaks += seconds("exposed", "optimizer")
+    sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
+    standing = _standing(one, units)
+    cost = Form(sums=(0,) * (len(sums) - 1) + (1,))
+    return StageProblem(
+        layers=one.model.job.model.layers,
+        chunks=np.arange(packing.devices)[:, None],
+        columns=Columns(
+            device=devices,
+            starts=starts[:, None],
+            ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
+            group=np.zeros_like(devices),
+            sums=np.stack(sums, axis=1),
+            peaks=np.stack(peaks, axis=1),
+        ),
+        time=tuple(
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
+            for added, paced in weights
+        ),
+        cost=cost if energy else None,
+        cost_per_time=standing if energy else 0,
+        limits=_limits(cost, limits, units, standing),
+    )
+
+
+def _limits(cost: Form, limits: Limits, units: Units, standing: int) -> tuple[Limit, ...]:
+    """The mean power of the cluster: joules are at most power times time."""
+    if limits.power_w is None:
+        return ()
+    allowed = int(np.ceil(limits.power_w * units.time_s / units.joules))
+    return (Limit(name="power", form=cost, upper=0, per_time=standing - allowed),)

@@ -1,0 +1,314 @@
+"""Bytes per chip of stages from below, linear in counts of layers, and the bound LB2 from them.
+
+A stage with n_r layers of one kind in recomputation r holds at least
+
+    base_z + end bytes + max over used r of working_r + sum_r n_r (state_z + held_i kept_r)
+
+bytes under sharding z. All come from `planner.cost.memory` at none, one and two layers. What an
+optimizer phase adds where nothing else is as large is left out, and so is what layers of another
+kind hold. held_i counts micro-batches in flight; of interleaved stages, whose chunks are held
+unequally often, the least that any division among chunks holds.
+
+At the moment when interleaved chunks of one layer each hold most, h_c micro-batches of chunk c, a
+stage of n_0 layers in the first recomputation and n_r in the others holds at least
+
+    kept_0 sum_c (h_c - h_min) + n_0 h_min kept_0
+        + sum_r n_r (h_min kept_r - (h_max - h_min) (kept_0 - kept_r)):
+
+every chunk but the first and the last of all has a layer, which n_r layers make smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.cost.held import held_chunks, in_flight
+from planner.cost.memory import Memory
+from planner.distinct import distinct
+from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
+from planner.search.limits import Limits
+from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.bounds import RowForms
+from planner.search.uneven.rows import Rows
+from planner.search.uneven.terms import KINDS, contents
+from solvers.stages.filling import Stages, fits, least_bottleneck
+
+_HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
+_HELD += ("sequence_parallel", "cp_mode")
+_AT_A_TIME = 400_000  # stages whose capacities are in memory at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Bytes of n rows, of layers of one kind; see the module.
+
+    Attributes:
+        kept: (n, r) bytes of a layer per micro-batch in flight.
+        state: (n, r, z) bytes of a layer beside those.
+        once: (n, r, z) bytes that recomputing needs once.
+        base: (n, z) bytes of a stage with layers, beside those.
+        ends: (n, 3, z) bytes that embedding, head, both add.
+    """
+
+    kept: FloatArray
+    state: FloatArray
+    once: FloatArray
+    base: FloatArray
+    ends: FloatArray
+
+
+def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
+    """The bytes of every row, of layers of one of `KINDS`."""
+    first, which = distinct([getattr(rows.plans, name).astype(np.int64) for name in _HELD])
+    plans = replace(rows.plans.take(first), layouts=())
+    plans = replace(plans, order=np.zeros(len(first), dtype=np.int64))
+    framework = replace(model.framework, optimizer_phase=0.0)
+    plain = replace(model, job=replace(model.job, framework=framework))
+    count = np.array([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
+    stages = contents(
+        count * (kind == 0),
+        count * (kind == 1),
+        first=np.array([[0, 1, 0, 1, 0, 0]]),
+        last=np.array([[0, 0, 1, 1, 0, 0]]),
+    )
+    shape = (len(first), len(rows.recomputes), len(SHARDINGS))
+    total, kept = np.empty((*shape, 6)), np.empty(shape)
+    for r, recompute in enumerate(rows.recomputes):
+        for z in range(len(SHARDINGS)):
+            held = _held(plain, plans, stages, recompute, z)
+            total[:, r, z] = held.total
+            kept[:, r, z] = np.diff(held.parts["activations"][:, 4:], axis=1)[:, 0]
+    pp, v = plans.pp[:, None], plans.interleave[:, None]
+    m = rows.micro_batches(model)[first, None]
+    flying = in_flight(plans.schedule[:, None], pp, v, m, np.zeros((len(first), 1)))
+    slope = total[..., 5] - total[..., 4]
+    level = total[..., 4] - slope
+    base = level.min(axis=1)
+    found = Room(
+        kept=kept[:, :, 0] / flying,
+        state=slope - kept,
+        once=level - base[:, None, :],
+        base=base,
+        ends=np.moveaxis(total[:, 0, :, 1:4] - total[:, 0, :, :1], 2, 1),
+    )
+    return Room(**{name: getattr(found, name)[which] for name in Room.__slots__})
+
+
+def _held(
+    model: CostModel, plans: PlanTable, stages: object, recompute: int, sharding: int
+) -> Memory:
+    same = np.ones(len(plans), dtype=np.int64)
+    table = replace(plans, recompute=recompute * same, sharding=sharding * same)
+    return memory_table(model, table, stages)  # type: ignore[arg-type]
+
+
+def least_in_flight(rows: Rows, m: FloatArray, pp: int) -> FloatArray:
+    """(n, pp) micro-batches in flight of every stage, at least, of rows with as many stages.
+
+    Of an interleaved stage with x_c layers on chunk c, the most over moments of sum_c h_c x_c is at
+    least its mean over moments, and at least every moment's; both with the least h of all chunks.
+    """
+    plans = rows.plans
+    held = in_flight(
+        plans.schedule[:, None],
+        plans.pp[:, None],
+        plans.interleave[:, None],
+        m[:, None],
+        np.arange(pp)[None, :].astype(np.float64),
+    )
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
+        mean = chunks.mean(axis=1).min(axis=1)
+        held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
+    return np.minimum(held, m[:, None])
+
+
+def fullest_moment(rows: Rows, m: FloatArray, pp: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, pp) micro-batches in flight when an interleaved stage of one layer per chunk holds most.
+
+    The least of all chunks, the most, and what all chunks with a layer at least hold beyond the
+    least. Of other schedules: what the stage holds, the same, 0.
+    """
+    low = least_in_flight(rows, m, pp)
+    high, beyond = low.copy(), np.zeros_like(low)
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = np.minimum(held_chunks(pp, v, pp * rounds).astype(np.float64), pp * rounds)
+        layers = np.ones((pp, v))
+        layers[0, 0] = layers[-1, -1] = 0.0
+        moment = (chunks * layers[:, None, :]).sum(axis=2).argmax(axis=1)
+        held = chunks[np.arange(pp), moment]
+        low[at] = held.min(axis=1)
+        high[at] = held.max(axis=1)
+        beyond[at] = ((held - held.min(axis=1, keepdims=True)) * layers).sum(axis=1)
+    return low, high, beyond
+
+
+def _interleaved(rows: Rows, m: FloatArray, pp: int) -> Iterator[tuple[int, int, IntArray]]:
+    """Interleaves above 1 with the rounds of micro-batches that matter, and their rows."""
+    whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
+    for v in np.unique(rows.plans.interleave).tolist():
+        for rounds in (1, 2, 3):
+            at = np.flatnonzero((rows.plans.interleave == v) & (whole == rounds))
+            if v > 1 and len(at):
+                yield v, rounds, at
+
+
+def second_bound(
+    model: CostModel, limits: Limits, rows: Rows, forms: RowForms, upper_s: float
+) -> FloatArray:
+    """(n,) LB2 in seconds; inf where the stages have no room for all layers within `upper_s`.
+
+    Where a model has two kinds of layers, each kind alone must find room.
+
+    Args:
+        model, limits: Job and machine, memory per chip.
+        rows: n rows.
+        forms: Theirs.
+        upper_s: Plans that take longer are not wanted; inf: all are.
+    """
+    slowest = forms.slowest.copy()
+    limit = limits.chip_bytes(model)
+    kinds = model.job.model.layer_kinds
+    for kind, name in enumerate(KINDS):
+        if name not in kinds:
+            continue
+        room = room_of(model, rows, kind)
+        for pp in np.unique(rows.plans.pp).tolist():
+            all_rows = np.flatnonzero((rows.plans.pp == pp) & np.isfinite(slowest))
+            for at in _parts(all_rows, pp):
+                stages = _stages(
+                    model,
+                    rows,
+                    forms.layer[:, kind],
+                    forms.ends[at],
+                    room,
+                    at,
+                    kinds.count(name),
+                    limit,
+                )
+                slowest[at] = _least(stages, forms.take(at), slowest[at], upper_s)
+    bounded = second_step_s(model, rows, forms, np.where(np.isfinite(slowest), slowest, 0.0))
+    return np.where(np.isfinite(slowest), bounded, np.inf)
+
+
+def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
+    """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
+    codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
+    keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
+    first, which = distinct([*keys, codes])
+    few, limit = rows.take(first), limits.chip_bytes(model)
+    ok = np.ones(len(few), dtype=np.bool_)
+    free = np.where(few.shardings[:, None, :], 0.0, np.inf)
+    tau = np.repeat(free, len(few.recomputes), axis=1)
+    kinds = model.job.model.layer_kinds
+    for kind, name in enumerate(KINDS):
+        if name not in kinds:
+            continue
+        room = room_of(model, few, kind)
+        for pp in np.unique(few.plans.pp).tolist():
+            for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
+                ends = np.zeros((len(at), 2))
+                stages = _stages(model, few, tau, ends, room, at, kinds.count(name), limit)
+                ok[at] = fits(stages, np.ones(len(at)))
+    return ok[which]
+
+
+def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
+    """(n,) step times, with the longest chunks of interleaved rows in whole layers.
+
+    With at most N layers per device, N = q v + rest, at least x = (L - p q v) / (N - q v) devices,
+    rounded up, have a chunk of q + 1 layers, so that the longest chunks have
+    x (q + 1) + (L - x N) / v layers in all; the least over N counts.
+    """
+    plain = forms.step_s(slowest)
+    at = np.flatnonzero(rows.plans.interleave > 1)
+    if not model.assumptions.bubbles or not len(at):
+        return plain
+    here, layers = forms.take(at), float(model.job.model.layers)
+    v, pp = (getattr(rows.plans, name)[at].astype(np.float64) for name in ("interleave", "pp"))
+    layer = here.layer.min(axis=(2, 3))
+    tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
+    best = np.full(len(at), np.inf)
+    fewest = np.ceil(layers / pp)
+    for more in range(int(v.max())):
+        most = fewest + more
+        whole = np.floor(most / v) * v
+        full = np.maximum(np.ceil((layers - pp * whole) / np.maximum(most - whole, 1)), 0.0)
+        longest = full * (whole / v + 1) + np.ceil(np.maximum(layers - full * most, 0.0) / v)
+        paced = here.paced[:, 0] * np.maximum(slowest[at], most * tau)
+        step = paced + longest * tau + here.ends.sum(axis=1) / v + here.constant
+        best = np.minimum(best, step * here.factor * ROUNDED_DOWN)
+    return np.maximum(plain, _placed(plain, at, best))
+
+
+def _placed(like: FloatArray, at: IntArray, values: FloatArray) -> FloatArray:
+    found = np.full_like(like, -np.inf)
+    found[at] = values
+    return found
+
+
+def _layers_of(model: CostModel) -> int:
+    return model.job.model.layers
+
+
+def _parts(rows: IntArray, pp: int) -> list[IntArray]:
+    return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
+
+
+def _least(stages: Stages, forms: RowForms, known: FloatArray, upper_s: float) -> FloatArray:
+    """(n,) least bottleneck of rows."""
+    if np.isfinite(upper_s):
+        upper = forms.slowest_within(upper_s)
+    else:
+        upper = (stages.tau.max(axis=(1, 2), where=np.isfinite(stages.tau), initial=0.0)) * (
+            stages.layers
+        ) + stages.ends.max(axis=1)
+    return least_bottleneck(stages, known, upper)
+
+
+def _stages(
+    model: CostModel,
+    rows: Rows,
+    tau: FloatArray,
+    both: FloatArray,
+    room: Room,
+    at: IntArray,
+    layers: int,
+    limit: float,
+) -> Stages:
+    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them.
+
+    `tau` is of all rows, (n, r, z), `both` of those, (a, 2): seconds of embedding and head.
+    """
+    pp = int(rows.plans.pp[at[0]]) if len(at) else 1
+    here, m, kept = rows.take(at), rows.micro_batches(model)[at], room.kept[at]
+    held = least_in_flight(here, m, pp)
+    state = room.state[at][:, None]
+    size = state + held[:, :, None, None] * kept[:, None, :, None]
+    low, high, beyond = fullest_moment(here, m, pp)
+    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
+    fuller = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
+    ends = np.zeros((len(at), pp))
+    free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
+    ends[:, 0] += both[:, 0]
+    ends[:, -1] += both[:, 1]
+    if pp == 1:
+        free[:, 0] -= room.ends[at, 2]
+    else:
+        free[:, 0] -= room.ends[at, 0]
+        free[:, -1] -= room.ends[at, 1]
+    return Stages(
+        tau=tau[at],
+        ends=ends,
+        size=size,
+        once=room.once[at],
+        room=free * (1 + 1e-12),
+        layers=layers,
+        size_later=fuller,
+        room_later=(free - (beyond * kept[:, :1])[:, :, None]) * (1 + 1e-12),
+    )

@@ -1,0 +1,208 @@
+"""The rows of an uneven search: everything that stages share, the rest is theirs.
+
+A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
+context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
+Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
+hold a layer at least, the first and the last hold an end and may hold none. Plans that keep
+parts on the host are not among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.network.collectives import GroupCosts
+from planner.plan import (
+    GPIPE,
+    INTERLEAVED,
+    ONE_F_ONE_B,
+    SHARDINGS,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
+from planner.rules import Rule, applicable
+from planner.search.deadline import NEVER, Deadline
+from planner.search.meshes import Meshes, enumerate_meshes
+from planner.search.options import SpaceOptions
+from planner.search.placed_groups import EVERY, NO_LAYOUTS
+from planner.search.space import Skeletons, cross_exchanges, cross_skeletons, recomputes
+from planner.search.tables import Placements, build_placements
+
+SCHEDULES_SEARCHED = (GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE)
+_OF_SPLITS = ("layers", "split-offered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """n rows; see the module.
+
+    Attributes:
+        plans: (n,) their shared choices; sharding, recomputation, split and clock say nothing.
+        mesh_id: (n,) row of `meshes`.
+        meshes: The meshes.
+        placement: (n,) row of `placements`.
+        placements: The distinct placements of the meshes.
+        shardings: (n, 4) which shardings a stage may have, by code.
+        recomputes: Codes of the recomputations that a layer may have, ascending.
+        counts: Rows considered before placement, and what each rule drops.
+    """
+
+    plans: PlanTable
+    mesh_id: IntArray
+    meshes: Meshes
+    placement: IntArray
+    placements: Placements
+    shardings: BoolArray
+    recomputes: tuple[int, ...]
+    counts: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.mesh_id)
+
+    def take(self, index: IntArray) -> Rows:
+        """The rows of `index`."""
+        return replace(
+            self,
+            plans=self.plans.take(index),
+            mesh_id=self.mesh_id[index],
+            placement=self.placement[index],
+            shardings=self.shardings[index],
+        )
+
+    def micro_batches(self, model: CostModel) -> FloatArray:
+        """(n,) m: micro-batches of a step."""
+        return model.job.global_batch / (self.plans.data_ranks * self.plans.micro_batch)
+
+    def networks(self) -> dict[str, GroupCosts]:
+        """Costs of every group of every row, (n, 1) each."""
+        return {
+            name: costs.take(self.placements.classes[name][self.placement][:, None])
+            for name, costs in self.placements.costs.items()
+        }
+
+    @property
+    def logical_meshes(self) -> set[tuple[int, ...]]:
+        """The combinations of tp, cp and pp."""
+        axes = [getattr(self.plans, name) for name in ("tp", "cp", "pp")]
+        return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
+
+
+def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:
+    """Every mesh, micro-batch, schedule and interleave on some chip counts.
+
+    Args:
+        model: Job and machine.
+        counts: Chip counts that plans may use.
+        options: Values fixed; `split` says nothing here.
+    """
+    meshes = enumerate_meshes(model, counts, options, uneven=True)
+    skeletons = cross_skeletons(model, meshes, options, uneven=True)
+    known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
+    if known.all():
+        return skeletons
+    tally = {**skeletons.counts, "schedule": int((~known).sum())}
+    return replace(skeletons.take(np.flatnonzero(known)), counts=tally)
+
+
+def cross_rows(
+    model: CostModel,
+    skeletons: Skeletons,
+    options: SpaceOptions,
+    deadline: Deadline = NEVER,
+) -> Rows:
+    """Every row on some skeletons that the rules allow, in the order of the skeletons.
+
+    Args:
+        model: Job and machine.
+        skeletons: From `uneven_skeletons`.
+        options: Values fixed, orders and layouts.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    space = cross_exchanges(model, skeletons, options)
+    rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
+    counts = dict(space.counts)
+    keep = np.ones(len(space), dtype=np.bool_)
+    for rule in rules:
+        if not rule.per_stage:
+            holds = rule.holds(model, space.plans)
+            _tally(counts, rule.name, keep & ~holds)
+            keep &= holds
+    shardings = _shardings(model, space.plans, options, rules)
+    some = shardings.any(axis=1)
+    _tally(counts, "sharding", keep & ~some)
+    at = np.flatnonzero(keep & some)
+    deadline.check()
+    layouts = EVERY if options.torus else NO_LAYOUTS
+    orders = options.orders(model.framework)
+    columns = skeletons.meshes.columns
+    if len(at):
+        placements = build_placements(model, columns, orders, layouts, deadline)
+    else:
+        placements = _no_placements(len(skeletons.meshes))
+    mesh = space.mesh_id[at]
+    copies = placements.count[mesh]
+    logical = np.repeat(at, copies)
+    first = np.repeat(placements.start[mesh], copies)
+    within = np.arange(len(logical)) - np.repeat(np.cumsum(copies) - copies, copies)
+    placed = first + within
+    plans = replace(
+        space.plans.take(logical), order=placements.order[placed], layouts=placements.layouts
+    )
+    return Rows(
+        plans=plans,
+        mesh_id=space.mesh_id[logical],
+        meshes=skeletons.meshes,
+        placement=placed,
+        placements=placements,
+        shardings=shardings[logical],
+        recomputes=allowed_recomputes(model, options),
+        counts=counts,
+    )
+
+
+def _no_placements(meshes: int) -> Placements:
+    none = np.empty(0, dtype=np.int64)
+    return Placements(
+        start=np.zeros(meshes + 1, dtype=np.int64),
+        order=none,
+        layouts=(),
+        classes={},
+        costs={},
+        ideal={},
+        merged=0,
+    )
+
+
+def allowed_recomputes(model: CostModel, options: SpaceOptions) -> tuple[int, ...]:
+    """Codes of the recomputations that differ and are asked for, ascending."""
+    codes = np.array(recomputes(model, options))
+    return tuple(codes[options.allows("recompute", codes)].tolist())
+
+
+def _shardings(
+    model: CostModel, plans: PlanTable, options: SpaceOptions, rules: list[Rule]
+) -> BoolArray:
+    """(n, 4) shardings that the rules on stages allow and that are asked for."""
+    allowed = np.zeros((len(plans), len(SHARDINGS)), dtype=np.bool_)
+    for code in range(len(SHARDINGS)):
+        same = np.full(len(plans), code, dtype=np.int64)
+        table = replace(plans, sharding=same)
+        allowed[:, code] = options.allows("sharding", same)
+        for rule in rules:
+            if rule.per_stage:
+                allowed[:, code] &= rule.holds(model, table)
+    return allowed
+
+
+def _tally(counts: dict[str, int], name: str, dropped: BoolArray) -> None:
+    if number := int(dropped.sum()):
+        counts[name] = counts.get(name, 0) + number
