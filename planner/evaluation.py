@@ -7,6 +7,8 @@ from planner.caveats import caveats
 from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.errors import InputError
+from planner.fields import LAYOUTS
+from planner.layout_text import parse_layout
 from planner.likely import spread_of
 from planner.machines import under_limit
 from planner.plan import Plan, PlanTable
@@ -85,6 +87,7 @@ def options_of(request: Request) -> SpaceOptions:
         clocks=request.clocks,
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
+        layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
     )
 
 

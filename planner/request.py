@@ -25,9 +25,12 @@ from planner.assumptions import COLLECTIVES, PRECISIONS, PRESETS
 from planner.degraded import degraded_schema, read_degraded
 from planner.errors import InputError
 from planner.fields import (
+    LAYOUTS,
     Amount,
     Bytes,
     Count,
+    FrontPoints,
+    LayerLayout,
     Margin,
     NameOrPath,
     Pes,
@@ -207,6 +210,19 @@ class Request(BaseModel):
         dict[str, tuple[str, ...]], BeforeValidator(_fixes), WithJsonSchema(fix_schema())
     ] = Field(
         default={}, description="Fields of the plan and the values that each may take, e.g. pp: 8."
+    )
+    layout: LayerLayout = Field(
+        default=LAYOUTS[0],
+        description="Pipeline stages: uniform, uneven (their layers, recomputation, sharding and "
+        "clocks may differ), or the layers of every chunk, e.g. 7,8*14,7; the rest is found.",
+    )
+    gap: Share | None = Field(
+        default=None,
+        description="With uneven stages: stop when no plan can be better by more than this share.",
+    )
+    front_points: FrontPoints | None = Field(
+        default=None,
+        description="With uneven stages: time limits of the front, or all; default 20.",
     )
     offload: bool = Field(default=False, description="State and activations may move to the host.")
     placement: Annotated[str, choice(PLACEMENTS)] = Field(

@@ -13,6 +13,7 @@ from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
 from planner.report.breakdown_view import breakdown_view, stage_view
+from planner.report.certificate_view import certificate_view, gain_words, uneven_proof_words
 from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
@@ -147,6 +148,8 @@ def _defaults(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
 
 def proof_words(result: SolveResult) -> str:
     """How good the answer is proved to be."""
+    if result.certificate is not None:
+        return uneven_proof_words(result, result.certificate)
     candidates = result.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
     if result.status == "optimal":
@@ -185,7 +188,8 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
     if not rows:
         return []
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
-    return [Text(), section("Candidates", view)]
+    title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
+    return [Text(), section(title, view)]
 
 
 def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
@@ -214,7 +218,7 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [plan_view("Best plan", result.best), *stage_view(result.facts)]
         parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.spread)), Text()]
-        parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
+        parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts.append(_neighbor_table(result))
         if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
@@ -223,7 +227,13 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [Text(), front_view(result)]
     if result.machines:
         parts += [Text(), machines_view(result)]
+    parts += certificate_view(result)
     return Group(*parts, *_counts_table(result), *_defaults(result.defaults))
+
+
+def _gain(result: SolveResult) -> list[RenderableType]:
+    """What stages that may differ gain, where they may."""
+    return [] if result.certificate is None else [Text(gain_words(result))]
 
 
 def _neighbor_table(result: SolveResult) -> Table:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.plan import Plan
-from planner.plan_words import clock_words, recompute_words, sharding_words, split_words
+from planner.plan_words import clock_words, recompute_words, sharding_words
+from planner.layout_words import (
+    clocks_by_stage,
+    layer_words,
+    layers_by_chunk,
+    recomputed_by_chunk,
+    shardings_by_stage,
+)
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
@@ -48,14 +55,14 @@ def choice_words(plan: Plan) -> str:
     words = [sharding_words(plan), f"micro-batch {plan.micro_batch}"]
     if plan.pp > 1:
         words.append(schedule_words(plan))
+    if plan.stages is not None:
+        words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
     if (recompute := recompute_words(plan)) != "none":
         words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")
     if (clock := clock_words(plan)) != "1":
         words.append(f"clock {clock}")
-    if plan.stages is not None:
-        words.append("explicit stages")
     return ", ".join(words)
 
 
@@ -74,21 +81,21 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         *([("torus", result.torus)] if result.torus else []),
-        ("sharding", sharding_words(plan)),
+        ("sharding", shardings_by_stage(plan)),
         ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
-        ("recompute", recompute_words(plan)),
+        ("recompute", recomputed_by_chunk(plan)),
     ]
     if plan.tp > 1:
         rows.append(("sequence parallel", "yes" if plan.sequence_parallel else "no"))
     if plan.cp > 1:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
-        rows.append(("layer split", split_words(plan)))
+        rows.append(("layer split", layers_by_chunk(plan)))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
-    if (clock := clock_words(plan)) != "1":
+    if (clock := clocks_by_stage(plan)) != "1":
         rows.append(("clock", f"{clock} of nominal"))
     return rows
 
@@ -98,6 +105,12 @@ def _micro_batch_words(result: PlanResult) -> str:
     if result.share_tokens:
         return f"{result.plan.micro_batch * result.share_tokens:,.6g} tokens per data rank"
     return plural(result.plan.micro_batch, "sequence")
+
+
+def point_words(plan: Plan, time_s: float, energy_j: float) -> str:
+    """`front: 5.21 s, 10.6 MJ a step; tp 8 x pp 16; zero1, ...` of a proved point."""
+    figures = f"{show_seconds(time_s)}, {show_joules(energy_j)} a step"
+    return f"front: {figures}; {mesh_words(plan)}; {choice_words(plan)}"
 
 
 def listed(names: Sequence[str]) -> str:
