@@ -27,12 +27,12 @@ from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import first_bound, longest_step_s, row_forms, skeleton_lower
-from planner.search.uneven.columns import RowColumns, row_columns
+from planner.search.uneven.columns import RowColumns, row_columns, total_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.room import roomy, second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
-from solvers.solution import Status
+from solvers.solution import Solution, Status
 from solvers.stages.backend import Question
 from solvers.stages.problem import Choice
 from solvers.stages.solving import solve_stages
@@ -225,26 +225,35 @@ class _Search:
 
     def _solve_row(self, rows: Rows, row: int, known: float) -> float:
         """Solves the stage problem of a row; what no plan of it is below."""
-        wanted = self.wanted_s
-        columns = row_columns(self.model, self.limits, rows, row, self.clocks, wanted)
+        at = (self.model, self.limits, rows, row, self.clocks, self.wanted_s)
+        if rows.plans.interleave[row] > 1 and len(set(self.model.job.model.layer_kinds)) == 1:
+            known = max(known, self._ask(total_columns(*at))[1])
+        if known < self.wanted_s:
+            columns = row_columns(*at)
+            found, bound = self._ask(columns)
+            known = max(known, bound)
+            if columns is not None and found is not None and found.decision is not None:
+                self._take(columns, found.decision)
+            if found is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+                self.ended = True
+                return known
         self.solved += 1
+        return known
+
+    def _ask(self, columns: RowColumns | None) -> tuple[Solution[Choice] | None, float]:
+        """Solves the problem of a row for what is wanted; with its bound in seconds."""
+        wanted = self.wanted_s
         if columns is None:
-            return wanted
+            return None, wanted
         unit = columns.units.time_s
-        question = Question(
-            problem=columns.problem,
-            below=int(np.ceil(wanted / unit)),
-            seconds=self.deadline.left_s,
+        below = int(np.ceil(wanted / unit))
+        found = solve_stages(
+            Question(problem=columns.problem, below=below, seconds=self.deadline.left_s)
         )
-        found = solve_stages(question)
         self.solves += 1
         self.solvers.update(name for name in found.counts if name.startswith("solved by "))
-        if found.decision is not None:
-            self._take(columns, found.decision)
-        if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-            self.solved -= 1
-            self.ended = True
-        return max(min(found.bound * unit, wanted), known)
+        proved = wanted if found.bound >= below else found.bound * unit
+        return found, min(proved, wanted)
 
     def _take(self, columns: RowColumns, choice: Choice) -> None:
         """Takes over a plan if it is faster than the incumbent."""
