@@ -21,6 +21,11 @@ class Deadline:
         """Whether the moment is over."""
         return self.at is not None and time.perf_counter() >= self.at
 
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the moment, at least 0; None: no limit."""
+        return None if self.at is None else max(self.at - time.perf_counter(), 0.0)
+
     def check(self) -> None:
         """Raises `OutOfTime` once the moment is over."""
         if self.passed:

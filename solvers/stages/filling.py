@@ -6,14 +6,15 @@ Stage i may hold layers in r modes (recomputation: more time, fewer bytes) under
     cap_i(t) = max over z of max { sum_r n_r :  sum_r n_r tau_rz <= t - phi_i,
                                    sum_r n_r mu_irz + beta_rz <= M_iz for all used r,  n >= 0 }
 
-layers, and every pipeline whose slowest stage takes t has sum_i floor(cap_i(t)) >= L. The linear
+layers, and every pipeline whose slowest stage takes t has sum_i floor(cap_i(t)) >= L. The first
+and the last stage may be empty, whatever a stage with layers needs beside them. The linear
 program has two constraints, so that its maximum is at one mode or at a pair of them. beta is what
 a mode needs once (the layer that is computed again).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -37,6 +38,8 @@ class Stages:
         once: (n, r, z) beta.
         room: (n, p, z) M: bytes for layers.
         layers: (n,) or a number: L.
+        size_later, room_later: The same as `size` and `room` at another moment, without `once`;
+            layers may free bytes then. None: there is none.
     """
 
     tau: Floats
@@ -45,6 +48,8 @@ class Stages:
     once: Floats
     room: Floats
     layers: Floats | int
+    size_later: Floats | None = None
+    room_later: Floats | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Stages:
         """The pipelines of `index`."""
@@ -56,6 +61,8 @@ class Stages:
             once=self.once[index],
             room=self.room[index],
             layers=layers,
+            size_later=None if self.size_later is None else self.size_later[index],
+            room_later=None if self.room_later is None else self.room_later[index],
         )
 
 
@@ -65,19 +72,36 @@ def most_layers(stages: Stages, bottleneck: Floats) -> Floats:
     Source: the bound LB2 of the module; vertices of a linear program with two constraints.
     """
     left = bottleneck[:, None] - stages.ends
+    best = _most(stages, left, bottleneck)
+    if stages.size_later is not None and stages.room_later is not None:
+        later = replace(
+            stages,
+            size=stages.size_later,
+            room=stages.room_later,
+            once=np.zeros_like(stages.once),
+        )
+        best = np.minimum(best, _most(later, left, bottleneck))
+    return np.floor(best * (1 + _SLACK) + _SLACK)
+
+
+def _most(stages: Stages, left: Floats, bottleneck: Floats) -> Floats:
+    """(n, p) the largest vertex over settings."""
     best = np.full(left.shape, -np.inf)
     modes = range(stages.tau.shape[1])
+    empty = np.zeros(left.shape[1], dtype=np.bool_)
+    empty[[0, -1]] = True
     for z in range(stages.tau.shape[2]):
         for r in modes:
             room = stages.room[:, :, z] - stages.once[:, r, z, None]
             by_time = _ratio(left, stages.tau[:, r, z, None])
-            by_room = _ratio(room, stages.size[:, :, r, z])
+            each = stages.size[:, :, r, z]
+            by_room = np.where(each > 0, _ratio(room, each), np.inf)
             best = np.maximum(best, np.minimum(by_time, by_room))
         for r, s in combinations(modes, 2):
             best = np.maximum(best, _pair(stages, left, r, s, z))
-        none = (left >= -_SLACK * bottleneck[:, None]) & (stages.room[:, :, z] >= 0)
+        none = (left >= -_SLACK * bottleneck[:, None]) & (empty | (stages.room[:, :, z] >= 0))
         best = np.where(none & np.isfinite(stages.tau[:, 0, z, None]), np.maximum(best, 0.0), best)
-    return np.floor(best * (1 + _SLACK) + _SLACK)
+    return best
 
 
 def _ratio(left: Floats, each: Floats) -> Floats:

@@ -251,3 +251,16 @@ def _state_s(
 def first_bound(forms: RowForms) -> FloatArray:
     """(n,) LB1 in seconds."""
     return forms.step_s(forms.slowest)
+
+
+def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
+    """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
+    forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
+    layer = np.where(np.isfinite(forms.layer), forms.layer, 0.0).max(axis=(2, 3))
+    whole = layer @ _totals(model) + forms.ends.sum(axis=1)
+    dense, moe = _totals(model)
+    stages = contents(np.array([[dense]]), np.array([[moe]]), first=True, last=True)
+    state = stage_state(model, rows, stages)
+    once = (state.collective + state.optimizer).max(axis=(1, 2))
+    step = (2 * m + rows.plans.pp) * whole + forms.constant + once
+    return float((step * forms.factor).max())

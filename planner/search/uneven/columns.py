@@ -25,6 +25,7 @@ from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
     GPIPE,
+    INTERLEAVED,
     SELECTIVE,
     SHARDINGS,
     ZERO_BUBBLE,
@@ -114,6 +115,24 @@ def _pair(counts: IntArray) -> tuple[int, int]:
     return int(counts[0]), int(counts[1])
 
 
+def total_columns(
+    model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
+) -> RowColumns | None:
+    """An interleaved row by the layers that devices hold in all, one run of layers each.
+
+    For models with one kind of layers, where runs are interchangeable. No plan of the row takes
+    less than the choices of this problem, which need not be plans. None where there is none.
+
+    Args:
+        model, limits, rows, row, clocks, upper_s: As for `row_columns`.
+    """
+    alone = rows.take(np.array([row]))
+    one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
+    units = Units.of(model, int(alone.plans.chips[0]), upper_s)
+    packing = Packing.build(one, limits.chip_bytes(model), upper_s, energy=False, every=False)
+    return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
+
+
 def row_columns(
     model: CostModel,
     limits: Limits,
@@ -165,10 +184,11 @@ def _plain_columns(
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
+    v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
         problem=problem,
-        units=units,
-        rounding=slack,
+        units=Units(time_s=units.time_s / v, joules=units.joules / v),
+        rounding=slack * v,
         one=packing.one,
         counts=joined.fills.counts[:, None],
         sharding=joined.fills.sharding,
@@ -274,7 +294,7 @@ def _problem(
     """The integers of the module."""
     one = packing.one
     schedule = int(one.rows.plans.schedule[0])
-    m, factor = round(one.m), one.factor
+    m, v, factor = round(one.m), one.v, one.factor
     bubbles = bool(one.model.assumptions.bubbles)
 
     def whole(values: FloatArray | float, unit: float) -> IntArray:
@@ -284,6 +304,7 @@ def _problem(
         return [whole(getattr(offer.costs, name), units.time_s) for name in names]
 
     constant = int(whole(packing.form.constant, units.time_s))
+    once = 1
     weights: list[tuple[tuple[int, ...], tuple[int, ...]]]
     if schedule == GPIPE and bubbles:
         sums, peaks = seconds("time"), seconds("forward", "backward")
@@ -291,6 +312,10 @@ def _problem(
     elif schedule == ZERO_BUBBLE and bubbles:
         sums, peaks = seconds("left"), seconds("paced", "time")
         weights = [((1,), (1, 0)), ((0,), (0, m))]
+    elif schedule == INTERLEAVED and bubbles:
+        sums, peaks = seconds("filling"), seconds("time")
+        weights = [((1,), (m * v - 1,))]
+        constant, once = int(whole(packing.form.constant, units.time_s / v)), v
     else:
         sums, peaks = seconds("time"), seconds("time")
         weights = [((int(bubbles),), (m - int(bubbles),))]
@@ -310,7 +335,7 @@ def _problem(
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, once, once))
             for added, paced in weights
         ),
         cost=cost if energy else None,

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from planner.cost.step import paced_sends
-from planner.plan import GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
 from planner.search.uneven.terms import KINDS
@@ -246,8 +246,7 @@ class Packing:
         ends = starts + np.arange(layers + 1)[None, :]
         runs = np.where(ends <= layers, self.kinds.of[starts, np.minimum(ends, layers)], -1)
         allowed = ok[runs]
-        if not (place.first or place.last):
-            allowed[:, 0] = False
+        allowed[:, : self.one.v - place.first - place.last] = False
         return allowed
 
     def _ends(self, place: Place) -> float:
@@ -281,7 +280,7 @@ class Packing:
         codes = np.flatnonzero(self.one.rows.shardings[0])
         fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
         vector = np.repeat(vector, len(codes))
-        held = self.one.bytes_of(place, fills).total[0]
+        held = self.one.least_bytes(place, fills)
         fits = np.flatnonzero(held <= self.limit_bytes)
         clocks = np.arange(len(self.one.terms.clocks))
         fills = _clocked(fills.take(fits), clocks)
@@ -320,7 +319,11 @@ def _laid(vector: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, 
 def attributes_of(one: OneRow, *, energy: bool) -> tuple[str, ...]:
     """What counts of a fill; less of each is better."""
     schedule = int(one.rows.plans.schedule[0])
-    names = {GPIPE: ("forward", "backward"), ZERO_BUBBLE: ("time", "paced", "left")}
+    names = {
+        GPIPE: ("forward", "backward"),
+        ZERO_BUBBLE: ("time", "paced", "left"),
+        INTERLEAVED: ("time", "filling"),
+    }
     joules = ("extra_j",) if energy else ()
     return (*names.get(schedule, ("time",)), "exposed", "optimizer", *joules)
 

@@ -8,10 +8,19 @@ bytes under sharding z. All come from `planner.cost.memory` at none, one and two
 optimizer phase adds where nothing else is as large is left out, and so is what layers of another
 kind hold. held_i counts micro-batches in flight; of interleaved stages, whose chunks are held
 unequally often, the least that any division among chunks holds.
+
+At the moment when interleaved chunks of one layer each hold most, h_c micro-batches of chunk c, a
+stage of n_0 layers in the first recomputation and n_r in the others holds at least
+
+    kept_0 sum_c (h_c - h_min) + n_0 h_min kept_0
+        + sum_r n_r (h_min kept_r - (h_max - h_min) (kept_0 - kept_r)):
+
+every chunk but the first and the last of all has a layer, which n_r layers make smaller.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +30,13 @@ from planner.cost.evaluate import memory_table
 from planner.cost.held import held_chunks, in_flight
 from planner.cost.memory import Memory
 from planner.distinct import distinct
-from planner.plan import AXES, SHARDINGS, FloatArray, IntArray, PlanTable
+from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
-from solvers.stages.filling import Stages, least_bottleneck
+from solvers.stages.filling import Stages, fits, least_bottleneck
 
 _HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
 _HELD += ("sequence_parallel", "cp_mode")
@@ -112,15 +121,41 @@ def least_in_flight(rows: Rows, m: FloatArray, pp: int) -> FloatArray:
         m[:, None],
         np.arange(pp)[None, :].astype(np.float64),
     )
-    for v in np.unique(plans.interleave).tolist():
-        for rounds in (1, 2, 3):
-            whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
-            at = np.flatnonzero((plans.interleave == v) & (whole == rounds))
-            if v > 1 and len(at):
-                chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
-                mean = chunks.mean(axis=1).min(axis=1)
-                held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
+        mean = chunks.mean(axis=1).min(axis=1)
+        held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
     return np.minimum(held, m[:, None])
+
+
+def fullest_moment(rows: Rows, m: FloatArray, pp: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, pp) micro-batches in flight when an interleaved stage of one layer per chunk holds most.
+
+    The least of all chunks, the most, and what all chunks with a layer at least hold beyond the
+    least. Of other schedules: what the stage holds, the same, 0.
+    """
+    low = least_in_flight(rows, m, pp)
+    high, beyond = low.copy(), np.zeros_like(low)
+    for v, rounds, at in _interleaved(rows, m, pp):
+        chunks = np.minimum(held_chunks(pp, v, pp * rounds).astype(np.float64), pp * rounds)
+        layers = np.ones((pp, v))
+        layers[0, 0] = layers[-1, -1] = 0.0
+        moment = (chunks * layers[:, None, :]).sum(axis=2).argmax(axis=1)
+        held = chunks[np.arange(pp), moment]
+        low[at] = held.min(axis=1)
+        high[at] = held.max(axis=1)
+        beyond[at] = ((held - held.min(axis=1, keepdims=True)) * layers).sum(axis=1)
+    return low, high, beyond
+
+
+def _interleaved(rows: Rows, m: FloatArray, pp: int) -> Iterator[tuple[int, int, IntArray]]:
+    """Interleaves above 1 with the rounds of micro-batches that matter, and their rows."""
+    whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
+    for v in np.unique(rows.plans.interleave).tolist():
+        for rounds in (1, 2, 3):
+            at = np.flatnonzero((rows.plans.interleave == v) & (whole == rounds))
+            if v > 1 and len(at):
+                yield v, rounds, at
 
 
 def second_bound(
@@ -146,10 +181,41 @@ def second_bound(
         for pp in np.unique(rows.plans.pp).tolist():
             all_rows = np.flatnonzero((rows.plans.pp == pp) & np.isfinite(slowest))
             for at in _parts(all_rows, pp):
-                stages = _stages(model, rows, forms, room, at, kind, kinds.count(name), limit)
+                stages = _stages(
+                    model,
+                    rows,
+                    forms.layer[:, kind],
+                    forms.ends[at],
+                    room,
+                    at,
+                    kinds.count(name),
+                    limit,
+                )
                 slowest[at] = _least(stages, forms.take(at), slowest[at], upper_s)
     bounded = second_step_s(model, rows, forms, np.where(np.isfinite(slowest), slowest, 0.0))
     return np.where(np.isfinite(slowest), bounded, np.inf)
+
+
+def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
+    """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
+    codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
+    keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
+    first, which = distinct([*keys, codes])
+    few, limit = rows.take(first), limits.chip_bytes(model)
+    ok = np.ones(len(few), dtype=np.bool_)
+    free = np.where(few.shardings[:, None, :], 0.0, np.inf)
+    tau = np.repeat(free, len(few.recomputes), axis=1)
+    kinds = model.job.model.layer_kinds
+    for kind, name in enumerate(KINDS):
+        if name not in kinds:
+            continue
+        room = room_of(model, few, kind)
+        for pp in np.unique(few.plans.pp).tolist():
+            for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
+                ends = np.zeros((len(at), 2))
+                stages = _stages(model, few, tau, ends, room, at, kinds.count(name), limit)
+                ok[at] = fits(stages, np.ones(len(at)))
+    return ok[which]
 
 
 def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
@@ -208,31 +274,41 @@ def _least(stages: Stages, forms: RowForms, known: FloatArray, upper_s: float) -
 def _stages(
     model: CostModel,
     rows: Rows,
-    forms: RowForms,
+    tau: FloatArray,
+    both: FloatArray,
     room: Room,
     at: IntArray,
-    kind: int,
     layers: int,
     limit: float,
 ) -> Stages:
-    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them."""
+    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them.
+
+    `tau` is of all rows, (n, r, z), `both` of those, (a, 2): seconds of embedding and head.
+    """
     pp = int(rows.plans.pp[at[0]]) if len(at) else 1
-    held = least_in_flight(rows.take(at), rows.micro_batches(model)[at], pp)
-    size = room.state[at][:, None] + held[:, :, None, None] * room.kept[at][:, None, :, None]
+    here, m, kept = rows.take(at), rows.micro_batches(model)[at], room.kept[at]
+    held = least_in_flight(here, m, pp)
+    state = room.state[at][:, None]
+    size = state + held[:, :, None, None] * kept[:, None, :, None]
+    low, high, beyond = fullest_moment(here, m, pp)
+    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
+    fuller = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
     ends = np.zeros((len(at), pp))
     free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
-    ends[:, 0] += forms.ends[at, 0]
-    ends[:, -1] += forms.ends[at, 1]
+    ends[:, 0] += both[:, 0]
+    ends[:, -1] += both[:, 1]
     if pp == 1:
         free[:, 0] -= room.ends[at, 2]
     else:
         free[:, 0] -= room.ends[at, 0]
         free[:, -1] -= room.ends[at, 1]
     return Stages(
-        tau=forms.layer[at, kind],
+        tau=tau[at],
         ends=ends,
         size=size,
         once=room.once[at],
         room=free * (1 + 1e-12),
         layers=layers,
+        size_later=fuller,
+        room_later=(free - (beyond * kept[:, :1])[:, :, None]) * (1 + 1e-12),
     )

@@ -87,10 +87,10 @@ class Rows:
         }
 
     @property
-    def logical_meshes(self) -> int:
-        """How many combinations of tp, cp and pp there are."""
+    def logical_meshes(self) -> set[tuple[int, ...]]:
+        """The combinations of tp, cp and pp."""
         axes = [getattr(self.plans, name) for name in ("tp", "cp", "pp")]
-        return len(np.unique(np.stack(axes, axis=1), axis=0)) if len(self) else 0
+        return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
 
 
 def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:

@@ -1,0 +1,367 @@
+"""The fastest plan over all rows and all ways to fill their stages, with the proof that it is.
+
+The fastest uniform plan is the first incumbent. LB0 drops meshes with micro-batch and schedule,
+LB1 and LB2 drop rows (`planner.search.uneven.bounds`); the rows that are left have their stage
+problems solved exactly, the least bound first, until the next bound is no better than the
+incumbent, which every solved row may improve. What is dropped has a bound, and the least of all
+bounds is that of the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.distinct import distinct
+from planner.plan import FloatArray, IntArray, PlanTable
+from planner.search.deadline import Deadline, OutOfTime
+from planner.search.engine import Found
+from planner.search.limits import Limits, model_flop
+from planner.search.options import SpaceOptions
+from planner.search.space import Skeletons
+from planner.search.uneven.bounds import first_bound, longest_step_s, row_forms, skeleton_lower
+from planner.search.uneven.columns import RowColumns, row_columns, total_columns
+from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.terms import row_terms
+from solvers.solution import Solution, Status
+from solvers.stages.backend import Question
+from solvers.stages.problem import Choice
+from solvers.stages.solving import solve_stages
+
+SAME = 1e-12
+"""Plans whose times differ by less are equally fast; of those the uniform one is the answer."""
+_AT_A_TIME = 200_000  # rows whose bounds are in memory at once
+_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
+_WIDER = 1.5  # how the limit grows while no plan is known
+
+Progress = Callable[[str, int, int], None]
+
+
+def best_time(
+    model: CostModel,
+    options: SpaceOptions,
+    limits: Limits,
+    chips: int,
+    *,
+    uniform: Found | None = None,
+    gap: float = 0.0,
+    deadline: float | None = None,
+    on_progress: Progress | None = None,
+) -> UnevenFound:
+    """The fastest plan on some chips, uniform or not.
+
+    Args:
+        model, options, limits: What is searched, and within what; clocks are the highest.
+        chips: Chips that plans use.
+        uniform: The uniform plans that were found; None: none were looked for.
+        gap: The search may end once no plan is faster by more than this share.
+        deadline: `time.perf_counter` value at which it ends.
+        on_progress: Called with (what, done, of).
+    """
+    started = time.perf_counter()
+    search = _Search(model, options, limits, chips, gap, Deadline(deadline), on_progress)
+    if uniform is not None:
+        search.start_from(uniform)
+    search.run()
+    return search.answer(time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """Rows that no bound has dropped, ascending in bound."""
+
+    rows: list[Rows]
+    row: IntArray  # of its part of `rows`
+    part: IntArray
+    bound: FloatArray
+
+    @staticmethod
+    def of(parts: list[tuple[Rows, FloatArray]]) -> _Open:
+        bounds = np.concatenate([np.empty(0), *(bound for _, bound in parts)])
+        sizes = [len(bound) for _, bound in parts]
+        order = np.argsort(bounds, kind="stable")
+        row = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(size) for size in sizes)])
+        part = np.repeat(np.arange(len(parts)), sizes)
+        return _Open(
+            rows=[rows for rows, _ in parts],
+            row=row[order],
+            part=part[order],
+            bound=bounds[order],
+        )
+
+    @property
+    def meshes(self) -> int:
+        """How many combinations of tp, cp and pp there are."""
+        return len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows in self.rows)))
+
+
+class _Search:
+    """A search in progress: the incumbent, and the least bound of what is dropped."""
+
+    def __init__(
+        self,
+        model: CostModel,
+        options: SpaceOptions,
+        limits: Limits,
+        chips: int,
+        gap: float,
+        deadline: Deadline,
+        on_progress: Progress | None,
+    ) -> None:
+        self.model, self.options, self.limits, self.chips = model, options, limits, chips
+        self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
+        self.clocks = model.clocks(wanted=False)
+        self.longest_s = _longest_s(model, limits, chips)
+        self.plan: PlanTable | None = None
+        self.uniform_s: float | None = None
+        self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
+        self.funnel: list[FunnelStage] = []
+        self.bound_s = np.inf
+        self.solved, self.left, self.solves = 0, 0, 0
+        self.lowest_left: float | None = None
+        self.solvers: Counter[str] = Counter()
+        self.ended = False
+
+    def start_from(self, uniform: Found) -> None:
+        """Takes the fastest uniform plan as the incumbent."""
+        if not len(uniform.points):
+            return
+        at = int(np.argmin(uniform.points[:, 0]))
+        self.plan = uniform.plans.take(np.array([at]))
+        self.time_s, self.joules = (float(value) for value in uniform.points[at, :2])
+        self.uniform_s = self.time_s
+
+    @property
+    def wanted_s(self) -> float:
+        """Only plans below this are looked for."""
+        known = self.time_s * (1 - max(self.gap, SAME))
+        return min(known, self.longest_s * (1 + SAME), self.ceiling_s)
+
+    def run(self) -> None:
+        """All rows; where neither a plan nor a limit is known, below a ceiling that rises."""
+        try:
+            skeletons = uneven_skeletons(self.model, (self.chips,), self.options)
+            lower = skeleton_lower(self.model, skeletons, self.options, self.deadline)
+            if np.isfinite(self.wanted_s):
+                self._below(skeletons, lower)
+                return
+            highest = self._highest(skeletons)
+            self.ceiling_s = float(lower.min(initial=np.inf))
+            while self.plan is None and not self.ended and self.ceiling_s < highest:
+                self.ceiling_s = min(self.ceiling_s * _WIDER, highest)
+                self._below(skeletons, lower)
+        except OutOfTime:
+            self.ended, self.bound_s = True, 0.0
+
+    def _highest(self, skeletons: Skeletons) -> float:
+        """Seconds that no plan takes; 0 where none fits in memory."""
+        rows = cross_rows(self.model, skeletons, self.options, self.deadline)
+        rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
+        if not len(rows):
+            return 0.0
+        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks))
+
+    def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
+        """Every row with a plan that is wanted, with a new certificate."""
+        self.funnel, self.bound_s = [], np.inf
+        kept = np.flatnonzero(lower < self.wanted_s)
+        self._stage("LB0", _meshes(skeletons), lower, kept)
+        parts, counted = [], _Counted()
+        for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
+            self.deadline.check()
+            rows = cross_rows(self.model, skeletons.take(at), self.options, self.deadline)
+            parts.append(self._bounded(rows, counted))
+        self.funnel += counted.stages()
+        self.bound_s = min([self.bound_s, *(step.lowest or np.inf for step in self.funnel)])
+        self._solve(_Open.of(parts))
+
+    def _bounded(self, rows: Rows, counted: _Counted) -> tuple[Rows, FloatArray]:
+        """The rows that LB1 and LB2 leave, with LB2."""
+        if not len(rows):
+            return rows, np.empty(0)
+        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks))
+        first = first_bound(forms)
+        kept = np.flatnonzero(first < self.wanted_s)
+        counted.add("LB1", rows, first, kept)
+        rows, forms = rows.take(kept), forms.take(kept)
+        second = second_bound(self.model, self.limits, rows, forms, self.wanted_s)
+        kept = np.flatnonzero(second < self.wanted_s)
+        counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
+        return rows.take(kept), second[kept]
+
+    def _solve(self, rows: _Open) -> None:
+        """Stage problems, the least bound first."""
+        total, bounds = len(rows.bound), rows.bound
+        unproved = [np.inf]
+        done = 0
+        while done < total and bounds[done] < self.wanted_s:
+            if self.deadline.passed:
+                self.ended = True
+                break
+            self._progress("stage problems", done, total)
+            bound = self._solve_row(rows.rows[rows.part[done]], int(rows.row[done]), bounds[done])
+            unproved.append(bound)
+            done += 1
+        left = bounds[done:]
+        self.left = len(left) if self.ended else 0
+        self.lowest_left = float(left[0]) if self.left else None
+        self.bound_s = min(self.bound_s, *unproved, float(left.min(initial=np.inf)))
+        lowest = float(left.min()) if len(left) else None
+        dropped = 0 if self.ended else len(left)
+        self.funnel.append(
+            FunnelStage(
+                name="stages", rows=total, meshes=rows.meshes, dropped=dropped, lowest=lowest
+            )
+        )
+
+    def _solve_row(self, rows: Rows, row: int, known: float) -> float:
+        """Solves the stage problem of a row; what no plan of it is below."""
+        at = (self.model, self.limits, rows, row, self.clocks, self.wanted_s)
+        if rows.plans.interleave[row] > 1 and len(set(self.model.job.model.layer_kinds)) == 1:
+            known = max(known, self._ask(total_columns(*at))[1])
+        if known < self.wanted_s:
+            columns = row_columns(*at)
+            found, bound = self._ask(columns)
+            known = max(known, bound)
+            if columns is not None and found is not None and found.decision is not None:
+                self._take(columns, found.decision)
+            if found is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+                self.ended = True
+                return known
+        self.solved += 1
+        return known
+
+    def _ask(self, columns: RowColumns | None) -> tuple[Solution[Choice] | None, float]:
+        """Solves the problem of a row for what is wanted; with its bound in seconds."""
+        wanted = self.wanted_s
+        if columns is None:
+            return None, wanted
+        unit = columns.units.time_s
+        below = int(np.ceil(wanted / unit))
+        found = solve_stages(
+            Question(problem=columns.problem, below=below, seconds=self.deadline.left_s)
+        )
+        self.solves += 1
+        self.solvers.update(name for name in found.counts if name.startswith("solved by "))
+        proved = wanted if found.bound >= below else found.bound * unit
+        return found, min(proved, wanted)
+
+    def _take(self, columns: RowColumns, choice: Choice) -> None:
+        """Takes over a plan if it is faster than the incumbent."""
+        plan = PlanTable.from_plans([columns.plan(choice)])
+        cost = evaluate_table(self.model, plan)
+        time_s = float(cost.step_time_s[0])
+        if time_s < self.wanted_s:
+            self.plan, self.time_s = plan, time_s
+            self.joules = float(cost.energy.total[0])
+
+    def _stage(self, name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> None:
+        dropped = np.delete(bounds, kept)
+        lowest = float(dropped.min()) if len(dropped) else None
+        step = FunnelStage(
+            name=name, rows=len(bounds), meshes=meshes, dropped=len(dropped), lowest=lowest
+        )
+        self.funnel.append(step)
+
+    def _progress(self, what: str, done: int, of: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(what, done, of)
+
+    def answer(self, seconds: float) -> UnevenFound:
+        """The answer; no plan is below the least bound of all."""
+        if self.plan is None:
+            none = PlanTable.from_plans([])
+            status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
+            return self._found(none, np.empty((0, 2)), status, None, seconds)
+        bound = min(self.bound_s, self.time_s)
+        proved = not self.ended and self.gap == 0.0
+        certificate = Certificate(
+            uniform=self.uniform_s,
+            objective=self.time_s,
+            bound=bound,
+            funnel=tuple(self.funnel),
+            solved=self.solved,
+            stage_solves=self.solves,
+            left=self.left,
+            lowest_left=self.lowest_left,
+            solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
+        )
+        proved |= bound >= self.time_s * (1 - _ROUNDING)
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        points = np.array([[self.time_s, self.joules]])
+        return self._found(self.plan, points, status, certificate, seconds)
+
+    def _found(
+        self,
+        plans: PlanTable,
+        points: FloatArray,
+        status: Status,
+        certificate: Certificate | None,
+        seconds: float,
+    ) -> UnevenFound:
+        least = 0.0 if certificate is None else certificate.bound
+        return UnevenFound(
+            plans=plans,
+            points=points,
+            status=status,
+            bound=np.array([least, 0.0]),
+            front_complete=False,
+            certificate=certificate,
+            seconds=seconds,
+        )
+
+
+class _Counted:
+    """Steps of the funnel that go over rows part by part."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self.lowest: dict[str, float] = {}
+        self.meshes: dict[str, set[tuple[int, ...]]] = {}
+
+    def add(self, name: str, rows: Rows, bounds: FloatArray, kept: IntArray) -> None:
+        """Counts what came and what was dropped."""
+        self.rows[name] += len(bounds)
+        self.dropped[name] += len(bounds) - len(kept)
+        dropped = np.delete(bounds, kept)
+        if len(dropped):
+            self.lowest[name] = min(self.lowest.get(name, np.inf), float(dropped.min()))
+        self.meshes.setdefault(name, set()).update(rows.logical_meshes)
+
+    def stages(self) -> list[FunnelStage]:
+        """The steps in order."""
+        return [
+            FunnelStage(
+                name=name,
+                rows=self.rows[name],
+                meshes=len(self.meshes[name]),
+                dropped=self.dropped[name],
+                lowest=self.lowest.get(name),
+            )
+            for name in self.rows
+        ]
+
+
+def _meshes(skeletons: Skeletons) -> int:
+    """How many combinations of tp, cp and pp there are."""
+    used = np.unique(skeletons.mesh_id)
+    axes = [skeletons.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
+    return len(distinct(axes)[0])
+
+
+def _longest_s(model: CostModel, limits: Limits, chips: int) -> float:
+    """Seconds that the limits on step time and utilization allow a step."""
+    longest = np.inf if limits.step_time_s is None else limits.step_time_s
+    if limits.mfu is None:
+        return longest
+    return min(longest, model_flop(model) / (limits.mfu * peak_flop_per_s(model) * chips))
