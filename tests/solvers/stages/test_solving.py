@@ -67,8 +67,9 @@ def value_of_choice(problem, choice):
 
 
 def test_random_questions_cover_every_need():
+    """But for totals, which `test_devices` and `test_unfolding` ask for."""
     seen = [needs_of(random_question(seed)[0]) for seed in range(60)]
-    assert frozenset().union(*seen) == frozenset(Need)
+    assert frozenset().union(*seen) == frozenset(Need) - {Need.TOTALS}
 
 
 @pytest.mark.parametrize("chunk", range(4))
