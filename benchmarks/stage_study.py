@@ -6,10 +6,12 @@ strategies (tensor parallelism 4, 8, 16, each with ZeRO-1 and ZeRO-3) with costs
 differ, three ways to recompute, one or five clocks, one or two kinds of layers. The costs are
 analytic, not measured: the instances compare solvers, not machines.
 
-Every solver gets the same integer tables (microseconds, MiB, millijoules), pruned by the best
-pipeline with one strategy on all devices. Seconds are wall seconds of one solve, pruning included;
-`columns s` is what making the columns takes. Least cost is asked within limits on the time,
-relative to the least time.
+Every solver gets the same columns in whole microseconds, MiB and millijoules: those of choices
+within the limit on the time, or no slower than the best with one mode per device and kind. CP-SAT
+and HiGHS start from a choice, and get what the pruning of `solve_stages` leaves, which may be
+nothing; the dynamic program and the labels take all columns. Seconds are wall seconds of one solve,
+pruning included; `columns s` is what making the columns takes. Least energy is asked within limits
+on the time, relative to the least time.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
+        *_dualpipe_warnings(model, result.plan),
         *_stage_warnings(model, result.plan),
     ]
 
@@ -117,6 +118,18 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
             f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; {estimate}"
         )
     return lines
+
+
+def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """DualPipe, of which no published run tells what its passes hide."""
+    if plan.schedule != "dualpipe":
+        return []
+    a = model.assumptions
+    return [
+        f"dualpipe: assumed, not fitted: passes side by side hide {a.dualpipe_overlap:.0%} of "
+        f"all-to-alls and messages, products run at {a.dualpipe_kernels:.0%} of their rate beside "
+        "all-to-alls (dualpipe_overlap, dualpipe_kernels)"
+    ]
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:

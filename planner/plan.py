@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
-SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble")
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
 RECOMPUTES = ("none", "selective", "full")
 CP_MODES = ("ring", "all-to-all")
 SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
@@ -45,7 +45,7 @@ ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))
 DEFAULT_ORDER = ORDERS.index(("tp", "cp", "fsdp", "dp", "pp"))
 
 DDP, ZERO1, ZERO2, ZERO3 = range(4)
-GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE = range(4)
+GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE, DUALPIPE = range(5)
 NO_RECOMPUTE, SELECTIVE, FULL = range(3)
 RING, ALL_TO_ALL = range(2)
 EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from planner.cost.context import CostModel, mesh_of, networks
+from planner.cost.dualpipe import rounds
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import stage_parameters
 from planner.cost.parameters import LocalParameters
 from planner.cost.recomputed import RecomputeGroup, recompute_groups
 from planner.network.collectives import GroupCosts
-from planner.plan import FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,16 @@ class Columns:
             sharding=self.sharding[index],
             clock=self.clock[index],
         )
+
+    @property
+    def rounds(self) -> FloatArray:
+        """(n, 1) times per step that a stage runs its layers (`planner.cost.dualpipe.rounds`)."""
+        return rounds(self.plans.schedule[:, None], self.m)
+
+    @property
+    def copies(self) -> FloatArray:
+        """(n,) copies of the model's layers in a pipeline: m / rounds."""
+        return np.where(self.plans.schedule == DUALPIPE, 2.0, 1.0)
 
     def over_stages(self, table: FloatArray) -> FloatArray:
         """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""

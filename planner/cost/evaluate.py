@@ -15,6 +15,7 @@ from planner.cost.columns import (
     stage_choices,
 )
 from planner.cost.context import CostModel
+from planner.cost.copies import with_copies
 from planner.cost.energy import component_j, running_w, standing_w
 from planner.cost.layer import LayerTimes
 from planner.cost.layout import StageClasses, stage_classes
@@ -46,6 +47,7 @@ from planner.distinct import distinct
 from planner.plan import (
     AXES,
     COLUMNS,
+    DUALPIPE,
     GPIPE,
     ZERO_BUBBLE,
     BoolArray,
@@ -141,7 +143,7 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
-    first, which = distinct(keys)
+    first, which = distinct([*keys, (x.plans.schedule == DUALPIPE).astype(np.int64)])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
@@ -258,7 +260,7 @@ def _layer_costs(
 ) -> tuple[LayerPair, ...]:
     """Costs of a layer of each kind and group after data-parallel overlap."""
     pp, share = x.plans.pp[:, None], trained_share(model.job)
-    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.m, share)
+    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.rounds, share)
 
     def cost(kind: int, times: LayerTimes | None) -> LayerCost | None:
         if times is None:
@@ -269,6 +271,7 @@ def _layer_costs(
             backward=times.backward,
             weight_grad=times.weight_grad,
             kernels=times.kernels,
+            paired=times.paired,
             collective=terms.collective[kind],
             ahead=terms.ahead[kind],
             accumulate=terms.accumulate[kind],
@@ -291,6 +294,7 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         v=plans.interleave[:, None],
         zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
         gpipe=(plans.schedule == GPIPE)[:, None],
+        dualpipe=(plans.schedule == DUALPIPE)[:, None],
         chips=chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
@@ -352,7 +356,7 @@ def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArr
 def _state(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan."""
     dense, experts = x.parameters
-    return state_terms(
+    terms = state_terms(
         model,
         data_nets(x.nets),
         x.sharding,
@@ -362,6 +366,7 @@ def _state(model: CostModel, x: Columns) -> StateTerms:
         experts,
         trained_share(model.job),
     )
+    return with_copies(model, terms, x.plans, x.nets, x.sharding, x.parameters)
 
 
 def _at(table: FloatArray, index: int) -> FloatArray:

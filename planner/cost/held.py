@@ -2,7 +2,8 @@
 
 GPipe holds all m, 1F1B min(m, pp - i), interleaved ((pp - i - 1) 2 + (v - 1) pp + 1) / v (Narayanan
 et al., arXiv:2104.04473, section 2.2; Korthikanti et al., arXiv:2205.05198, equation for L/p),
-ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2).
+ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2). With DualPipe chunk c of the model holds pp
+- c, wherever it is (`planner.cost.dualpipe`): (pp + 1) / 2 of a rank with equal chunks.
 
 An interleaved stage holds its chunks unequally often, and where they differ in size it matters
 which. After n forward and n - w backward passes (w = (pp - i - 1) 2 + (v - 1) pp forward passes
@@ -21,7 +22,7 @@ import numpy as np
 from planner.cost.layout import StageClasses
 from planner.cost.listed import listed_plans
 from planner.distinct import distinct
-from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
 
 
 def in_flight(
@@ -31,6 +32,7 @@ def in_flight(
     warm = ((pp - position - 1) * 2 + (interleave - 1) * pp + 1) / interleave
     held = np.where(interleave > 1, warm, pp - position)
     held = np.where(schedule == ZERO_BUBBLE, pp, held)
+    held = np.where(schedule == DUALPIPE, (pp + 1) / 2, held)
     held = np.where(schedule == GPIPE, m, held)
     return np.minimum(m, held)
 
@@ -52,13 +54,19 @@ def saved_at_once(
     for layers, _, one in saved:
         whole = whole + layers * one
     whole = whole * held
-    uneven = listed_plans(plans) & (plans.interleave > 1)
-    if stages.chunks is None or not uneven.any():
+    uneven, both_ways = listed_plans(plans) & (plans.interleave > 1), plans.schedule == DUALPIPE
+    if stages.chunks is None or not (uneven | both_ways).any():
         return whole
     of_chunks = np.zeros(stages.chunks.shape[:3])
     for _, chunks, one in saved:
         of_chunks = of_chunks + (0.0 if chunks is None else chunks * one[:, :, None])
-    return np.where(uneven[:, None], most_held(plans, m, of_chunks), whole)
+    if uneven.any():
+        whole = np.where(uneven[:, None], most_held(plans, m, of_chunks), whole)
+    if both_ways.any():
+        pp, rank = plans.pp[:, None], stages.position
+        ranks = of_chunks[..., 0] * (pp - rank) + of_chunks[..., 1] * (rank + 1)
+        whole = np.where(both_ways[:, None], np.where(m > 0, ranks, 0.0), whole)
+    return whole
 
 
 def most_held(plans: PlanTable, m: FloatArray, chunks: FloatArray) -> FloatArray:

@@ -1,7 +1,8 @@
 """Explicit stages: what plans list for each chunk of the pipeline, by the stage that holds it.
 
-Chunk c of the pipeline is on stage c mod pp. What a stage has once (sharding, clock) is what its
-first chunk says; `planner.rules` asks its other chunks to agree.
+Chunk c of the pipeline is on stage c mod pp; with DualPipe stage i has the chunks i and pp - 1 - i.
+What a stage has once (sharding, clock) is what its first chunk says; `planner.rules` asks its other
+chunks to agree.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from models_db import Model
 from planner.errors import InputError
-from planner.plan import BoolArray, IntArray, Plan, PlanTable
+from planner.plan import DUALPIPE, BoolArray, IntArray, Plan, PlanTable
 
 KINDS = ("dense", "mixture-of-experts")
 
@@ -29,10 +30,12 @@ def chunk_columns(plans: PlanTable, width: int) -> IntArray:
     """(n, width, v) columns of the stage table with the chunks of each stage, -1 where none is."""
     listed = listed_plans(plans)
     pp = np.where(listed, plans.pp, 0)[:, None, None]
-    v = np.where(listed, plans.interleave, 0)[:, None, None]
+    both_ways = (plans.schedule == DUALPIPE)[:, None, None]
+    v = np.where(both_ways, 2, plans.interleave[:, None, None]) * listed[:, None, None]
     stage = np.arange(width)[None, :, None]
     chunk = np.arange(v.max(initial=0))[None, None, :]
-    return np.where((stage < pp) & (chunk < v), chunk * pp + stage, -1)
+    place = np.where(both_ways & (chunk == 1), pp - 1 - stage, chunk * pp + stage)
+    return np.where((stage < pp) & (chunk < v), place, -1)
 
 
 def of_chunks(table: npt.NDArray[Any], columns: IntArray) -> npt.NDArray[Any]:

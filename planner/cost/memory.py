@@ -255,7 +255,8 @@ def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameter
 
     On one stage the tied head adds the final norm only; on two each holds the table.
     """
-    head = np.where((plans.pp == 1)[:, None], local.head_beside_embedding, local.head)
+    beside = stages.first * stages.last > 0
+    head = np.where(beside, local.head_beside_embedding, local.head)
     return stages.first * local.embedding + stages.last * head
 
 

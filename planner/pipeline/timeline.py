@@ -17,7 +17,7 @@ import numpy as np
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
-from planner.cost.layout import every_stage, plan_chunks
+from planner.cost.layout import chunk_places, every_stage, plan_chunks
 from planner.errors import InputError
 from planner.pipeline.durations import Durations, durations_of
 from planner.pipeline.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders, orders_of
@@ -33,7 +33,7 @@ class Timeline:
 
     Attributes:
         schedule: Of `planner.plan.SCHEDULES`.
-        stages, interleave, micro_batches: pp, v, m.
+        stages, interleave, micro_batches: pp, chunks per stage, m.
         layers: (pp, v) transformer layers per chunk.
         stage, kind, micro_batch, chunk: What, `kind` of `planner.pipeline.orders.KINDS`; -1 where
             an operation belongs to no micro-batch.
@@ -107,7 +107,8 @@ def why_not_simulated(model: CostModel, plan: Plan) -> str:
             f"{m:g} micro-batches per step and data rank cannot be drawn one by one; "
             "a whole number is needed"
         )
-    operations = plan.pp * plan.interleave * round(m) * (3 if plan.schedule == "zero-bubble" else 2)
+    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
+    operations = plan.pp * plan.interleave * round(m) * passes
     if operations > MOST_OPERATIONS:
         return (
             f"{operations} operations are too many to simulate; at most {MOST_OPERATIONS} "
@@ -135,16 +136,16 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
     durations = durations_of(model, plan, x)
     run = simulate(orders, durations)
     fixed, activations = _bytes(model, plan, x, orders)
-    layers = np.array(plan_chunks(plan, model.job.model)).reshape(plan.interleave, plan.pp)
+    layers = np.array(plan_chunks(plan, model.job.model))[chunk_places(plan)]
     once, makespan_s = _once(durations, run)
     columns = _with_once(orders, run, once, activations)
     seconds = columns["end_s"] - columns["start_s"]
     found = Timeline(
         schedule=plan.schedule,
         stages=plan.pp,
-        interleave=plan.interleave,
+        interleave=orders.chunks,
         micro_batches=m,
-        layers=layers.T,
+        layers=layers,
         **columns,
         send_s=durations.send_s,
         splits_backward=orders.splits_backward,
@@ -233,15 +234,18 @@ def _weighed(orders: Orders, chunks: FloatArray) -> FloatArray:
 
 
 def _chunk_bytes(model: CostModel, plan: Plan) -> FloatArray:
-    """(pp, v) what a micro-batch leaves on each chunk: alike, or bytes where chunks are listed.
+    """(pp, v) what a micro-batch leaves on each chunk: alike, or bytes where chunks may differ.
 
-    Listed chunks leave what they would as stages of their own.
+    Listed chunks and those of DualPipe leave what they would as stages of their own.
     """
-    if plan.stages is None or plan.interleave == 1:
-        return np.ones((plan.pp, plan.interleave))
+    places = chunk_places(plan)
+    if places.shape[1] == 1 or (plan.stages is None and plan.interleave > 1):
+        return np.ones(places.shape)
     longer = replace(plan, pp=plan.pp * plan.interleave, interleave=1, schedule="gpipe")
     table = PlanTable.from_plans([longer])
+    stages = every_stage(table, model.job.model)
     none, one = (
-        memory_table(model, table, m=np.array([m])).parts["activations"][0] for m in (0.0, 1.0)
+        memory_table(model, table, stages, np.array([m])).parts["activations"][0]
+        for m in (0.0, 1.0)
     )
-    return np.asarray((one - none).reshape(plan.interleave, plan.pp).T)
+    return np.asarray((one - none)[places])

@@ -10,7 +10,7 @@ has some P_b < P*_b. So a box of thresholds is split in the middle of the peak t
 the upper half keeps the bound of S, the lower half is solved and loses what lies beyond its P*.
 Boxes are taken in the order of their bounds, the least of which is the bound of the answer.
 
-Source: for one peak, the sweep of the slowest stage in Zheng et al., Alpa, OSDI 2022, section 5.2.
+Source: for one peak, the sweep of the slowest stage in Zheng et al., Alpa, OSDI 2022, section 5.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from solvers.solution import Solution
 from solvers.stages.answers import answer, objective_of
-from solvers.stages.backend import TIME, Need, Question
+from solvers.stages.backend import Backend, Need, Question
 from solvers.stages.chain import Floats, Index, chain_of, shortest, through
 from solvers.stages.checking import evaluate, faults
-from solvers.stages.forms import longest_of, objective_forms, plus
+from solvers.stages.forms import longest_of, needs_of, objective_forms, plus
 from solvers.stages.problem import LARGEST, Choice, Form, Ints, StageProblem
 
 
@@ -192,10 +192,9 @@ class Dynamic:
         """The best choice of one chunk per device with its bound.
 
         Raises:
-            ValueError: Time is not what is minimized.
+            ValueError: The question needs more than this solver can.
         """
-        if question.minimize != TIME:
-            raise ValueError(f"dynamic minimizes {TIME!r}, not {question.minimize!r}")
+        refuse_more(self, question)
         started = time.perf_counter()
         problem = question.problem
         if lacks_columns(problem):
@@ -294,6 +293,13 @@ class _Sweep:
         ]
         kept: Index = reached[np.max(values, axis=0) < self.cut]
         return kept
+
+
+def refuse_more(backend: Backend, question: Question) -> None:
+    """Raises ValueError where a question needs what a solver cannot do."""
+    lacks = sorted(need.value for need in needs_of(question) - backend.can)
+    if lacks:
+        raise ValueError(f"{backend.name} cannot do {', '.join(lacks)}")
 
 
 def lacks_columns(problem: StageProblem) -> bool:

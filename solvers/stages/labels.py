@@ -38,6 +38,7 @@ from solvers.stages.dynamic import (
     halves,
     known,
     lacks_columns,
+    refuse_more,
 )
 from solvers.stages.forms import plus
 from solvers.stages.labelling import Labelling, Scales, TooManyError, Wanted
@@ -69,7 +70,12 @@ class Labels:
         return frozenset({Need.CROSSINGS, Need.COST})
 
     def solve(self, question: Question) -> Solution[Choice]:
-        """The cheapest choice of one chunk per device, the fastest of several, with its bound."""
+        """The cheapest choice of one chunk per device, the fastest of several, with its bound.
+
+        Raises:
+            ValueError: The question needs more than this solver can.
+        """
+        refuse_more(self, question)
         if question.minimize == TIME:
             return Dynamic().solve(question)
         started = time.perf_counter()
@@ -146,7 +152,7 @@ class _Cheapest:
         everything = Box(low=first.lowest, high=first.highest, total=-float(LARGEST))
         self._push(everything, np.arange(len(self.problem.columns)))
         while self._open and self._open[0][0] <= self.wanted[0]:
-            if time.perf_counter() > self.ends or self.made > self.work:
+            if time.perf_counter() > self.ends or self.made >= self.work:
                 self.bound = min(self._open[0][0], self.wanted[0])
                 return
             priced = heapq.heappop(self._open)[2]
@@ -162,7 +168,8 @@ class _Cheapest:
         """Searches a box by labels, or halves it."""
         kept = self._useful(priced)
         lower, upper = halves(priced.box, self.thresholds, self.direction)
-        most = _AT_ONCE if upper is not None else max(self.work - self.made, _AT_ONCE)
+        left = self.work - self.made
+        most = left if upper is None else min(left, _AT_ONCE)
         labelling = Labelling(
             self.scales,
             chain_of(self.problem, kept),

@@ -15,7 +15,7 @@ from planner.pipeline import Timeline, timeline_of
 from planner.pipeline.trace import chrome_trace, trace_gzip, trace_text
 from planner.plan import Plan
 
-SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble"]
+SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"]
 
 
 @cache

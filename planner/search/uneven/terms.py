@@ -123,6 +123,7 @@ def _layer_times(
             backward=spread(times.backward),
             weight_grad=spread(times.weight_grad),
             kernels=spread(times.kernels),
+            paired=spread(times.paired),
             parts={},
             sent={},
         )
@@ -159,6 +160,7 @@ def _sharded(
             backward=layer.backward,
             weight_grad=layer.weight_grad,
             kernels=layer.kernels,
+            paired=layer.paired,
             collective=spread(terms.collective[KINDS.index(kind)]),
             ahead=spread(terms.ahead[KINDS.index(kind)]),
             accumulate=spread(terms.accumulate[KINDS.index(kind)]),
