@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.plan import Plan
-from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.layout_words import (
     clocks_by_stage,
     layer_words,
@@ -14,6 +12,8 @@ from planner.layout_words import (
     recomputed_by_chunk,
     shardings_by_stage,
 )
+from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 

@@ -239,12 +239,13 @@ class Packing:
         return [_laid(offer.vector, mask, runs) for offer, mask in zip(offers, used, strict=True)]
 
     def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
-        layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None:
+        """(p, L + 1, L + 1) the layers that a device has in all, by start and number, if given."""
+        layers, chunks = self.kinds.of.shape[0] - 1, self.one.rows.layers
+        if chunks is None:
             return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
-        given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
+        sizes = np.array(chunks).reshape(-1, self.devices).sum(axis=0)
+        given[np.arange(self.devices), np.cumsum(sizes) - sizes, sizes] = True
         return given
 
     def _lengths(self, device: int) -> BoolArray:
