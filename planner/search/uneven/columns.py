@@ -8,7 +8,9 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
-    E = S_joules + T standing power, in units in which the power is 1
+    E = S_joules + T standing power
+
+A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -39,13 +41,14 @@ from planner.search.uneven.fills import OneRow
 from planner.search.uneven.interleaved import RowTables
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import row_terms
+from planner.search.uneven.terms import KINDS, row_terms
 from solvers.stages.device_columns import device_columns
 from solvers.stages.devices import device_problem
 from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
 """Units of time in the upper bound, by default."""
+_POWER = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,15 @@ class Units:
     joules: float
 
     @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float) -> Units:
-        """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
-        time_s = upper_s / FINEST
+    def of(model: CostModel, chips: int, upper_s: float, *, powered: bool = False) -> Units:
+        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power.
+
+        `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
+        """
+        finer = _POWER if powered else 1
+        time_s = upper_s * (16 if powered else 1) / FINEST
         power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +125,10 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 def total_columns(
     model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
 ) -> RowColumns | None:
-    """An interleaved row by the layers that devices hold in all, one run of layers each.
+    """An interleaved row by the layers that devices hold in all; their order and chunks are open.
 
-    For models with one kind of layers, where runs are interchangeable. No plan of the row takes
-    less than the choices of this problem, which need not be plans. None where there is none.
+    No plan of the row takes less than the best choice of this problem, which need not be a plan.
+    None where there is no choice.
 
     Args:
         model, limits, rows, row, clocks, upper_s: As for `row_columns`.
@@ -129,7 +136,8 @@ def total_columns(
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
     units = Units.of(model, int(alone.plans.chips[0]), upper_s)
-    packing = Packing.build(one, limits.chip_bytes(model), upper_s, energy=False, every=False)
+    limit_bytes = limits.chip_bytes(model)
+    packing = Packing.build(one, limit_bytes, upper_s, energy=False, every=False, in_all=True)
     return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
 
 
@@ -158,8 +166,8 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     powered = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
     packing = Packing.build(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
@@ -230,7 +238,7 @@ def interleaved_columns(
         time=(time,),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=_limits(cost, limits, units, standing, packing.devices),
     )
     variants = np.array([(each.sharding, each.clock) for each in tables.variants])
     return RowColumns(
@@ -253,10 +261,10 @@ def _standing(one: OneRow, units: Units) -> int:
 def _offers(packing: Packing) -> list[Offer] | None:
     """What every device is offered; None where one is offered nothing."""
     first = alike(packing.one)
-    vectors = packing.vectors()
+    runs = packing.runs()
     offers: dict[int, Offer] = {}
     for d in sorted(set(first.values())):
-        wanted = np.unique(np.concatenate([vectors[e] for e in first if first[e] == d]))
+        wanted = np.unique(np.concatenate([runs[e] for e in first if first[e] == d]))
         if len(wanted) == 0:
             return None
         offers[d] = packing.offer(place_of(packing.one, d), wanted)
@@ -321,8 +329,9 @@ def _problem(
         weights = [((int(bubbles),), (m - int(bubbles),))]
     peaks += seconds("exposed", "optimizer")
     sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
+    sums.append(offer.fills.kinds[:, 0])
     standing = _standing(one, units)
-    cost = Form(sums=(0,) * (len(sums) - 1) + (1,))
+    cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -335,18 +344,35 @@ def _problem(
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0), peaks=(*paced, once, once))
+            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, once, once))
             for added, paced in weights
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=(
+            *_limits(cost, limits, units, standing, packing.devices),
+            *_kinds(packing, len(sums)),
+        ),
     )
 
 
-def _limits(cost: Form, limits: Limits, units: Units, standing: int) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time."""
+def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
+    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
+    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
+    if not packing.in_all or len(packing.one.terms.layers) == 1:
+        return ()
+    form = (0,) * (sums - 1)
+    return (
+        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
+        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
+    )
+
+
+def _limits(
+    cost: Form, limits: Limits, units: Units, standing: int, devices: int
+) -> tuple[Limit, ...]:
+    """The mean power of the cluster: joules are at most power times time, rounding included."""
     if limits.power_w is None:
         return ()
-    allowed = int(np.ceil(limits.power_w * units.time_s / units.joules))
-    return (Limit(name="power", form=cost, upper=0, per_time=standing - allowed),)
+    allowed = int(limits.power_w * units.time_s / units.joules)
+    return (Limit(name="power", form=cost, upper=-devices, per_time=standing - allowed),)
