@@ -22,8 +22,10 @@ from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.solved import about_job, is_tied, reasons, without_plan
 from planner.stage_facts import PlanFacts, plan_facts
+from planner.uneven_diagnosis import diagnose_uneven
 from planner.uneven_request import FRONT_POINTS
 from planner.uneven_words import with_uneven_words
+from solvers.solution import Status
 
 
 def solve_uneven(
@@ -154,6 +156,10 @@ def _without_plan(
     started: float,
 ) -> SolveResult:
     """The answer when no plan fits, or none was found in time."""
+    assert resolved.request.chips is not None
+    known = None
+    if found.status is Status.INFEASIBLE:
+        known = diagnose_uneven(search, resolved.request.chips, uniform)
     ended = replace(uniform, status=found.status)
-    answer = without_plan(resolved, ended, search, losses, started)
+    answer = without_plan(resolved, ended, search, losses, started, known)
     return replace(answer, layout=resolved.request.layout)

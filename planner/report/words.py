@@ -57,7 +57,8 @@ def choice_words(plan: Plan) -> str:
         words.append(schedule_words(plan))
     if plan.stages is not None and len(plan.stages) > 1:
         words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
-    if (recompute := recompute_words(plan)) != "none":
+    one = plan.stages is not None and len(plan.stages) == 1
+    if (recompute := (recomputed_by_chunk if one else recompute_words)(plan)) != "none":
         words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")
