@@ -55,8 +55,7 @@ class _Maker:
         self.made: dict[tuple[object, ...], Fillings] = {}
         self.memory: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self.least: dict[int, tuple[Floats, float]] = {}
-        most = np.full(layout.chunks.size, layout.most_layers)
-        self.low, self.high = layout.states.windows(layout.fewest, most)
+        self.low, self.high = layout.states.windows(layout.fewest, layout.most)
         self.all = {f: layout.states.segments(f, layout.most_layers) for f in (0, 1)}
 
     def columns(self, device: int) -> DeviceColumns:
@@ -78,9 +77,12 @@ class _Maker:
         return joined if self.by_state else _at_all(joined, placed)
 
     def _windowed(self, chunk: int) -> StateSegments:
-        """Segments of a chunk that leave what the chunks before and after it can hold."""
-        segments = self.all[int(self.layout.fewest[chunk])]
-        keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
+        """StateSegments of a chunk that leave the right number of layers to those before and after."""
+        fewest, most = int(self.layout.fewest[chunk]), int(self.layout.most[chunk])
+        segments = self.all[min(fewest, 1)]
+        layers = segments.counts.sum(axis=1)
+        keep = (layers >= fewest) & (layers <= most)
+        keep &= (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
         keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
         return segments.take(np.flatnonzero(keep))
 

@@ -181,7 +181,8 @@ class Packing:
 
     def vectors(self) -> list[IntArray]:
         """Per device the rows of `Kinds.vectors` that it may hold in some plan, by time alone."""
-        allowed = self._reachable(np.stack([self._lengths(d) for d in range(self.devices)]))
+        lengths = np.stack([self._lengths(d) for d in range(self.devices)])
+        allowed = self._reachable(lengths & self._given())
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
         runs = self.kinds.of[starts, ends]
@@ -212,7 +213,8 @@ class Packing:
         left = self.upper_s / self.one.factor * (1 + 1e-9) - form.constant - form.paced * mean
         longest = left - form.added * max(self.least_all - self.most_s, 0.0)
         most = min(int(self.most_s / tau), int(longest / tau) if form.added else layers, layers)
-        if most < 1 or most * pp * v < layers:
+        sizes = self.one.rows.layers
+        if most < max(sizes or (1,)) or most * pp * v < layers:
             return None
         kinds = tuple(KINDS.index(kind) for kind in self.one.model.job.model.layer_kinds)
         return Layout(
@@ -221,6 +223,7 @@ class Packing:
             most_layers=most,
             most_time=self.most_s,
             all_columns=self.every,
+            sizes=None if sizes is None else np.array(sizes),
         )
 
     def laid(self, offers: list[Offer]) -> list[tuple[IntArray, IntArray]]:
@@ -232,8 +235,17 @@ class Packing:
         exists = np.zeros((self.devices, len(self.kinds.vectors) + 1), dtype=np.bool_)
         for d, offer in enumerate(offers):
             exists[d, offer.vector] = True
-        used = self._reachable(exists[:, runs])
+        used = self._reachable(exists[:, runs] & self._given())
         return [_laid(offer.vector, mask, runs) for offer, mask in zip(offers, used, strict=True)]
+
+    def _given(self) -> BoolArray:
+        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
+        layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
+        if sizes is None:
+            return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
+        given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
+        given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
+        return given
 
     def _lengths(self, device: int) -> BoolArray:
         """(L + 1, L + 1) whether a device may hold so many layers from a layer on."""

@@ -51,6 +51,7 @@ class Rows:
         shardings: (n, 4) which shardings a stage may have, by code.
         recomputes: Codes of the recomputations that a layer may have, ascending.
         counts: Rows considered before placement, and what each rule drops.
+        layers: Layers of every chunk in order, where they are given.
     """
 
     plans: PlanTable
@@ -61,6 +62,7 @@ class Rows:
     shardings: BoolArray
     recomputes: tuple[int, ...]
     counts: dict[str, int]
+    layers: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.mesh_id)
@@ -99,15 +101,20 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     Args:
         model: Job and machine.
         counts: Chip counts that plans may use.
-        options: Values fixed; `split` says nothing here.
+        options: Values fixed, the layers of the chunks included; `split` says nothing here.
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
     known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
-    if known.all():
-        return skeletons
-    tally = {**skeletons.counts, "schedule": int((~known).sum())}
-    return replace(skeletons.take(np.flatnonzero(known)), counts=tally)
+    chunks = meshes.columns["pp"][skeletons.mesh_id] * skeletons.columns["interleave"]
+    given = np.ones(len(skeletons), dtype=np.bool_)
+    if options.layers is not None:
+        given = chunks == len(options.layers)
+    tally = dict(skeletons.counts)
+    for name, keep in (("schedule", known), ("layout", given | ~known)):
+        if not keep.all():
+            tally[name] = int((~keep).sum())
+    return replace(skeletons.take(np.flatnonzero(known & given)), counts=tally)
 
 
 def cross_rows(
@@ -166,6 +173,7 @@ def cross_rows(
         shardings=shardings[logical],
         recomputes=allowed_recomputes(model, options),
         counts=counts,
+        layers=options.layers,
     )
 
 
