@@ -69,7 +69,7 @@ class Funnel:
             at = np.flatnonzero(level[here])
             at = at[[row not in search.solved for row in here[at]]] if len(at) else at
             meshes = self.family.rows.take(here).logical_meshes
-            self.drop(name, len(here), meshes, joules[here[at]])
+            self.drop(name, len(here), len(meshes), joules[here[at]])
             here = np.delete(here, at)
 
     def stages(self) -> tuple[FunnelStage, ...]:
@@ -119,12 +119,12 @@ def energy_rows(
     mean = mean_bounds(model, rows, forms, clocks, deadline)
     at = open_rows(mean, points)
     dropped = np.delete(np.arange(len(rows)), at)
-    funnel.drop("LB_E", len(rows), rows.logical_meshes, mean.at(upper_s)[dropped])
+    funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
     deadline.check()
     soonest = second_bound(model, limits, rows, forms, upper_s)
     fits = soonest <= upper_s
-    funnel.drop("LB2", len(rows), rows.logical_meshes, soonest[~fits] * funnel.watts)
+    funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
     at = np.flatnonzero(fits)
     family = EnergyRows(
         model=model,
@@ -174,7 +174,7 @@ def _timely(
         at = np.flatnonzero(soonest <= upper_s)
         parts.append((here[at], forms.take(at)))
         late.append(soonest[soonest > upper_s])
-    funnel.drop("LB1", len(rows), rows.logical_meshes, np.concatenate(late) * funnel.watts)
+    funnel.drop("LB1", len(rows), len(rows.logical_meshes), np.concatenate(late) * funnel.watts)
     names = RowForms.__slots__
     joined = {n: np.concatenate([getattr(forms, n) for _, forms in parts]) for n in names}
     return rows.take(np.concatenate([at for at, _ in parts])), RowForms(**joined)
