@@ -33,7 +33,10 @@ from planner.results import (
     SolveResult,
 )
 from planner.search.engine import Found, Progress, Search, least_memory
+from planner.search.uneven.front import OnPoint
 from planner.solved import with_plan, without_plan
+from planner.uneven_answer import solve_uneven
+from planner.uneven_request import check_layers, check_uneven, is_uneven
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
@@ -72,10 +75,25 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
 
 
 def solve_request(
-    request: Request, on_progress: Progress | None = None, origin: Origin = ARGUMENTS
+    request: Request,
+    on_progress: Progress | None = None,
+    origin: Origin = ARGUMENTS,
+    on_point: OnPoint | None = None,
 ) -> SolveResult:
-    """`solve` for a validated request; `origin` names its fields in messages."""
+    """`solve` for a validated request.
+
+    Args:
+        request: The question.
+        on_progress: Called with (what, done, of) while the search runs.
+        origin: Names its fields in messages.
+        on_point: With uneven stages called with (plan, seconds, joules) of every point of the
+            front that is proved.
+
+    Raises:
+        InputError: The question cannot be asked as it is.
+    """
     started = time.perf_counter()
+    check_uneven(request, origin)
     if is_joint(request):
         return _solve_machines(request, on_progress, origin)
     if request.chips is None:
@@ -84,6 +102,7 @@ def solve_request(
     if resolved.cost.assumptions.collectives != NCCL:
         prepare(resolved.cost.cluster, request.chips, on_progress)
     allocation = _allocation(resolved.cost, request.chips, origin)
+    check_layers(request, resolved.cost.job.model, origin)
     search = Search(
         model=resolved.cost,
         options=options_of(request),
@@ -92,6 +111,8 @@ def solve_request(
         deadline=None if request.time_limit is None else started + request.time_limit,
         on_progress=on_progress,
     )
+    if is_uneven(request):
+        return solve_uneven(resolved, search, allocation.losses, started, on_point)
     proof = _proof(resolved, search)
     if len(proof.points) == 0:
         return without_plan(resolved, proof, search, allocation.losses, started)

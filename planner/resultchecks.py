@@ -187,11 +187,15 @@ def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> li
 
 
 def _funnel_mistakes(found: Certificate) -> list[str]:
-    """Rows that are lost between the stages of a funnel, or after it."""
+    """Rows that are lost between the stages of a funnel, or after it.
+
+    The first stage counts rows before their placements, each of which is a row to the next.
+    """
     lines = []
     passed = [*(stage.rows for stage in found.funnel[1:]), found.solved + found.left]
     for at, (stage, after) in enumerate(zip(found.funnel, passed, strict=True), start=1):
-        if stage.rows - stage.dropped != after:
+        placed = at == 1 and stage.dropped < stage.rows
+        if stage.rows - stage.dropped != after and not placed:
             lines.append(
                 f"certificate.funnel.{at}: {stage.rows:,} rows less {stage.dropped:,} dropped "
                 f"leave {stage.rows - stage.dropped:,}, not {after:,}"

@@ -2,32 +2,148 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import replace
 
-from planner.request import Request
+import numpy as np
+
+from planner.cost.evaluate import evaluate_table
+from planner.evaluation import training_run
+from planner.likely import against_first, spread_of
+from planner.plan import PlanTable
+from planner.provenance import sources_of
 from planner.resolved import Resolved
+from planner.results import PlanResult, SolveResult, plan_results
 from planner.search.engine import Found, Search
+from planner.search.objective import optimum
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.found import UnevenFound
+from planner.search.uneven.front import OnPoint, energy_front
+from planner.solved import about_job, is_tied, reasons, without_plan
+from planner.stage_facts import PlanFacts, plan_facts
+from planner.uneven_request import FRONT_POINTS
+from planner.uneven_words import with_uneven_words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnevenSearch:
-    """A question about uneven pipelines, with the search of its uniform plans.
+def solve_uneven(
+    resolved: Resolved,
+    search: Search,
+    losses: tuple[str, ...],
+    started: float,
+    on_point: OnPoint | None = None,
+) -> SolveResult:
+    """The best plan whose stages may differ, why none is better, and the front of time and energy.
 
-    Attributes:
-        resolved: The job on its machine.
-        search: Of plans whose stages are equal; it has run on the chips asked for.
-        uniform: What that found.
+    Args:
+        resolved: The job on its machine, with the chips to plan for.
+        search: Of plans with uniform stages; it has not run.
         losses: What the cluster gives away at this number of chips.
         started: `time.perf_counter` value at which the work began.
+        on_point: Called with every point of the front that is proved.
     """
+    request, model = resolved.request, resolved.cost
+    assert request.chips is not None
+    uniform = search.run((request.chips,))
+    asked = (model, search.options, search.limits, request.chips)
+    found = best_time(
+        *asked,
+        uniform=uniform,
+        gap=request.gap or 0.0,
+        deadline=search.deadline,
+        on_progress=search.on_progress,
+    )
+    if len(found.plans) == 0:
+        return _without_plan(resolved, search, uniform, found, losses, started)
+    points = request.front_points or FRONT_POINTS
+    front = energy_front(
+        *asked,
+        start=found,
+        uniform=uniform,
+        points=None if points == "all" else int(points),
+        objective="edp" if request.objective == "edp" else "energy",
+        gap=request.gap or 0.0,
+        deadline=search.deadline,
+        on_progress=search.on_progress,
+        on_point=on_point,
+    )
+    return _with_plan(resolved, search, uniform, found, front, losses, started)
 
-    resolved: Resolved
-    search: Search
-    uniform: Found
-    losses: tuple[str, ...]
-    started: float
 
-    @property
-    def request(self) -> Request:
-        """The question."""
-        return self.resolved.request
+def _with_plan(
+    resolved: Resolved,
+    search: Search,
+    uniform: Found,
+    found: UnevenFound,
+    front: UnevenFound,
+    losses: tuple[str, ...],
+    started: float,
+) -> SolveResult:
+    """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
+    request, model = resolved.request, resolved.cost
+    proof = found if request.objective == "time" else front
+    best = optimum(proof.points, proof.bound, proof.status, request.objective)
+    result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
+    certificate = proof.certificate
+    assert certificate is not None
+    points = _evaluated(resolved, front.plans)
+    answer = SolveResult(
+        status=proof.status.value,
+        objective_name=request.objective,
+        objective=certificate.objective,
+        bound=certificate.bound,
+        gap=certificate.gap,
+        best=result,
+        front=tuple(result if is_tied(point, result, request.front) else point for point in points),
+        front_objectives=request.front,
+        front_complete=front.front_complete,
+        front_note="",
+        why=(),
+        neighbors=(),
+        run=training_run(request, result),
+        diagnosis=None,
+        losses=losses,
+        counts=uniform.counts,
+        seconds=time.perf_counter() - started,
+        **about_job(resolved),
+        sources=sources_of(model),
+        top=against_first(model, [result], request.objective),
+        spread=spread_of(model),
+        facts=_facts(resolved, search, result),
+        layout=request.layout,
+        certificate=certificate,
+    )
+    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
+    answer = replace(answer, why=why, neighbors=near)
+    return with_uneven_words(resolved, answer, _best_uniform(resolved, uniform))
+
+
+def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:
+    return plan_results(resolved.cost, plans, evaluate_table(resolved.cost, plans))
+
+
+def _facts(resolved: Resolved, search: Search, result: PlanResult) -> PlanFacts:
+    model = resolved.cost
+    return plan_facts(model, result.plan, search.limits.chip_bytes(model))
+
+
+def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
+    """The best plan with uniform stages."""
+    if len(uniform.points) == 0:
+        return None
+    objective = resolved.request.objective
+    row = optimum(uniform.points, uniform.bound, uniform.status, objective).row
+    return _evaluated(resolved, uniform.plans.take(np.array([row])))[0]
+
+
+def _without_plan(
+    resolved: Resolved,
+    search: Search,
+    uniform: Found,
+    found: UnevenFound,
+    losses: tuple[str, ...],
+    started: float,
+) -> SolveResult:
+    """The answer when no plan fits, or none was found in time."""
+    ended = replace(uniform, status=found.status)
+    answer = without_plan(resolved, ended, search, losses, started)
+    return replace(answer, layout=resolved.request.layout)

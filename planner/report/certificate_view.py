@@ -37,8 +37,8 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         return (
-            f"Proved optimal{within} in {result.seconds:.2f} s: no plan of {rows:,} rows, whatever "
-            f"its stages are, has less {least}."
+            f"Proved optimal{within} in {result.seconds:.2f} s: on none of {rows:,} rows is there a "
+            f"plan with less {least}, whatever its stages are."
         )
     asked = result.asked.get("gap")
     if asked is not None and gap <= float(asked):

@@ -55,7 +55,7 @@ def choice_words(plan: Plan) -> str:
     words = [sharding_words(plan), f"micro-batch {plan.micro_batch}"]
     if plan.pp > 1:
         words.append(schedule_words(plan))
-    if plan.stages is not None:
+    if plan.stages is not None and len(plan.stages) > 1:
         words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
     if (recompute := recompute_words(plan)) != "none":
         words.append(f"recompute {recompute}")
@@ -153,6 +153,8 @@ def best_words(result: SolveResult, best: PlanResult) -> list[str]:
 def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
     front = f"Pareto front of {listed(result.front_objectives)}"
+    if result.certificate is not None and result.status == "optimal" and not result.front_complete:
+        return f"{front}, proved at some time limits"
     return f"Exact {front}" if result.front_complete else f"{front}, incomplete (search stopped)"
 
 

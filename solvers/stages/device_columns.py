@@ -77,7 +77,7 @@ class _Maker:
         return joined if self.by_state else _at_all(joined, placed)
 
     def _windowed(self, chunk: int) -> StateSegments:
-        """StateSegments of a chunk that leave the right number of layers to those before and after."""
+        """Segments of a chunk that leave what the chunks before and after it can hold."""
         fewest, most = int(self.layout.fewest[chunk]), int(self.layout.most[chunk])
         segments = self.all[min(fewest, 1)]
         layers = segments.counts.sum(axis=1)

@@ -68,8 +68,8 @@ class Funnel:
         for name, level in self.family.levels():
             at = np.flatnonzero(level[here])
             at = at[[row not in search.solved for row in here[at]]] if len(at) else at
-            meshes = self.family.rows.take(here).logical_meshes
-            self.drop(name, len(here), len(meshes), joules[here[at]])
+            meshes = len(self.family.rows.take(here).logical_meshes)
+            self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)
 
     def stages(self) -> tuple[FunnelStage, ...]:
