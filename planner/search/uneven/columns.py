@@ -116,7 +116,15 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 
 
 def total_columns(
-    model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    row: int,
+    clocks: FloatArray,
+    upper_s: float,
+    *,
+    units: Units | None = None,
+    energy: bool = False,
 ) -> RowColumns | None:
     """An interleaved row by the layers that devices hold in all, one run of layers each.
 
@@ -124,13 +132,13 @@ def total_columns(
     less than the choices of this problem, which need not be plans. None where there is none.
 
     Args:
-        model, limits, rows, row, clocks, upper_s: As for `row_columns`.
+        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = Units.of(model, int(alone.plans.chips[0]), upper_s)
-    packing = Packing.build(one, limits.chip_bytes(model), upper_s, energy=False, every=False)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
+    packing = Packing.build(one, limits.chip_bytes(model), upper_s, energy=energy, every=False)
+    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
 
 
 def row_columns(

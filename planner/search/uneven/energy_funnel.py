@@ -68,7 +68,7 @@ class Funnel:
         for name, level in self.family.levels():
             at = np.flatnonzero(level[here])
             at = at[[row not in search.solved for row in here[at]]] if len(at) else at
-            meshes = self.family.rows.take(here).logical_meshes
+            meshes = len(self.family.rows.take(here).logical_meshes)
             self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)
 
@@ -119,12 +119,12 @@ def energy_rows(
     mean = mean_bounds(model, rows, forms, clocks, deadline)
     at = open_rows(mean, points)
     dropped = np.delete(np.arange(len(rows)), at)
-    funnel.drop("LB_E", len(rows), rows.logical_meshes, mean.at(upper_s)[dropped])
+    funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
     deadline.check()
     soonest = second_bound(model, limits, rows, forms, upper_s)
     fits = soonest <= upper_s
-    funnel.drop("LB2", len(rows), rows.logical_meshes, soonest[~fits] * funnel.watts)
+    funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
     at = np.flatnonzero(fits)
     family = EnergyRows(
         model=model,
@@ -135,6 +135,8 @@ def energy_rows(
         soonest_s=soonest[at],
         clocks=clocks,
         upper_s=upper_s,
+        top_j=float(points[0, 1]) * (1 + 1e-6),
+        standing_w=funnel.watts,
         units=Units.of(model, chips, upper_s),
     )
     funnel.family = family
@@ -174,7 +176,7 @@ def _timely(
         at = np.flatnonzero(soonest <= upper_s)
         parts.append((here[at], forms.take(at)))
         late.append(soonest[soonest > upper_s])
-    funnel.drop("LB1", len(rows), rows.logical_meshes, np.concatenate(late) * funnel.watts)
+    funnel.drop("LB1", len(rows), len(rows.logical_meshes), np.concatenate(late) * funnel.watts)
     names = RowForms.__slots__
     joined = {n: np.concatenate([getattr(forms, n) for _, forms in parts]) for n in names}
     return rows.take(np.concatenate([at for at, _ in parts])), RowForms(**joined)
