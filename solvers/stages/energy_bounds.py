@@ -88,14 +88,16 @@ class MeanBound:
     Attributes:
         prices: (n, z) prices of a second; the first is 0.
         values: (n, z) D of each.
+        still: (n,) no choice costs less beside what its time adds.
     """
 
     prices: Floats
     values: Floats
+    still: Floats
 
     def take(self, rows: npt.NDArray[np.intp]) -> MeanBound:
         """Some of the problems."""
-        return MeanBound(prices=self.prices[rows], values=self.values[rows])
+        return MeanBound(prices=self.prices[rows], values=self.values[rows], still=self.still[rows])
 
     def at(self, limit: float | Floats) -> Floats:
         """(n,) no choice within `limit`, one or (n,), which may be infinite, costs less."""
@@ -147,7 +149,8 @@ def mean_bound(work: Work) -> MeanBound:
     share = (work.slowest / work.count.sum(axis=1))[:, None, None, None]
     seconds = share * work.pace + work.ramp
     end_seconds = share[..., 0] * work.end_pace + work.end_ramp
-    prices = _tie_prices(seconds.min(axis=3), work.cost.min(axis=3), work.per_time)
+    ties = _tie_prices(seconds.min(axis=3), work.cost.min(axis=3), work.per_time)
+    prices = np.concatenate([ties, -work.per_time[:, None]], axis=1)
     values = np.empty_like(prices)
     for column in range(prices.shape[1]):
         price = work.per_time + prices[:, column]
@@ -156,7 +159,7 @@ def mean_bound(work: Work) -> MeanBound:
         ends = np.where(work.room < 0, np.inf, ends).min(axis=2)
         whole = each @ work.items + (_times(work.count, ends)).sum(axis=1)
         values[:, column] = (work.fixed + whole + price * work.constant) * _ROUNDED_DOWN
-    return MeanBound(prices=prices, values=values)
+    return MeanBound(prices=ties, values=values[:, :-1], still=values[:, -1])
 
 
 def _times(count: Floats, values: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """The least cost within a limit on time over many stage problems, and their common front.
 
-Problems (rows) share their units of time and cost, and one incumbent: the cheapest choice known
+Problems (rows) share one incumbent, and units of time and cost, of which a row may count parts: the cheapest choice known
 within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
 bound comes first: its bound is tightened, or it is solved for a choice below the incumbent. What a
 row is proved not to go below under a limit, it does not go below under a smaller one, so bounds
@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -52,6 +52,9 @@ class Family(Protocol):
 
     def problem(self, row: int, limit: int | None) -> StageProblem | None:
         """A row with every column of a choice within the limit; None: there is no choice."""
+
+    def scale(self, row: int) -> int:
+        """Units of time and cost of the row's problem in one of the family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +266,7 @@ class FamilySearch:
         if problem is None:
             self._proved[row] = UNLIMITED
             return
+        scale = self.family.scale(row)
         below = best.cost - self.rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
@@ -270,33 +274,37 @@ class FamilySearch:
             Question(
                 problem=problem,
                 minimize=COST,
-                longest=limit,
-                below=below if below < UNLIMITED else None,
+                longest=None if limit is None else (limit + 1) * scale - 1,
+                below=below * scale if below < UNLIMITED else None,
                 seconds=self._seconds(),
             )
         )
         self.solves.update(name for name in found.counts if name.startswith("solved by"))
         if found.decision is not None:
-            choice = found.decision
-            self.known.append(
-                Known(
-                    time=choice.time,
-                    cost=choice.cost,
-                    row=row,
-                    choice=choice,
-                    problem=problem,
-                    fastest=self.settles(found),
-                )
-            )
-        bound = max(found.bound, 0.0) if found.status is not Status.INFEASIBLE else float(below)
+            settled = self.settles(found)
+            self.known.append(self._known(row, problem, found.decision, fastest=settled))
+        bound = max(found.bound, 0.0) / scale
+        bound = float(below) if found.status is Status.INFEASIBLE else bound
         self._proved[row] = max(int(self._proved[row]), int(min(bound, UNLIMITED)))
         self.solved.add(row)
+
+    def _known(self, row: int, problem: StageProblem, choice: Choice, *, fastest: bool) -> Known:
+        """A choice of a row, in whole units of the family."""
+        scale = self.family.scale(row)
+        return Known(
+            time=choice.time // scale,
+            cost=choice.cost // scale,
+            row=row,
+            choice=choice,
+            problem=problem,
+            fastest=fastest,
+        )
 
     def _faster(self, best: Known) -> Known:
         """The same cost, of the same row, in the least time."""
         if best.choice is None or best.problem is None or best.fastest:
             return best
         choice = self.fastest(best.problem, best.choice, self._seconds())
-        better = replace(best, time=choice.time, cost=choice.cost, choice=choice, fastest=True)
+        better = self._known(best.row, best.problem, choice, fastest=True)
         self.known.append(better)
         return better

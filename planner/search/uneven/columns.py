@@ -116,7 +116,15 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 
 
 def total_columns(
-    model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    row: int,
+    clocks: FloatArray,
+    upper_s: float,
+    *,
+    units: Units | None = None,
+    energy: bool = False,
 ) -> RowColumns | None:
     """An interleaved row by the layers that devices hold in all; their order and chunks are open.
 
@@ -124,14 +132,14 @@ def total_columns(
     None where there is no choice.
 
     Args:
-        model, limits, rows, row, clocks, upper_s: As for `row_columns`.
+        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = Units.of(model, int(alone.plans.chips[0]), upper_s)
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=False, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
+    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
+    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
 
 
 def row_columns(

@@ -111,6 +111,7 @@ def mean_bounds(
     return MeanBound(
         prices=np.concatenate([part.prices for part in parts]),
         values=np.concatenate([part.values for part in parts]),
+        still=np.concatenate([part.still for part in parts]),
     )
 
 
