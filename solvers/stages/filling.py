@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _SLACK = 1e-9
-_HALVINGS = 26
+_HALVINGS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -226,7 +226,7 @@ class _Search:
     def _solve_row(self, rows: Rows, row: int, known: float) -> float:
         """Solves the stage problem of a row; what no plan of it is below."""
         at = (self.model, self.limits, rows, row, self.clocks, self.wanted_s)
-        if rows.plans.interleave[row] > 1 and len(set(self.model.job.model.layer_kinds)) == 1:
+        if rows.plans.interleave[row] > 1:
             known = max(known, self._ask(total_columns(*at))[1])
         if known < self.wanted_s:
             columns = row_columns(*at)

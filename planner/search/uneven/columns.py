@@ -39,7 +39,7 @@ from planner.search.uneven.fills import OneRow
 from planner.search.uneven.interleaved import RowTables
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import row_terms
+from planner.search.uneven.terms import KINDS, row_terms
 from solvers.stages.device_columns import device_columns
 from solvers.stages.devices import device_problem
 from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
@@ -126,10 +126,10 @@ def total_columns(
     units: Units | None = None,
     energy: bool = False,
 ) -> RowColumns | None:
-    """An interleaved row by the layers that devices hold in all, one run of layers each.
+    """An interleaved row by the layers that devices hold in all; their order and chunks are open.
 
-    For models with one kind of layers, where runs are interchangeable. No plan of the row takes
-    less than the choices of this problem, which need not be plans. None where there is none.
+    No plan of the row takes less than the best choice of this problem, which need not be a plan.
+    None where there is no choice.
 
     Args:
         model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
@@ -137,7 +137,8 @@ def total_columns(
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
     units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
-    packing = Packing.build(one, limits.chip_bytes(model), upper_s, energy=energy, every=False)
+    limit_bytes = limits.chip_bytes(model)
+    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
     return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
 
 
@@ -261,10 +262,10 @@ def _standing(one: OneRow, units: Units) -> int:
 def _offers(packing: Packing) -> list[Offer] | None:
     """What every device is offered; None where one is offered nothing."""
     first = alike(packing.one)
-    vectors = packing.vectors()
+    runs = packing.runs()
     offers: dict[int, Offer] = {}
     for d in sorted(set(first.values())):
-        wanted = np.unique(np.concatenate([vectors[e] for e in first if first[e] == d]))
+        wanted = np.unique(np.concatenate([runs[e] for e in first if first[e] == d]))
         if len(wanted) == 0:
             return None
         offers[d] = packing.offer(place_of(packing.one, d), wanted)
@@ -329,8 +330,9 @@ def _problem(
         weights = [((int(bubbles),), (m - int(bubbles),))]
     peaks += seconds("exposed", "optimizer")
     sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
+    sums.append(offer.fills.kinds[:, 0])
     standing = _standing(one, units)
-    cost = Form(sums=(0,) * (len(sums) - 1) + (1,))
+    cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -343,12 +345,24 @@ def _problem(
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0), peaks=(*paced, once, once))
+            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, once, once))
             for added, paced in weights
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=(*_limits(cost, limits, units, standing), *_kinds(packing, len(sums))),
+    )
+
+
+def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
+    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
+    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
+    if not packing.in_all or len(packing.one.terms.layers) == 1:
+        return ()
+    form = (0,) * (sums - 1)
+    return (
+        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
+        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
     )
 
 

@@ -186,29 +186,23 @@ class OneRow:
             backward=backward[0],
             paced=((x.m - 1) * time + filled)[0],
             left=(time - filled)[0],
-            filling=self._filling(stage, fills, time[0]),
+            filling=self._filling(stage, time[0]),
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
         )
 
     def least_bytes(self, place: Place, fills: Fills) -> FloatArray:
-        """(c,) bytes per chip at least, however layers of one kind are divided among chunks."""
+        """(c,) bytes per chip at least, however layers are divided among chunks."""
         total: FloatArray = self.bytes_of(place, fills).total[0]
         pp, v = self.pp, self.v
         if v == 1:
             return total
-        kind = self.only_kind
-        kept = self._kept(place, kind)
-        counts = fills.counts[:, kind]
+        kept = self._kept(place)
+        counts = fills.counts.reshape(len(fills), -1)
         held = moments(pp, v, self.m, place.position)
         least = least_kept(held, counts, kept, v - place.first - place.last)
         return np.asarray(total - self.in_flight(place.position) * (counts @ kept) + least)
-
-    @property
-    def only_kind(self) -> int:
-        """Which of `KINDS` all layers are; the first of two."""
-        return next(at for at, kind in enumerate(KINDS) if kind in self.terms.layers)
 
     @property
     def pp(self) -> int:
@@ -220,23 +214,21 @@ class OneRow:
         """Chunks per stage."""
         return int(self.rows.plans.interleave[0])
 
-    def _kept(self, place: Place, kind: int) -> FloatArray:
-        """(r,) bytes of activations of a layer per micro-batch in flight."""
-        r = len(self.rows.recomputes)
-        counts = np.zeros((2, r, 2, r), dtype=np.int64)
-        for layers in (0, 1):
-            counts[layers, np.arange(r), kind, np.arange(r)] = 1 + layers
-        same = np.zeros(2 * r, dtype=np.int64)
-        fills = Fills(counts=counts.reshape(2 * r, 2, r), sharding=same, clock=same)
-        saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, r)
+    def _kept(self, place: Place) -> FloatArray:
+        """(2 r,) bytes of activations of a layer per micro-batch in flight, by kind and mode."""
+        modes = 2 * len(self.rows.recomputes)
+        one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
+        same = np.zeros(2 * modes, dtype=np.int64)
+        fills = Fills(counts=np.concatenate([one, 2 * one]), sharding=same, clock=same)
+        saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
-    def _filling(self, stage: StageCost, fills: Fills, time: FloatArray) -> FloatArray:
-        """(c,) `FillCosts.filling`; of stages with two kinds of layers as if chunks were equal."""
-        if self.v == 1 or len(self.terms.layers) > 1:
+    def _filling(self, stage: StageCost, time: FloatArray) -> FloatArray:
+        """(c,) `FillCosts.filling`."""
+        if self.v == 1:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
-        counts = fills.counts[:, self.only_kind]
+        counts = np.stack([layers[0] for layers, _ in stage.layers], axis=1)
         longest = self.v * least_longest(counts, seconds, self.v)
         return np.asarray(longest + time - (counts * seconds).sum(axis=1))
 

@@ -49,11 +49,13 @@ class Kinds:
     """Runs of consecutive layers by how many they have of each kind.
 
     Attributes:
-        vectors: (q, 2) distinct counts, of `KINDS`.
-        of: (L + 1, L + 1) row of `vectors` of the layers from a to b; -1 where b < a.
+        vectors: (q, 2) counts, of `KINDS`.
+        run: (q,) number of the runs that a vector stands for.
+        of: (L + 1, L + 1) number of the run of layers from a to b; -1 where b < a.
     """
 
     vectors: IntArray
+    run: IntArray
     of: IntArray
 
     @staticmethod
@@ -66,7 +68,17 @@ class Kinds:
         vectors, row = np.unique(counts[forward], axis=0, return_inverse=True)
         of = np.full(forward.shape, -1, dtype=np.int64)
         of[forward] = row.ravel()
-        return Kinds(vectors=vectors, of=of)
+        return Kinds(vectors=vectors, run=np.arange(len(vectors)), of=of)
+
+    @staticmethod
+    def in_all(layer_kinds: tuple[str, ...]) -> Kinds:
+        """Of layers that need not follow each other: runs are known by their length alone."""
+        totals = [layer_kinds.count(kind) for kind in KINDS]
+        grid = np.meshgrid(*(np.arange(total + 1) for total in totals), indexing="ij")
+        vectors = np.stack([axis.ravel() for axis in grid], axis=1)
+        at = np.arange(len(layer_kinds) + 1)
+        of = np.where(at[None, :] >= at[:, None], at[None, :] - at[:, None], -1)
+        return Kinds(vectors=vectors, run=vectors.sum(axis=1), of=of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +154,7 @@ class Packing:
         least_all: Least seconds of all layers and both ends.
         attributes: Names of `FillCosts` in which less is better.
         every: Keep also what another fill beats (where more time may be better).
+        in_all: Layers need not follow each other.
     """
 
     one: OneRow
@@ -153,14 +166,22 @@ class Packing:
     least_all: float
     attributes: tuple[str, ...]
     every: bool
+    in_all: bool
 
     @staticmethod
     def build(
-        one: OneRow, limit_bytes: float, upper_s: float, *, energy: bool, every: bool
+        one: OneRow,
+        limit_bytes: float,
+        upper_s: float,
+        *,
+        energy: bool,
+        every: bool,
+        in_all: bool = False,
     ) -> Packing:
-        """Of a row, for plans up to `upper_s`."""
-        kinds = Kinds.build(one.model.job.model.layer_kinds)
-        totals = kinds.vectors[kinds.of[0, -1]]
+        """Of a row, for plans up to `upper_s`; `in_all`: layers need not follow each other."""
+        layer_kinds = one.model.job.model.layer_kinds
+        kinds = Kinds.in_all(layer_kinds) if in_all else Kinds.build(layer_kinds)
+        totals = np.array([layer_kinds.count(kind) for kind in KINDS])
         layer = np.zeros(2)
         allowed = one.rows.shardings[0]
         for at, kind in enumerate(KINDS):
@@ -177,10 +198,11 @@ class Packing:
             least_all=float(totals @ layer) + ends,
             attributes=attributes_of(one, energy=energy),
             every=every,
+            in_all=in_all,
         )
 
-    def vectors(self) -> list[IntArray]:
-        """Per device the rows of `Kinds.vectors` that it may hold in some plan, by time alone."""
+    def runs(self) -> list[IntArray]:
+        """Per device the runs of layers that it may hold in some plan, by time alone."""
         allowed = self._reachable(np.stack([self._lengths(d) for d in range(self.devices)]))
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
@@ -229,17 +251,20 @@ class Packing:
         starts = np.arange(layers + 1)[:, None]
         ends = starts + np.arange(layers + 1)[None, :]
         runs = np.where(ends <= layers, self.kinds.of[starts, np.minimum(ends, layers)], -1)
-        exists = np.zeros((self.devices, len(self.kinds.vectors) + 1), dtype=np.bool_)
-        for d, offer in enumerate(offers):
-            exists[d, offer.vector] = True
+        exists = np.zeros((self.devices, int(self.kinds.run.max()) + 2), dtype=np.bool_)
+        own = [self.kinds.run[offer.vector] for offer in offers]
+        for d, run in enumerate(own):
+            exists[d, run] = True
         used = self._reachable(exists[:, runs])
-        return [_laid(offer.vector, mask, runs) for offer, mask in zip(offers, used, strict=True)]
+        return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
 
     def _lengths(self, device: int) -> BoolArray:
         """(L + 1, L + 1) whether a device may hold so many layers from a layer on."""
         layers = self.kinds.of.shape[0] - 1
         place = place_of(self.one, device)
-        own = self.kinds.vectors @ self.least_layer + self._ends(place)
+        own = np.full(int(self.kinds.run.max()) + 1, np.inf)
+        np.minimum.at(own, self.kinds.run, self.kinds.vectors @ self.least_layer)
+        own = own + self._ends(place)
         step = self._least_step(own, own)
         ok = np.append(step * self.one.factor * ROUNDED_DOWN <= self.upper_s, False)
         starts = np.arange(layers + 1)[:, None]
@@ -271,9 +296,10 @@ class Packing:
         ends = np.minimum(np.arange(layers + 1)[:, None] + np.arange(most + 1), layers)
         return np.asarray(cut & forth[:-1, :, None] & back[1:][:, ends])
 
-    def offer(self, place: Place, vectors: IntArray) -> Offer:
-        """The fills of a stage with some of the vectors of layers, (q,) rows of `Kinds.vectors`."""
+    def offer(self, place: Place, runs: IntArray) -> Offer:
+        """The fills of a stage with some of the runs of layers."""
         modes = len(self.one.rows.recomputes)
+        vectors = np.flatnonzero(np.isin(self.kinds.run, runs))
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
@@ -305,13 +331,13 @@ class Packing:
         return np.sort(np.concatenate(kept)) if kept else order
 
 
-def _laid(vector: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows with the start of every used segment that has their vector of layers."""
-    order = np.argsort(vector, kind="stable")
+def _laid(run: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows with the start of every used segment that is their run of layers."""
+    order = np.argsort(run, kind="stable")
     start, length = np.nonzero(used)
     wanted = runs[start, length]
-    low = np.searchsorted(vector[order], wanted, side="left")
-    count = np.searchsorted(vector[order], wanted, side="right") - low
+    low = np.searchsorted(run[order], wanted, side="left")
+    count = np.searchsorted(run[order], wanted, side="right") - low
     first = np.repeat(low - np.cumsum(count) + count, count)
     return order[first + np.arange(len(first))], np.repeat(start, count)
 

@@ -61,6 +61,10 @@ class Room:
     base: FloatArray
     ends: FloatArray
 
+    def take(self, index: IntArray) -> Room:
+        """The rows of `index`."""
+        return Room(**{name: getattr(self, name)[index] for name in self.__slots__})
+
 
 def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
     """The bytes of every row, of layers of one of `KINDS`."""
@@ -96,7 +100,7 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
         base=base,
         ends=np.moveaxis(total[:, 0, :, 1:4] - total[:, 0, :, :1], 2, 1),
     )
-    return Room(**{name: getattr(found, name)[which] for name in Room.__slots__})
+    return found.take(which)
 
 
 def _held(
@@ -171,29 +175,59 @@ def second_bound(
         forms: Theirs.
         upper_s: Plans that take longer are not wanted; inf: all are.
     """
-    slowest = forms.slowest.copy()
+    wanted = second_step_s(model, rows, forms, forms.slowest) < upper_s
+    alive = np.flatnonzero(wanted)
     limit = limits.chip_bytes(model)
+    for search in (False, True):
+        slowest = forms.slowest.copy()
+        for kind, layers in _by_count(model):
+            room = room_of(model, rows.take(alive), kind)
+            kept = np.zeros(len(rows), dtype=np.bool_)
+            for at, stages in _groups(model, rows, alive, forms, room, kind, layers, limit):
+                highest = _highest(stages, forms.take(at), upper_s)
+                if search:
+                    slowest[at] = least_bottleneck(stages, slowest[at], highest)
+                    kept[at] = np.isfinite(slowest[at])
+                else:
+                    kept[at] = fits(stages, highest)
+            alive = np.flatnonzero(kept)
+    found = np.full(len(rows), np.inf)
+    found[alive] = second_step_s(model, rows.take(alive), forms.take(alive), slowest[alive])
+    return found
+
+
+def _by_count(model: CostModel) -> list[tuple[int, int]]:
+    """Index in `KINDS` and number of the layers of each kind, the most first."""
     kinds = model.job.model.layer_kinds
-    for kind, name in enumerate(KINDS):
-        if name not in kinds:
-            continue
-        room = room_of(model, rows, kind)
-        for pp in np.unique(rows.plans.pp).tolist():
-            all_rows = np.flatnonzero((rows.plans.pp == pp) & np.isfinite(slowest))
-            for at in _parts(all_rows, pp):
-                stages = _stages(
-                    model,
-                    rows,
-                    forms.layer[:, kind],
-                    forms.ends[at],
-                    room,
-                    at,
-                    kinds.count(name),
-                    limit,
-                )
-                slowest[at] = _least(stages, forms.take(at), slowest[at], upper_s)
-    bounded = second_step_s(model, rows, forms, np.where(np.isfinite(slowest), slowest, 0.0))
-    return np.where(np.isfinite(slowest), bounded, np.inf)
+    counts = [(at, kinds.count(name)) for at, name in enumerate(KINDS) if name in kinds]
+    return sorted(counts, key=lambda one: -one[1])
+
+
+def _groups(
+    model: CostModel,
+    rows: Rows,
+    alive: IntArray,
+    forms: RowForms,
+    room: Room,
+    kind: int,
+    layers: int,
+    limit: float,
+) -> Iterator[tuple[IntArray, Stages]]:
+    """Some rows with the same number of stages, and their stages; `room` is of those `alive`."""
+    pp = rows.plans.pp[alive]
+    for stages in np.unique(pp).tolist():
+        for part in _parts(np.flatnonzero(pp == stages), stages):
+            at = alive[part]
+            tau, ends = forms.layer[at, kind], forms.ends[at]
+            yield at, _stages(model, rows.take(at), tau, ends, room.take(part), layers, limit)
+
+
+def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
+    """(n,) the largest bottleneck that is wanted; all layers on one stage where every one is."""
+    if np.isfinite(upper_s):
+        return forms.slowest_within(upper_s)
+    slow = stages.tau.max(axis=(1, 2), where=np.isfinite(stages.tau), initial=0.0)
+    return np.asarray(slow * stages.layers + stages.ends.max(axis=1))
 
 
 def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
@@ -205,15 +239,12 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     ok = np.ones(len(few), dtype=np.bool_)
     free = np.where(few.shardings[:, None, :], 0.0, np.inf)
     tau = np.repeat(free, len(few.recomputes), axis=1)
-    kinds = model.job.model.layer_kinds
-    for kind, name in enumerate(KINDS):
-        if name not in kinds:
-            continue
+    for kind, layers in _by_count(model):
         room = room_of(model, few, kind)
         for pp in np.unique(few.plans.pp).tolist():
             for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
                 ends = np.zeros((len(at), 2))
-                stages = _stages(model, few, tau, ends, room, at, kinds.count(name), limit)
+                stages = _stages(model, few.take(at), tau[at], ends, room.take(at), layers, limit)
                 ok[at] = fits(stages, np.ones(len(at)))
     return ok[which]
 
@@ -260,55 +291,52 @@ def _parts(rows: IntArray, pp: int) -> list[IntArray]:
     return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
 
 
-def _least(stages: Stages, forms: RowForms, known: FloatArray, upper_s: float) -> FloatArray:
-    """(n,) least bottleneck of rows."""
-    if np.isfinite(upper_s):
-        upper = forms.slowest_within(upper_s)
-    else:
-        upper = (stages.tau.max(axis=(1, 2), where=np.isfinite(stages.tau), initial=0.0)) * (
-            stages.layers
-        ) + stages.ends.max(axis=1)
-    return least_bottleneck(stages, known, upper)
-
-
 def _stages(
     model: CostModel,
     rows: Rows,
     tau: FloatArray,
     both: FloatArray,
     room: Room,
-    at: IntArray,
     layers: int,
     limit: float,
 ) -> Stages:
-    """The stages of some rows with as many of them, as `solvers.stages.filling` takes them.
+    """The stages of rows with as many of them, as `solvers.stages.filling` takes them.
 
-    `tau` is of all rows, (n, r, z), `both` of those, (a, 2): seconds of embedding and head.
+    Args:
+        model: Job and machine.
+        rows: n rows.
+        tau: (n, r, z) seconds of a layer.
+        both: (n, 2) seconds of embedding and head.
+        room: Of these rows.
+        layers: That must find room.
+        limit: Bytes per chip.
     """
-    pp = int(rows.plans.pp[at[0]]) if len(at) else 1
-    here, m, kept = rows.take(at), rows.micro_batches(model)[at], room.kept[at]
-    held = least_in_flight(here, m, pp)
-    state = room.state[at][:, None]
+    pp = int(rows.plans.pp[0]) if len(rows) else 1
+    m, kept = rows.micro_batches(model), room.kept
+    held = least_in_flight(rows, m, pp)
+    state = room.state[:, None]
     size = state + held[:, :, None, None] * kept[:, None, :, None]
-    low, high, beyond = fullest_moment(here, m, pp)
-    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
-    fuller = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
-    ends = np.zeros((len(at), pp))
-    free = np.repeat(limit - room.base[at][:, None, :], pp, axis=1)
+    ends = np.zeros((len(rows), pp))
+    free = np.repeat(limit - room.base[:, None, :], pp, axis=1)
     ends[:, 0] += both[:, 0]
     ends[:, -1] += both[:, 1]
     if pp == 1:
-        free[:, 0] -= room.ends[at, 2]
+        free[:, 0] -= room.ends[:, 2]
     else:
-        free[:, 0] -= room.ends[at, 0]
-        free[:, -1] -= room.ends[at, 1]
-    return Stages(
-        tau=tau[at],
+        free[:, 0] -= room.ends[:, 0]
+        free[:, -1] -= room.ends[:, 1]
+    stages = Stages(
+        tau=tau,
         ends=ends,
         size=size,
-        once=room.once[at],
+        once=room.once,
         room=free * (1 + 1e-12),
         layers=layers,
-        size_later=fuller,
-        room_later=(free - (beyond * kept[:, :1])[:, :, None]) * (1 + 1e-12),
     )
+    if not (rows.plans.interleave > 1).any():
+        return stages
+    low, high, beyond = fullest_moment(rows, m, pp)
+    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
+    later = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
+    free_later = free - (beyond * kept[:, :1])[:, :, None]
+    return replace(stages, size_later=later, room_later=free_later * (1 + 1e-12))

@@ -1,6 +1,6 @@
 """Interleaved devices by the layers that they hold in all, from below: bytes and longest chunk.
 
-How a device divides layers of one kind among its chunks is left open. At a moment with h_c
+How a device divides its layers among its chunks is left open. At a moment with h_c
 micro-batches of chunk c in flight, layers hold least where every chunk but an empty end has one
 layer, those that keep fewest bytes on the chunks in flight most often, and all others are on the
 chunk in flight least often. What the device holds is at least the most over moments of that.
@@ -31,7 +31,7 @@ def least_kept(
 
     Args:
         held: (h, v) of `moments`.
-        counts: (c, r) layers of the device by recomputation.
+        counts: (c, r) layers of the device by kind and recomputation.
         kept: (r,) bytes of one per micro-batch in flight.
         full_chunks: Chunks that have a layer at least.
     """
@@ -48,11 +48,11 @@ def least_kept(
     return most
 
 
-def least_longest(counts: IntArray, seconds: FloatArray, v: int) -> FloatArray:
+def least_longest(counts: FloatArray, seconds: FloatArray, v: int) -> FloatArray:
     """(c,) seconds of the longest of v chunks at least.
 
     Args:
-        counts: (c, r) layers of the device by recomputation.
+        counts: (c, r) layers of the device by kind and recomputation.
         seconds: (c, r) of one.
         v: Chunks.
     """
