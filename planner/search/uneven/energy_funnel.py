@@ -138,6 +138,7 @@ def energy_rows(
         top_j=float(points[0, 1]) * (1 + 1e-6),
         standing_w=funnel.watts,
         units=Units.of(model, chips, upper_s),
+        plans=[],
     )
     funnel.family = family
     return family, funnel
