@@ -71,8 +71,11 @@ def gain_words(result: SolveResult) -> str:
 def funnel_rows(
     certificate: Certificate, objective: str
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows: what each bound was given, dropped, and the least bound of what it did."""
-    show = show_value(objective)
+    """Header and rows: what each bound was given, dropped, and the least bound of what it did.
+
+    Bounds of the energy-delay product are those of the energy.
+    """
+    show = show_value("energy" if objective == "edp" else objective)
     rows: list[tuple[str, ...]] = [
         (
             stage.name,
