@@ -27,7 +27,6 @@ from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
     GPIPE,
-    INTERLEAVED,
     SELECTIVE,
     SHARDINGS,
     ZERO_BUBBLE,
