@@ -262,9 +262,12 @@ class Packing:
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
 
     def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
+        """(p, L + 1, L + 1) the layers that a device has, by start and number, where given.
+
+        What devices hold in all says little of their chunks, and is left as it is.
+        """
         layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None:
+        if sizes is None or self.in_all:
             return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True

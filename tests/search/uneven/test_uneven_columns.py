@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from search.uneven.brute import rows_of
 from support.jobs import random_cost_model
 from support.uneven import rows_of
 
