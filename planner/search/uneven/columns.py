@@ -329,7 +329,7 @@ def _problem(
         sums, peaks = seconds("time"), seconds("time")
         weights = [((int(bubbles),), (m - int(bubbles),))]
     peaks += seconds("exposed", "optimizer")
-    sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
+    sums.append(np.floor(offer.costs.extra_j * once / units.joules).astype(np.int64))
     sums.append(offer.fills.kinds[:, 0])
     standing = _standing(one, units)
     cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))

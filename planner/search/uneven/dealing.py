@@ -1,8 +1,8 @@
 """Layers that a device holds in all, dealt to its chunks: how totals become a plan.
 
-Of N layers each of v chunks gets q = N // v, the last N mod v chunks one more; the first and the
-last chunk of the pipeline may be left empty. Early chunks are in flight most often, so that layers
-with recomputation go there first.
+Of N layers each of v chunks gets q = N // v, the last N mod v chunks one more, or those before the
+very last of the pipeline: it and the first chunk may be left empty. Early chunks are in flight most
+often, so that layers with recomputation go there first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def dealt_plan(columns: RowColumns, choice: Choice) -> Plan | None:
     if len(kinds) != 1:
         return None
     counts = np.zeros((pp, v, *held.shape[1:]), dtype=np.int64)
-    counts[:, :, kinds[0]] = np.stack([_dealt(row, v) for row in held[:, kinds[0]]])
+    for d, row in enumerate(held[:, kinds[0]]):
+        counts[d, :, kinds[0]] = _dealt(row, _sizes(int(row.sum()), v, last=d == pp - 1))
     sizes = counts.sum(axis=(2, 3))
     if not _ends_only(sizes):
         return None
@@ -41,22 +42,28 @@ def dealt_plan(columns: RowColumns, choice: Choice) -> Plan | None:
     return dealt.plan(replace(choice, columns=np.arange(pp)))
 
 
-def _dealt(held: IntArray, v: int) -> IntArray:
+def _sizes(layers: int, v: int, *, last: bool) -> IntArray:
+    """(v,) layers of each chunk of a device."""
+    q, more = divmod(layers, v)
+    chunk = np.arange(v) + int(last and more > 0)
+    return np.asarray(q + ((chunk >= v - more) & (chunk < v)))
+
+
+def _dealt(held: IntArray, sizes: IntArray) -> IntArray:
     """(v, r) layers of each chunk by recomputation, of (r,) layers of a device."""
-    q, more = divmod(int(held.sum()), v)
-    ends = np.cumsum(q + (np.arange(v) >= v - more))
+    ends = np.cumsum(sizes)
     starts = ends - np.diff(ends, prepend=0)
     order = np.arange(len(held))[::-1]
     last = np.cumsum(held[order])
     first = last - held[order]
     within = np.minimum(ends[:, None], last) - np.maximum(starts[:, None], first)
-    dealt = np.empty((v, len(held)), dtype=np.int64)
+    dealt = np.empty((len(sizes), len(held)), dtype=np.int64)
     dealt[:, order] = np.maximum(within, 0)
     return dealt
 
 
 def _ends_only(sizes: IntArray) -> bool:
-    """Whether all chunks of (p, v) sizes but the first and the last of the pipeline hold a layer."""
+    """Whether every one of (p, v) chunks but the very first and last holds a layer."""
     between = np.ones(sizes.shape, dtype=np.bool_)
     between[0, 0] = between[-1, -1] = False
     return bool((sizes[between] > 0).all())
