@@ -8,7 +8,9 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
-    E = S_joules + T standing power, in units in which the power is 1
+    E = S_joules + T standing power
+
+A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -46,6 +48,7 @@ from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
 """Units of time in the upper bound, by default."""
+_POWER = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,15 @@ class Units:
     joules: float
 
     @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float) -> Units:
-        """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
-        time_s = upper_s / FINEST
+    def of(model: CostModel, chips: int, upper_s: float, *, powered: bool = False) -> Units:
+        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power.
+
+        `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
+        """
+        finer = _POWER if powered else 1
+        time_s = upper_s * (16 if powered else 1) / FINEST
         power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +174,8 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     powered = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
     packing = Packing.build(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
@@ -239,7 +246,7 @@ def interleaved_columns(
         time=(time,),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=_limits(cost, limits, units, standing, packing.devices),
     )
     variants = np.array([(each.sharding, each.clock) for each in tables.variants])
     return RowColumns(
@@ -350,7 +357,10 @@ def _problem(
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=(*_limits(cost, limits, units, standing), *_kinds(packing, len(sums))),
+        limits=(
+            *_limits(cost, limits, units, standing, packing.devices),
+            *_kinds(packing, len(sums)),
+        ),
     )
 
 
@@ -366,9 +376,11 @@ def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
     )
 
 
-def _limits(cost: Form, limits: Limits, units: Units, standing: int) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time."""
+def _limits(
+    cost: Form, limits: Limits, units: Units, standing: int, devices: int
+) -> tuple[Limit, ...]:
+    """The mean power of the cluster: joules are at most power times time, rounding included."""
     if limits.power_w is None:
         return ()
-    allowed = int(np.ceil(limits.power_w * units.time_s / units.joules))
-    return (Limit(name="power", form=cost, upper=0, per_time=standing - allowed),)
+    allowed = int(limits.power_w * units.time_s / units.joules)
+    return (Limit(name="power", form=cost, upper=-devices, per_time=standing - allowed),)
