@@ -348,7 +348,7 @@ def _problem(
     peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
     constant = int(whole(v * packing.form.constant))
-    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
+    joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
     standing = _standing(one, units)
     cost = Form(sums=(0,) * len(sums) + (1, 0))
     return StageProblem(
