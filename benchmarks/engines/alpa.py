@@ -77,6 +77,8 @@ def seconds_per_step(tables: Tables, stages: Sequence[Stage]) -> float:
         at = (stage.begin, stage.end - 1, stage.submesh, stage.sharding)
         if tables.after[at] < len(stages) - 1 - i:
             raise ValueError(f"stage {i} has too many stages after it")
+        if not np.isfinite(tables.cost[at]):
+            raise ValueError(f"stage {i} has no cost")
         costs.append(float(tables.cost[at]))
     return sum(costs) + (tables.micro_batches - 1) * max(costs)
 
@@ -88,7 +90,7 @@ def solve(tables: Tables) -> tuple[list[Stage], Solution[free.Path]]:
         ValueError: No plan fits.
     """
     steps, rows = _steps(tables)
-    found = least_total(steps, tables.micro_batches - 1)
+    found = least_total(steps, [tables.micro_batches - 1])
     if found.decision is None:
         raise ValueError("no plan fits")
     stages = []
@@ -126,7 +128,7 @@ def _steps(tables: Tables) -> tuple[Steps, Ints]:
         starts=np.r_[state[kept], whole],
         ends=np.r_[goal[kept], np.full(len(whole), final)],
         lengths=np.r_[cost[kept], np.zeros(len(whole))],
-        peaks=np.r_[cost[kept], np.zeros(len(whole))],
+        peaks=np.r_[cost[kept], np.zeros(len(whole))][:, None],
     )
     return steps, rows[row[kept]]
 

@@ -228,7 +228,7 @@ class _Search:
             starts=np.r_[starts, last],
             ends=np.r_[ends, np.full(len(last), final)],
             lengths=np.r_[length, np.zeros(len(last))].astype(np.float64),
-            peaks=np.r_[np.maximum(self.tps[item], low), np.zeros(len(last))],
+            peaks=np.r_[np.maximum(self.tps[item], low), np.zeros(len(last))][:, None],
         )
         return steps, item
 

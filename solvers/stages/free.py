@@ -20,6 +20,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ class Steps:
         level: (n,) of each state; every column leads to a higher one.
         starts, ends: (c,) states.
         lengths: (c,) at least 0; whole numbers add up exactly.
-        peaks: (c,) at least 0.
+        peaks: (c, b) at least 0.
 
     Raises:
         ValueError: There is no state, a column does not lead upwards, or a number cannot be used.
@@ -70,11 +71,17 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """Columns of a path in order, with the sum of their lengths and the largest of their peaks."""
+    """Columns of a path in order, with the sum of their lengths and the largest of their peaks.
+
+    Attributes:
+        columns: (n,) rows of the steps.
+        length: Their sum.
+        peaks: (b,) the largest.
+    """
 
     columns: Index
     length: float
-    peak: float
+    peaks: Floats
 
 
 class _Ways:
@@ -87,14 +94,15 @@ class _Ways:
         bounds = np.flatnonzero(np.diff(level[self.order])) + 1
         self.groups = np.split(self.order, bounds) if len(self.order) else []
 
-    def shortest(self, most: float) -> Path | None:
-        """A shortest path with no peak above `most`; None where there is none."""
+    def shortest(self, most: Floats) -> Path | None:
+        """A shortest path with no peak above `most`, (b,); None where there is none."""
         steps = self.steps
+        within = np.all(steps.peaks <= most, axis=1)
         reached = np.full(len(steps.level), np.inf)
         reached[0] = 0.0
         by = np.full(len(steps.level), -1, dtype=np.intp)
         for group in self.groups:
-            own = group[steps.peaks[group] <= most]
+            own = group[within[group]]
             if len(own) == 0:
                 continue
             ways, ends = reached[steps.starts[own]] + steps.lengths[own], steps.ends[own]
@@ -114,7 +122,7 @@ class _Ways:
         return Path(
             columns=columns,
             length=float(steps.lengths[columns].sum()),
-            peak=float(steps.peaks[columns].max(initial=0.0)),
+            peaks=steps.peaks[columns].max(axis=0, initial=0.0),
         )
 
 
@@ -122,7 +130,7 @@ def least_peak(steps: Steps, budget: float, below: float = math.inf) -> Solution
     """The path whose largest peak is least, among those of at most `budget` in length.
 
     Args:
-        steps: At least one column.
+        steps: With one peak.
         budget: Limit on the sum of the lengths.
         below: Only peaks less than this are wanted.
 
@@ -137,54 +145,101 @@ def least_peak(steps: Steps, budget: float, below: float = math.inf) -> Solution
     low, high = 0, len(values)
     middle = high - 1
     while low < high:
-        found, solved = ways.shortest(float(values[middle])), solved + 1
+        found, solved = ways.shortest(values[middle : middle + 1]), solved + 1
         if found is not None and found.length <= budget:
-            best, high = found, int(np.searchsorted(values, found.peak))
+            best, high = found, int(np.searchsorted(values, found.peaks[0]))
         elif best is None:
             break
         else:
             low = middle + 1
         middle = (low + high) // 2
     counts = {"columns": len(steps.starts), "shortest paths": solved}
-    return _solution(best, below if best is None else best.peak, below, started, counts)
+    return _solution(best, below if best is None else float(best.peaks[0]), below, started, counts)
 
 
-def least_total(steps: Steps, weight: float) -> Solution[Path]:
-    """The path with the least sum of its lengths and `weight` times its largest peak.
+def least_total(steps: Steps, weights: Sequence[float]) -> Solution[Path]:
+    """The path with the least sum of its lengths and of its largest peaks, weighed.
 
     Args:
-        steps: At least one column.
-        weight: At least 0.
+        steps: Columns between states.
+        weights: (b,) at least 0.
 
     Returns:
         OPTIMAL with the bound equal to the objective, or INFEASIBLE.
 
     Raises:
-        ValueError: The weight is negative.
+        ValueError: A weight is negative, or there is not one per peak.
     """
-    if not weight >= 0:
-        raise ValueError(f"weight must be at least 0, not {weight}")
+    w = np.array(weights, dtype=np.float64)
+    if w.shape != steps.peaks.shape[1:] or not np.all(w >= 0):
+        raise ValueError(f"weights must be at least 0, one per peak, not {list(weights)}")
     started = time.perf_counter()
-    ways, solved, best, objective = _Ways(steps), 0, None, math.inf
-    values = np.unique(steps.peaks)
-    heap = [(0.0, 0, len(values) - 1)] if len(values) else []
+    ways, boxes = _Ways(steps), _Boxes(steps.peaks, w)
+    solved, best, objective = 0, None, math.inf
+    heap = [boxes.whole()] if len(steps.starts) else []
     while heap and heap[0][0] < objective:
         _, low, high = heapq.heappop(heap)
-        found, solved = ways.shortest(float(values[high])), solved + 1
+        found, solved = ways.shortest(boxes.at(high)), solved + 1
         if found is None:
             continue
-        if found.length + weight * found.peak < objective:
-            best, objective = found, found.length + weight * found.peak
-        high = int(np.searchsorted(values, found.peak)) - 1
-        if low > high:
-            continue
-        middle = (low + high) // 2
-        for part in ((low, middle), (middle + 1, high)):
-            bound = found.length + weight * float(values[part[0]]) if part[0] <= part[1] else 0.0
-            if part[0] <= part[1] and bound < objective:
-                heapq.heappush(heap, (bound, *part))
+        value = found.length + float(w @ found.peaks)
+        if value < objective:
+            best, objective = found, value
+        for part in boxes.left(low, high, found):
+            if part[0] < objective:
+                heapq.heappush(heap, part)
     counts = {"columns": len(steps.starts), "shortest paths": solved}
     return _solution(best, objective, math.inf, started, counts)
+
+
+Box = tuple[float, tuple[int, ...], tuple[int, ...]]
+"""The bound of a box, and the ranks of its thresholds from low to high."""
+
+
+class _Boxes:
+    """Ranks among the values of each peak."""
+
+    def __init__(self, peaks: Floats, weights: Floats) -> None:
+        self.weights = weights
+        self.values = [np.unique(own) for own in peaks.T]
+
+    def whole(self) -> Box:
+        """All thresholds."""
+        return 0.0, (0,) * len(self.values), tuple(len(own) - 1 for own in self.values)
+
+    def at(self, ranks: Sequence[int]) -> Floats:
+        """(b,) the values of ranks."""
+        picked = [own[rank] for own, rank in zip(self.values, ranks, strict=True)]
+        return np.array(picked, dtype=np.float64)
+
+    def left(self, low: tuple[int, ...], high: tuple[int, ...], found: Path) -> list[Box]:
+        """Disjoint boxes of what the shortest path within `high` leaves to be searched.
+
+        Some peak lies below that of the path: for each peak in turn, those below it, with all
+        earlier peaks at least as large; the part of the heaviest is halved.
+        """
+        parts: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        begin = list(low)
+        for b, own in enumerate(self.values):
+            rank = int(np.searchsorted(own, found.peaks[b]))
+            if rank > begin[b]:
+                parts.append((tuple(begin), (*high[:b], rank - 1, *high[b + 1 :])))
+            begin[b] = max(begin[b], rank)
+        halves = [half for part in parts for half in self._halved(*part)]
+        return [(found.length + float(self.weights @ self.at(a)), a, b) for a, b in halves]
+
+    def _halved(
+        self, low: tuple[int, ...], high: tuple[int, ...]
+    ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        spread = self.weights * (self.at(high) - self.at(low))
+        b = int(np.argmax(spread)) if len(spread) else 0
+        if not len(spread) or low[b] == high[b]:
+            return [(low, high)]
+        middle = (low[b] + high[b]) // 2
+        return [
+            (low, (*high[:b], middle, *high[b + 1 :])),
+            ((*low[:b], middle + 1, *low[b + 1 :]), high),
+        ]
 
 
 def _solution(
