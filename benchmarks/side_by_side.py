@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import measuring
-from engines import alpa_run, piper_run
+from engines import alpa_run, metis_run, piper_run
 from engines.compared import Cell
 from measuring import Report, Table
 
@@ -34,9 +34,14 @@ def _alpa(options: argparse.Namespace, _folder: Path) -> list[dict[str, Cell]]:
     return alpa_run.rows(options.alpa, profile, quick=options.quick, repeats=options.repeats)
 
 
+def _metis(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
+    return metis_run.rows(options.metis, folder, quick=options.quick, repeats=options.repeats)
+
+
 _Rows = Callable[[argparse.Namespace, Path], list[dict[str, Cell]]]
 _ENGINES: dict[str, tuple[str, _Rows]] = {
     "piper": ("Piper, BERT on A100s with 8 GiB: seconds per sample", _piper),
+    "metis": ("Metis, nodes of 8 devices: milliseconds per step", _metis),
     "alpa": ("Alpa's inter-operator dynamic program: seconds per step", _alpa),
 }
 
@@ -46,7 +51,6 @@ def main() -> None:
     made_parser = measuring.parser(__doc__, quick=True)
     for name in _ENGINES:
         made_parser.add_argument(f"--{name}", type=_folder, help=f"a checkout of {name}")
-    made_parser.add_argument("--metis", type=_folder, help="a checkout of Metis: layer times")
     made_parser.add_argument("--repeats", type=measuring.positive, default=3)
     made_parser.add_argument("--write", type=Path, help="page whose measured part is replaced")
     options = made_parser.parse_args()
