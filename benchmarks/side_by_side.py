@@ -3,8 +3,8 @@
 Each engine runs from the user's own checkout, on its own documented cases where it publishes
 tables; ours reads the same tables. Every plan is evaluated again by the formula of the other
 system, apart from both searches. Seconds are CPU seconds of the search alone, one thread each, the
-median of the repeats; reading tables and compiling are left out. Only engines whose checkout is
-given run.
+median of the repeats; reading tables and compiling are left out. Only engines that
+are asked for run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import measuring
-from engines import alpa_run, metis_run, piper_run
+from engines import alpa_run, metis_run, perseus_run, piper_run
 from engines.compared import Cell
 from measuring import Report, Table
 
@@ -38,10 +38,15 @@ def _metis(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
     return metis_run.rows(options.metis, folder, quick=options.quick, repeats=options.repeats)
 
 
+def _lowtime(options: argparse.Namespace, _folder: Path) -> list[dict[str, Cell]]:
+    return perseus_run.rows(quick=options.quick, repeats=options.repeats)
+
+
 _Rows = Callable[[argparse.Namespace, Path], list[dict[str, Cell]]]
 _ENGINES: dict[str, tuple[str, _Rows]] = {
     "piper": ("Piper, BERT on A100s with 8 GiB: seconds per sample", _piper),
     "metis": ("Metis, nodes of 8 devices: milliseconds per step", _metis),
+    "lowtime": ("Perseus, clocks of a fixed 1F1B pipeline: joules per step", _lowtime),
     "alpa": ("Alpa's inter-operator dynamic program: seconds per step", _alpa),
 }
 
@@ -50,13 +55,16 @@ def main() -> None:
     """Measures and prints, or writes the page."""
     made_parser = measuring.parser(__doc__, quick=True)
     for name in _ENGINES:
-        made_parser.add_argument(f"--{name}", type=_folder, help=f"a checkout of {name}")
+        if name == "lowtime":
+            made_parser.add_argument("--lowtime", action="store_true", help="as installed")
+        else:
+            made_parser.add_argument(f"--{name}", type=_folder, help=f"a checkout of {name}")
     made_parser.add_argument("--repeats", type=measuring.positive, default=3)
     made_parser.add_argument("--write", type=Path, help="page whose measured part is replaced")
     options = made_parser.parse_args()
-    asked = [name for name in _ENGINES if getattr(options, name) is not None]
+    asked = [name for name in _ENGINES if getattr(options, name)]
     if not asked:
-        made_parser.error(f"needs a checkout: --{', --'.join(_ENGINES)}")
+        made_parser.error(f"needs an engine: --{', --'.join(_ENGINES)}")
     tables = []
     with tempfile.TemporaryDirectory() as folder:
         for name in asked:

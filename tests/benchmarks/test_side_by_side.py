@@ -166,3 +166,115 @@ def test_stage_costs_of_alpa_are_sums_of_layer_times(tmp_path: Path) -> None:
     # Layers 1 to 4 on four devices as two replicas of two.
     assert tables.cost[1, 4, 2, 1] == pytest.approx((2 + 2 + 2 + 2) * 2 / 2 / 1e3)
     assert np.isinf(tables.cost[0, 0, 0, 1])
+
+
+def metis_inputs(metis: ModuleType, seed: int) -> tuple[dict[str, Any], Any, Any]:
+    """Three layers on three devices of one or of two types, profiled at two batches."""
+    rng = np.random.default_rng(seed)
+    devices = {"A100": 3} if seed % 2 else {"A100": 2, "V100": 1}
+    profile: dict[str, Any] = {
+        "model": {
+            "optimizer_time": 6.0,
+            "batch_generator": 0.5,
+            "parameters": rng.integers(1, 9, 3).tolist(),
+        }
+    }
+    for kind in devices:
+        profile[f"DeviceType.{kind}"] = {
+            f"tp{t}_bs{samples}": {
+                "time": {
+                    "layer-computes": rng.integers(2, 9, 3).astype(float).tolist(),
+                    "fb_sync": float(rng.integers(0, 3)),
+                },
+                "memory": rng.integers(1, 5, 3).astype(float).tolist(),
+            }
+            for t, samples in itertools.product((1, 2), (1, 2))
+        }
+    cluster = metis.Cluster(
+        devices=devices, memory_mb=dict.fromkeys(devices, 25.0), bandwidth=4.0 / 2**20
+    )
+    model = metis.Model(
+        layers=3, hidden=2, sequence=1, vocabulary=4, batch=4, most_tensor=2, most_samples=2
+    )
+    return profile, cluster, model
+
+
+def metis_value(profile: dict[str, Any], cluster: Any, model: Any, plan: Any) -> float:
+    """The step in milliseconds, stage by stage; inf where a profile lacks or memory runs out."""
+    kinds = [kind for kind in plan.types for _ in range(cluster.devices[kind])]
+    times, sends, updates, syncs, tail, first = [], [], [], [], 0.0, 0
+    for i, (data, tensor) in enumerate(plan.strategies):
+        own = kinds[first : first + data * tensor]
+        first += data * tensor
+        begin, end = (0, *plan.ends)[i], plan.ends[i]
+        samples = model.batch // data // plan.batches
+        key = f"tp{tensor}_bs{samples}"
+        if len(set(own)) > 1 or key not in profile[f"DeviceType.{own[0]}"]:
+            return np.inf
+        table = profile[f"DeviceType.{own[0]}"][key]
+        held = 0.001 + 5 * sum(profile[f"DeviceType.{kinds[0]}"][key]["memory"][begin:end])
+        if held > cluster.memory_mb[own[0]] * data * tensor:
+            return np.inf
+        times.append(sum(table["time"]["layer-computes"][begin:end]))
+        updates.append(profile["model"]["optimizer_time"] / tensor * (end - begin) / 3)
+        weights = sum(
+            profile["model"]["parameters"][v if v in (0, 2) else 1] for v in range(begin, end)
+        )
+        syncs.append(2 * (data - 1) / (data * 4.0) * weights / tensor)
+        if end == 3:
+            tail = table["time"]["fb_sync"] * plan.batches
+            if not tail:
+                return np.inf
+        else:
+            sends.append(samples * (4 / tensor if end == 2 else 2) / 4.0)
+    execution = (plan.batches - 1) * max(times) + sum(times) + sum(sends)
+    return execution + tail + max(updates) + max(syncs) + 0.5 * plan.batches
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_metis_problems(seed: int) -> None:
+    metis = engine("metis")
+    profile, cluster, model = metis_inputs(metis, seed)
+    degrees = [(1, 1), (2, 1), (1, 2)]
+    best = np.inf
+    for types in itertools.permutations(cluster.devices):
+        for count, batches in itertools.product((1, 2, 3), (1, 2, 4)):
+            for strategies in itertools.product(degrees, repeat=count):
+                if sum(d * t for d, t in strategies) != 3:
+                    continue
+                for middle in itertools.combinations((1, 2), count - 1):
+                    plan = metis.Plan(
+                        types=types,
+                        groups=tuple(d * t for d, t in strategies),
+                        strategies=strategies,
+                        ends=(*middle, 3),
+                        batches=batches,
+                    )
+                    best = min(best, metis_value(profile, cluster, model, plan))
+    if np.isinf(best):
+        with pytest.raises(ValueError, match="no plan fits"):
+            metis.solve(profile, cluster, model)
+        return
+    plan, least, _ = metis.solve(profile, cluster, model)
+    assert metis_value(profile, cluster, model, plan) == pytest.approx(best, rel=1e-12)
+    assert least == pytest.approx(best, rel=1e-12)
+
+
+def test_clocks_per_stage_are_best_and_keep_the_limit() -> None:
+    perseus = engine("perseus")
+    pipeline = perseus.invented(3, 4)
+    nodes = [node for own in perseus.orders(pipeline) for node in own]
+    every = []
+    for clocks in itertools.product(range(5), repeat=3):
+        times = pipeline.seconds.sum(axis=1)[range(3), clocks]
+        formula = 3 * times.max() + times.sum()
+        seconds, joules = perseus.evaluated(pipeline, {node: clocks[node[0]] for node in nodes})
+        assert seconds <= formula * (1 + 1e-12)
+        every.append((formula, joules))
+    for limit in (2.2, 2.5, 3.0, 4.0):
+        (plan,) = perseus.per_stage(pipeline, [limit])
+        seconds, joules = perseus.evaluated(pipeline, plan)
+        assert seconds <= limit
+        assert joules == pytest.approx(min(e for t, e in every if t <= limit - 1e-4))
+    with pytest.raises(ValueError, match="no clocks keep"):
+        perseus.per_stage(pipeline, [1.0])
