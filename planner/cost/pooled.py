@@ -99,7 +99,9 @@ def _on_pool(pool: Pool, table: PlanTable, stages: int) -> Evaluated:
     return evaluated_columns(pool.model, columns, np.zeros((1, 1)))
 
 
-def slowest_send_s(pools: Sequence[Pool], plans: PlanTable, own: Sequence[FloatArray]) -> FloatArray:
+def slowest_send_s(
+    pools: Sequence[Pool], plans: PlanTable, own: Sequence[FloatArray]
+) -> FloatArray:
     """(n, 1) exposed seconds of the two sends of a micro-batch between stages, the slowest.
 
     Args:
@@ -109,7 +111,9 @@ def slowest_send_s(pools: Sequence[Pool], plans: PlanTable, own: Sequence[FloatA
     """
     sends = [*own]
     for pool in pools:
-        net = meeting_costs(pool, total_chips(pools)).take(np.zeros((len(plans), 1), dtype=np.int64))
+        net = meeting_costs(pool, total_chips(pools)).take(
+            np.zeros((len(plans), 1), dtype=np.int64)
+        )
         tokens = (plans.micro_batch * pool.model.job.seq_len / plans.cp)[:, None]
         tp, sp = plans.tp[:, None], plans.sequence_parallel[:, None]
         sends.append(send_term(pool.model, tp, tokens, sp, net))
@@ -161,9 +165,7 @@ def own_columns(x: Evaluated, owner: IntArray, at: int) -> Columns:
     return replace(columns, stages=stages, plans=plans)
 
 
-def _traffic(
-    pool: Pool, pools: Sequence[Pool], owner: IntArray, at: int, x: Evaluated
-) -> Traffic:
+def _traffic(pool: Pool, pools: Sequence[Pool], owner: IntArray, at: int, x: Evaluated) -> Traffic:
     """What the chips of a pool execute and move in a step.
 
     A stage receives one message per micro-batch from each of its neighbours; those from another
@@ -177,7 +179,10 @@ def _traffic(
     borders = int((pairs == at).any(axis=0).sum()) - inside
     within = max(int((owner == at).sum()) - 1, 1)
     groups["pp"] = [sent * inside / within for sent in groups["pp"]]
-    wires = [sum(crossing[level] for crossing in groups.values()) for level in range(len(found.wire_bytes))]
+    wires = [
+        sum(crossing[level] for crossing in groups.values())
+        for level in range(len(found.wire_bytes))
+    ]
     plans = columns.plans
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
     size = send_bytes(model, plans.tp[:, None], tokens, plans.sequence_parallel[:, None])

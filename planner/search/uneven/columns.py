@@ -188,10 +188,10 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
@@ -274,7 +274,7 @@ def _offers(packing: Packing) -> list[Offer] | None:
     return [offers[first[d]] for d in range(packing.devices)]
 
 
-def _joined(offers: list[Offer]) -> Offer:
+def joined_offers(offers: list[Offer]) -> Offer:
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
@@ -290,7 +290,7 @@ def _slots(record: object) -> tuple[str, ...]:
     return tuple(type(record).__slots__)  # type: ignore[attr-defined]
 
 
-def _problem(
+def stage_problem(
     packing: Packing,
     offer: Offer,
     devices: IntArray,
@@ -299,8 +299,9 @@ def _problem(
     limits: Limits,
     *,
     energy: bool,
+    standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module."""
+    """The integers of the module; `standing`: joules per unit of time, default of the row's chips."""
     one = packing.one
     schedule = int(one.rows.plans.schedule[0])
     m, v, factor = round(one.m), one.v, one.factor
@@ -331,7 +332,7 @@ def _problem(
     peaks += seconds("exposed", "optimizer")
     sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
     sums.append(offer.fills.kinds[:, 0])
-    standing = _standing(one, units)
+    standing = _standing(one, units) if standing is None else standing
     cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,
