@@ -194,10 +194,10 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
@@ -280,7 +280,7 @@ def _offers(packing: Packing) -> list[Offer] | None:
     return [offers[first[d]] for d in range(packing.devices)]
 
 
-def _joined(offers: list[Offer]) -> Offer:
+def joined_offers(offers: list[Offer]) -> Offer:
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
@@ -327,7 +327,7 @@ class _Tables:
         return _Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
 
 
-def _problem(
+def stage_problem(
     packing: Packing,
     offer: Offer,
     devices: IntArray,
@@ -336,8 +336,12 @@ def _problem(
     limits: Limits,
     *,
     energy: bool,
+    standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module; `units` are those of a whole chunk."""
+    """The integers of the module; `units` are those of a whole chunk.
+
+    `standing`: joules per unit of time that wait; default those of the row's chips.
+    """
     one, tables = packing.one, _Tables.of(packing.one)
     v = tables.chunks
 
@@ -349,7 +353,7 @@ def _problem(
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
     constant = int(whole(v * packing.form.constant))
     joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
-    standing = _standing(one, units)
+    standing = _standing(one, units) if standing is None else standing
     cost = Form(sums=(0,) * len(sums) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,

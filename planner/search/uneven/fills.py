@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
-from planner.cost.energy import running_w, standing_w
+from planner.cost.energy import running_w
 from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
@@ -289,7 +289,7 @@ class OneRow:
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],
-            standing_w=np.array([[standing_w(self.model, int(plans.chips[0]))]]),
+            standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
         )
 
 
