@@ -88,7 +88,7 @@ def forth(chain: Chain, lengths: Floats, crossings: Floats | None) -> tuple[Floa
     Args:
         chain: p devices, L layers, g groups.
         lengths: (c,) of every column of the problem; inf: not allowed.
-        crossings: (g, g) what neighbours add; None: nothing.
+        crossings: (g, g) what neighbours add; None only where there is one group.
 
     Returns:
         arrive: (p + 1, L + 1, g) by position and group of the device before.

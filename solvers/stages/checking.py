@@ -11,17 +11,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from solvers.stages.backend import COST, TIME, Question
+from solvers.stages.forms import Extents
 from solvers.stages.problem import LARGEST, Choice, Form, Ints, StageProblem
 
 
 def evaluate(problem: StageProblem, columns: Sequence[int] | Ints) -> Choice:
     """A choice of one column per device with its time and cost, whether it is allowed or not."""
     chosen = [int(column) for column in columns]
-    time = max(_value(problem, form, chosen) for form in problem.time)
+    time = max(value_of(problem, form, chosen) for form in problem.time)
     cost = 0
     if problem.cost is not None:
-        cost = _value(problem, problem.cost, chosen) + problem.cost_per_time * time
+        cost = value_of(problem, problem.cost, chosen) + problem.cost_per_time * time
     return Choice(columns=np.array(chosen, dtype=np.int64), time=time, cost=cost)
+
+
+def value_of(problem: StageProblem, form: Form, chosen: Sequence[int]) -> int:
+    """A form in whole numbers without a limit on their size."""
+    sums, peaks = (getattr(problem.columns, name)[chosen].tolist() for name in ("sums", "peaks"))
+    value = form.constant
+    for a, weight in enumerate(form.sums):
+        value += weight * sum(row[a] for row in sums)
+    for b, weight in enumerate(form.peaks):
+        value += weight * max(row[b] for row in peaks)
+    if problem.crossings is not None:
+        groups = problem.columns.group[chosen].tolist()
+        pairs = itertools.pairwise(groups)
+        value += form.crossings * sum(int(problem.crossings[a, b]) for a, b in pairs)
+    return value
 
 
 def faults(problem: StageProblem, choice: Choice, longest: int | None = None) -> list[str]:
@@ -49,7 +65,7 @@ def faults(problem: StageProblem, choice: Choice, longest: int | None = None) ->
     if longest is not None and true.time > longest:
         found.append(f"time {true.time} is above {longest}")
     for limit in problem.limits:
-        value = _value(problem, limit.form, chosen) + limit.per_time * true.time
+        value = value_of(problem, limit.form, chosen) + limit.per_time * true.time
         if value > limit.upper:
             found.append(f"{limit.name} is {value}, above {limit.upper}")
     return found
@@ -59,21 +75,6 @@ def _in_pipeline_order(problem: StageProblem) -> list[tuple[int, int]]:
     """(device, which of its chunks) of every chunk of the pipeline, in order."""
     places = {int(chunk): place for place, chunk in np.ndenumerate(problem.chunks)}
     return [(place[0], place[1]) for _, place in sorted(places.items())]
-
-
-def _value(problem: StageProblem, form: Form, chosen: list[int]) -> int:
-    """A form in whole numbers without a limit on their size."""
-    sums, peaks = (getattr(problem.columns, name)[chosen].tolist() for name in ("sums", "peaks"))
-    value = form.constant
-    for a, weight in enumerate(form.sums):
-        value += weight * sum(row[a] for row in sums)
-    for b, weight in enumerate(form.peaks):
-        value += weight * max(row[b] for row in peaks)
-    if problem.crossings is not None:
-        groups = problem.columns.group[chosen].tolist()
-        pairs = itertools.pairwise(groups)
-        value += form.crossings * sum(int(problem.crossings[a, b]) for a, b in pairs)
-    return value
 
 
 def check_question(question: Question) -> None:
@@ -115,7 +116,7 @@ def check_problem(problem: StageProblem) -> None:
     if len(empty):
         raise ValueError(f"device {empty[0]} has no column; every device needs at least one")
     places = np.stack([columns.starts, columns.ends])
-    wrong = ((places < 0) | (places > problem.layers)).any(axis=0)
+    wrong = np.any((places < 0) | (places > problem.layers), axis=0)
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
         raise ValueError(
@@ -164,10 +165,9 @@ def _check_forms(problem: StageProblem) -> None:
     named += [(limit.name, limit.form, limit.per_time) for limit in problem.limits]
     for name, form, _ in named:
         _check_weights(problem, name, form)
-    extents = _extents(problem)
-    most_time = max(_extent(form, *extents) for form in problem.time)
+    extents = Extents(problem)
     for name, form, per_time in named:
-        most = _extent(form, *extents) + abs(per_time) * most_time
+        most = extents.of(form) + abs(per_time) * extents.of_time()
         if most >= LARGEST:
             raise ValueError(f"{name} may reach {most}; solvers are exact below 2**53: scale down")
     for limit in problem.limits:
@@ -183,39 +183,3 @@ def _check_weights(problem: StageProblem, name: str, form: Form) -> None:
             raise ValueError(f"{name} weighs {given} {part}; columns have {most}")
     if min(form.peaks, default=0) < 0:
         raise ValueError(f"{name} has a weight of {min(form.peaks)} for a peak; needs at least 0")
-
-
-def _extents(problem: StageProblem) -> tuple[list[int], list[int], int]:
-    """Largest absolute value that each sum, each peak and the crossings can have."""
-    columns = problem.columns
-    order = np.argsort(columns.device, kind="stable")
-    first = np.searchsorted(columns.device[order], np.arange(problem.devices))
-    sums, peaks = columns.sums[order], columns.peaks[order]
-    of_sums = zip(
-        np.maximum.reduceat(sums, first).tolist(),
-        np.minimum.reduceat(sums, first).tolist(),
-        strict=True,
-    )
-    per_device = [[max(abs(a), abs(b)) for a, b in zip(*rows, strict=True)] for rows in of_sums]
-    of_peaks = [
-        max(abs(a), abs(b))
-        for a, b in zip(peaks.max(axis=0).tolist(), peaks.min(axis=0).tolist(), strict=True)
-    ]
-    crossing = 0
-    if problem.crossings is not None and problem.crossings.size:
-        crossing = max(abs(int(problem.crossings.max())), abs(int(problem.crossings.min())))
-    return (
-        [sum(column) for column in zip(*per_device, strict=True)],
-        of_peaks,
-        (problem.devices - 1) * crossing,
-    )
-
-
-def _extent(form: Form, sums: list[int], peaks: list[int], crossings: int) -> int:
-    """Largest absolute value that a form can have."""
-    return (
-        abs(form.constant)
-        + sum(abs(w) * most for w, most in zip(form.sums, sums, strict=False))
-        + sum(w * most for w, most in zip(form.peaks, peaks, strict=False))
-        + abs(form.crossings) * crossings
-    )

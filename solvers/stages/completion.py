@@ -15,7 +15,7 @@ each pair of neighbours.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -34,8 +34,9 @@ _Join = Callable[[Ints, Ints], Ints]
 class Completion:
     """Least completions of the columns of a problem; every device has one."""
 
-    def __init__(self, problem: StageProblem) -> None:
-        self.problem, self.columns = problem, problem.columns
+    def __init__(self, problem: StageProblem, floors: Mapping[int, int] | None = None) -> None:
+        """For choices in which the peaks of `floors` are at least so large."""
+        self.problem, self.columns, self.floors = problem, problem.columns, floors or {}
         devices = range(problem.devices)
         self.of_device = [np.flatnonzero(self.columns.device == d) for d in devices]
         in_order = np.array_equal(problem.chunks, np.arange(problem.devices)[:, None])
@@ -60,16 +61,21 @@ class Completion:
         total = form.constant + self._least(values, np.add, 0, cross)
         for b, weight in enumerate(form.peaks):
             if weight:
-                total = total + weight * self._peak(b)
+                total = total + weight * self.peak(b)
         return np.where(self.reachable, total, _NEVER)
 
-    def _peak(self, b: int) -> Ints:
+    def peak(self, b: int) -> Ints:
         """(c,) the least P_b of a choice with the column; 0 where it is in none."""
         if b not in self._peaks:
             values = self.columns.peaks[:, b]
             least = self._least(values, np.maximum, -_NEVER, self._uncrossed)
-            self._peaks[b] = np.where(self.reachable, least, 0)
+            floor = self.floors.get(b, -_NEVER)
+            self._peaks[b] = np.where(self.reachable, np.maximum(least, floor), 0)
         return self._peaks[b]
+
+    def least_peak(self, b: int) -> int:
+        """No choice has a smaller P_b; some column must be reachable."""
+        return int(self.peak(b)[self.reachable].min())
 
     def _by_position(self, values: Ints, join: _Join, nothing: int, cross: Ints) -> Ints:
         """(c,) the least of what the values of a choice with the column join to."""

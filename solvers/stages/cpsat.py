@@ -19,7 +19,7 @@ from solvers.solution import Solution
 from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import Need, Question
 from solvers.stages.master import Master, chosen_of, master_of
-from solvers.stages.problem import LARGEST, Choice
+from solvers.stages.problem import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +37,20 @@ class CpSat:
         """
         started = time.perf_counter()
         master = master_of(question)
-        left = None
-        if question.seconds is not None:
-            left = question.seconds - (time.perf_counter() - started)
-            if left <= 0:
-                return out_of_time(question, started)
-        return _solve(question, master, left, started)
+        return _solve(question, master, started)
 
 
-def _solve(
-    question: Question, master: Master, seconds: float | None, started: float
-) -> Solution[Choice]:
+def _solve(question: Question, master: Master, started: float) -> Solution[Choice]:
     from ortools.sat.python import cp_model  # noqa: PLC0415  (slow, and only needed here)
 
     model, variables = _model(cp_model, question, master)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = question.workers
-    if seconds is not None:
-        solver.parameters.max_time_in_seconds = seconds
+    if question.seconds is not None:
+        left = question.seconds - (time.perf_counter() - started)
+        if left <= 0:
+            return out_of_time(question, started, float(master.low))
+        solver.parameters.max_time_in_seconds = left
     status = solver.solve(model)
     counts = {
         "variables": len(variables),
@@ -65,16 +61,19 @@ def _solve(
         return answer(question, None, math.inf, started, counts)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
         raise RuntimeError(f"CP-SAT ends with {solver.status_name(status)}: {model.validate()}")
-    bound = float(round(solver.best_objective_bound))
+    bound = float(round(solver.best_objective_bound) + master.low)
     if status == cp_model.UNKNOWN:
-        return answer(question, None, max(bound, -float(LARGEST)), started, counts)
+        return answer(question, None, bound, started, counts)
     values = np.array([solver.value(variable) for variable in variables[: master.columns]])
     chosen = chosen_of(question.problem, values)
     return answer(question, chosen, bound, started, counts)
 
 
 def _model(cp_model: Any, question: Question, master: Master) -> tuple[Any, list[Any]]:
-    """The program in CP-SAT and its variables; what need not be whole is whole all the same."""
+    """The program in CP-SAT and its variables; what need not be whole is whole all the same.
+
+    Its objective starts at 0: that is the bound CP-SAT gives before it has any.
+    """
     model = cp_model.CpModel()
     ranges = zip(master.least.tolist(), master.most.tolist(), strict=True)
     variables = [model.new_int_var(least, most, "") for least, most in ranges]
@@ -94,7 +93,7 @@ def _model(cp_model: Any, question: Question, master: Master) -> tuple[Any, list
         cp_model.LinearExpr.weighted_sum(
             [variables[i] for i in used], [int(master.objective[i]) for i in used]
         )
-        + master.constant
+        + (master.constant - master.low)
     )
     if question.hint is not None:
         hinted = set(question.hint.columns.tolist())

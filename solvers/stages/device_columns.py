@@ -14,6 +14,8 @@ import numpy as np
 from solvers.frontier import nondominated
 from solvers.stages.devices import DeviceColumns, DeviceTables, Layout, Priced
 from solvers.stages.fillings import (
+    Bools,
+    Bounds,
     Chunk,
     Fillings,
     Floats,
@@ -28,6 +30,7 @@ from solvers.stages.sequence import StateSegments
 
 FEW_STATES = 6
 """Up to so many, fillings are told apart by states."""
+_ROUNDING = 1e-9
 MOST_COLUMNS = 5_000_000
 """Of one device, beyond which memory does not suffice."""
 
@@ -50,6 +53,8 @@ class _Maker:
         self.by_state = layout.states.end <= FEW_STATES
         self.parts: dict[bytes, Parts] = {}
         self.made: dict[tuple[object, ...], Fillings] = {}
+        self.memory: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self.least: dict[int, tuple[Floats, float]] = {}
         most = np.full(layout.chunks.size, layout.most_layers)
         self.low, self.high = layout.states.windows(layout.fewest, most)
         self.all = {f: layout.states.segments(f, layout.most_layers) for f in (0, 1)}
@@ -61,7 +66,8 @@ class _Maker:
         found = []
         for setting in range(self.tables.settings):
             fill = self._fillings(device, setting, kinds)
-            priced = self.tables.price(device, setting, fill.counts, fill.longest)
+            counts = fill.counts.astype(np.int64)
+            priced = self.tables.price(device, setting, counts, fill.longest)
             keep = priced.fits
             if self.layout.most_peaks is not None:
                 keep = keep & np.all(priced.peaks <= self.layout.most_peaks, axis=1)
@@ -72,29 +78,52 @@ class _Maker:
         return joined if self.by_state else _at_all(joined, placed)
 
     def _windowed(self, chunk: int) -> StateSegments:
-        """StateSegments of a chunk that leave the right number of layers to those before and after."""
+        """Segments of a chunk that leave what the chunks before and after it can hold."""
         segments = self.all[int(self.layout.fewest[chunk])]
         keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
         keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
         return segments.take(np.flatnonzero(keep))
 
     def _fillings(self, device: int, setting: int, kinds: Sequence[StateSegments]) -> Fillings:
-        tables = self.tables
-        memory, room = tables.memory(device, setting), tables.room(device, setting)
-        times = tables.times(setting)
+        memory, room = self._memory(device, setting)
         same = bool(np.all(memory == memory[:1]))
         weights = memory[..., :0] if same else memory
         chunks = [self._chunk(*one) for one in zip(kinds, weights, strict=True)]
         which = tuple(id(chunk.parts) for chunk in chunks)
-        key = (which, times.tobytes(), None if same else (memory.tobytes(), room.tobytes()))
+        key = (which, setting, None if same else (memory.tobytes(), room.tobytes()))
         if key not in self.made:
-            limits = room[:0] if same else room
-            self.made[key] = fillings(chunks, times, limits, self.layout.most_time)
+            bounds = self._bounds(setting, room[:0] if same else room)
+            self.made[key] = fillings(chunks, self.tables.times(setting), bounds)
         found = self.made[key]
         if not same:
             return found
         needed = np.tensordot(found.counts, memory[0], axes=2)
         return found.take(np.all(needed <= room, axis=1))
+
+    def _memory(self, device: int, setting: int) -> tuple[Floats, Floats]:
+        """Bytes of layers, and the room for them."""
+        key = (device, setting)
+        if key not in self.memory:
+            self.memory[key] = self.tables.memory(*key), self.tables.room(*key)
+        return self.memory[key]
+
+    def _bounds(self, setting: int, room: Floats) -> Bounds:
+        """What holds on every device, and the room of one.
+
+        What fits by every limit fits by their mean.
+        """
+        if setting not in self.least:
+            found = [self._memory(d, setting) for d in range(len(self.layout.chunks))]
+            least = np.min([memory.mean(axis=3).min(axis=0) for memory, _ in found], axis=0)
+            self.least[setting] = least, max(float(rooms.mean()) for _, rooms in found)
+        least, most = self.least[setting]
+        return Bounds(
+            room=room,
+            least_memory=least,
+            most_room=most * (1 + _ROUNDING),
+            most_time=self.layout.most_time,
+            every=self.layout.all_columns,
+        )
 
     def _chunk(self, segments: StateSegments, memory: Floats) -> Chunk:
         tags = segments.start * (self.layout.states.end + 1) + segments.end
@@ -114,7 +143,7 @@ class _Maker:
         kinds: Sequence[StateSegments],
         fill: Fillings,
         priced: Priced,
-        keep: np.ndarray,
+        keep: Bools,
     ) -> DeviceColumns:
         """Columns of the fillings to keep, with the boundaries of their segments."""
         fill = fill.take(keep)
@@ -141,7 +170,9 @@ class _Maker:
         columns = found.columns
         own = columns.sums.shape[1] - len(self.layout.states.lengths)
         kinds = np.concatenate(list(found.counts.sum(axis=3).swapaxes(0, 1)), axis=1)
-        content = [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        content = (
+            [columns.starts, columns.ends, columns.sums[:, own:]] if self.by_state else [kinds]
+        )
         ids = row_ids(np.concatenate([columns.group[:, None], *content], axis=1))
         values = np.concatenate([columns.sums[:, :own], columns.peaks], axis=1)
         return np.sort(np.fromiter(_fronts(ids, values.astype(np.float64)), dtype=np.intp))

@@ -23,6 +23,7 @@ from solvers.stages.fillings import Bools, Floats, Index
 from solvers.stages.problem import Choice, Columns, Form, Ints, Limit, StageProblem
 from solvers.stages.sequence import LayerStates
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
     """What fillings count for on a device.

@@ -10,7 +10,7 @@ has some P_b < P*_b. So a box of thresholds is split in the middle of the peak t
 the upper half keeps the bound of S, the lower half is solved and loses what lies beyond its P*.
 Boxes are taken in the order of their bounds, the least of which is the bound of the answer.
 
-Source: for one peak, the sweep of the slowest stage in Zheng et al., Alpa, OSDI 2022, section 5.2.
+Source: for one peak, the sweep of the slowest stage in Zheng et al., Alpa, OSDI 2022, section 5.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from solvers.solution import Solution
 from solvers.stages.answers import answer, objective_of
-from solvers.stages.backend import TIME, Need, Question
+from solvers.stages.backend import Backend, Need, Question
 from solvers.stages.chain import Floats, Index, chain_of, shortest, through
 from solvers.stages.checking import evaluate, faults
-from solvers.stages.forms import longest_of, objective_forms, plus
+from solvers.stages.forms import longest_of, needs_of, objective_forms, plus
 from solvers.stages.problem import LARGEST, Choice, Form, Ints, StageProblem
 
 
@@ -42,7 +42,7 @@ class Direction:
         constants, factors: (f,) whole numbers, factors at least 0.
         peaks: (f, b) u.
         lengths: (c,) what a column adds to S.
-        crossings: (g, g) what neighbours add to S; None: nothing.
+        crossings: (g, g) what neighbours add to S; None where the problem has no groups.
     """
 
     constants: tuple[int, ...]
@@ -83,7 +83,7 @@ def _direction(
 ) -> Direction:
     width = problem.columns.peaks.shape[1]
     crossings = None
-    if problem.crossings is not None and vector[-1] != 0:
+    if problem.crossings is not None:
         crossings = (problem.crossings * vector[-1]).astype(np.float64)
     return Direction(
         constants=tuple(form.constant for form, _ in members),
@@ -192,12 +192,13 @@ class Dynamic:
         """The best choice of one chunk per device with its bound.
 
         Raises:
-            ValueError: Time is not what is minimized.
+            ValueError: The question needs more than this solver can.
         """
-        if question.minimize != TIME:
-            raise ValueError(f"dynamic minimizes {TIME!r}, not {question.minimize!r}")
+        refuse_more(self, question)
         started = time.perf_counter()
         problem = question.problem
+        if lacks_columns(problem):
+            return answer(question, None, math.inf, started)
         bound, best = -math.inf, None
         for direction in directions_of(problem, objective_forms(question)):
             search = _Sweep(question, direction, best, started)
@@ -219,20 +220,22 @@ class _Sweep:
         columns = self.problem.columns
         self.thresholds = Thresholds(columns.peaks, columns.device, self.problem.devices)
         self.chain = chain_of(self.problem, np.arange(len(columns)))
-        self.bound = -math.inf
+        self.bound, self.least = -math.inf, math.inf
         self._order = count()
         self._open: list[tuple[float, int, Box]] = []
 
     @property
     def cut(self) -> float:
-        """Objectives from here on are not wanted."""
-        limits = [math.inf]
+        """Values of this direction from here on do not help: its least is known, or too much."""
+        limits = [self.least, self._best]
         longest = longest_of(self.question)
         if longest is not None:
             limits.append(longest + 1)
-        if self.best is not None:
-            limits.append(objective_of(self.question, self.best))
         return min(limits)
+
+    @property
+    def _best(self) -> float:
+        return math.inf if self.best is None else self.best.time
 
     def run(self) -> None:
         """Takes boxes until none can hold a better choice, or time ends."""
@@ -243,7 +246,7 @@ class _Sweep:
                 self.bound = self._open[0][0]
                 return
             self._split(heapq.heappop(self._open)[2])
-        self.bound = self.cut
+        self.bound = min(self.least, self._best)
 
     def _push(self, box: Box) -> None:
         bound = self.direction.value(self.thresholds.at(box.low), box.total)
@@ -259,16 +262,21 @@ class _Sweep:
         total, chosen = shortest(self.chain, lengths, self.direction.crossings)
         if chosen is None:
             return
-        self._offer(chosen)
-        for part in remainders(replace(lower, total=total), self.thresholds.of(chosen)):
+        peaks = self.thresholds.of(chosen)
+        self._offer(chosen, self.direction.value(self.thresholds.at(peaks), total))
+        for part in remainders(replace(lower, total=total), peaks):
             self._push(part)
 
-    def _offer(self, chosen: Index) -> None:
-        """Keeps a choice that is better, and drops columns of no better choice."""
+    def _offer(self, chosen: Index, value: float) -> None:
+        """Keeps a choice that is better, and drops columns of no better one."""
+        if value >= self.cut:
+            return
         choice = evaluate(self.problem, chosen)
-        if objective_of(self.question, choice) < self.cut:
+        longest = longest_of(self.question)
+        if choice.time < self._best and (longest is None or choice.time <= longest):
             self.best = choice
-            self.chain = chain_of(self.problem, self._useful())
+        self.least = value
+        self.chain = chain_of(self.problem, self._useful())
 
     def _useful(self) -> Index:
         """Columns through which a choice may be better by its own peaks and the shortest chain."""
@@ -285,6 +293,18 @@ class _Sweep:
         ]
         kept: Index = reached[np.max(values, axis=0) < self.cut]
         return kept
+
+
+def refuse_more(backend: Backend, question: Question) -> None:
+    """Raises ValueError where a question needs what a solver cannot do."""
+    lacks = sorted(need.value for need in needs_of(question) - backend.can)
+    if lacks:
+        raise ValueError(f"{backend.name} cannot do {', '.join(lacks)}")
+
+
+def lacks_columns(problem: StageProblem) -> bool:
+    """Whether some device has no column."""
+    return bool(np.any(np.bincount(problem.columns.device, minlength=problem.devices) == 0))
 
 
 def known(question: Question) -> Choice | None:

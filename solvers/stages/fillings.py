@@ -18,8 +18,11 @@ from solvers.stages.problem import Ints
 from solvers.stages.sequence import StateSegments
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int32]
 Index = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
+_COMPARED = 50
+_MOST_IDS = 2**62
 MOST_FILLINGS = 20_000_000
 """Combinations of parts looked at for one chunk, beyond which memory and time do not suffice."""
 
@@ -42,9 +45,10 @@ class Fillings:
     """Fillings of one device, one per row.
 
     Attributes:
-        tags: (f, v) what tells the chunks' segments apart beyond sums.
+        tags: (f,) what tells the segments of all chunks apart beyond sums.
         use: (f, u) sums over the chunks.
         counts: (f, k, r) layers of each kind with each recomputation on the device.
+        time: (f,) time of all layers.
         longest: (f,) time of the longest chunk.
         memory: (f, h) bytes of the layers, by limit.
         parts: (f, v) row of `Parts` of each chunk.
@@ -52,10 +56,11 @@ class Fillings:
 
     tags: Ints
     use: Ints
-    counts: Ints
+    counts: Counts
+    time: Floats
     longest: Floats
     memory: Floats
-    parts: Ints
+    parts: Counts
 
     def __len__(self) -> int:
         return len(self.longest)
@@ -109,9 +114,26 @@ class Chunk:
     memory: Floats
 
 
-def fillings(
-    chunks: Sequence[Chunk], times: Floats, room: Floats, most_time: float
-) -> Fillings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What every filling obeys.
+
+    Attributes:
+        room: (h,) bytes that the layers may take, by the memory of chunks.
+        least_memory: (k, r) bytes of a layer, whatever the chunk and device.
+        most_room: Bytes that layers may take by `least_memory`.
+        most_time: All layers together may take no longer.
+        every: Keep fillings with a longer chunk than needed.
+    """
+
+    room: Floats
+    least_memory: Floats
+    most_room: float
+    most_time: float
+    every: bool = False
+
+
+def fillings(chunks: Sequence[Chunk], times: Floats, bounds: Bounds) -> Fillings:
     """The fillings of a device that fit and that no other with the same key beats.
 
     The key of a filling is its tags, its sums and its counts; see the module.
@@ -119,93 +141,100 @@ def fillings(
     Args:
         chunks: Of the device, in order.
         times: (k, r) of one layer.
-        room: (h,) bytes that its layers may take.
-        most_time: All its layers together may take no longer.
+        bounds: Of all layers.
 
     Raises:
         ValueError: There are too many.
     """
-    so_far: Fillings | None = None
-    least = [_least(chunk, times) for chunk in chunks]
-    for at, chunk in enumerate(chunks):
-        part = _of_chunk(chunk, times)
-        merged = part if so_far is None else _merged(so_far, part)
-        left = sum(least[at + 1 :])
-        time = np.tensordot(merged.counts, times, axes=2)
-        fits = (time + left <= most_time) & np.all(merged.memory <= room, axis=1)
-        so_far = _best(merged.take(fits))
-    assert so_far is not None
+    alone = [_of_chunk(chunk, times) for chunk in chunks]
+    least = [float(part.time.min(initial=np.inf)) for part in alone]
+    so_far = _fitting(alone[0], bounds, bounds.most_time - sum(least[1:]))
+    for at, part in enumerate(alone[1:], 2):
+        left = bounds.most_time - sum(least[at:])
+        so_far = _best(_fitting(_merged(so_far, part, left), bounds, left), every=bounds.every)
     return so_far
 
 
-def _least(chunk: Chunk, times: Floats) -> float:
-    """The least time of a chunk; inf where it can hold nothing."""
-    return float(np.tensordot(chunk.parts.counts, times, axes=2).min(initial=np.inf))
-
-
 def _of_chunk(chunk: Chunk, times: Floats) -> Fillings:
-    counts = chunk.parts.counts
+    counts = chunk.parts.counts.astype(np.int32)
+    time = np.tensordot(counts, times, axes=2)
     return Fillings(
-        tags=chunk.tags[:, None],
+        tags=chunk.tags,
         use=chunk.use,
         counts=counts,
-        longest=np.tensordot(counts, times, axes=2),
+        time=time,
+        longest=time,
         memory=np.tensordot(counts, chunk.memory, axes=2),
-        parts=np.arange(len(counts), dtype=np.int64)[:, None],
+        parts=np.arange(len(counts), dtype=np.int32)[:, None],
     )
 
 
-def _merged(a: Fillings, b: Fillings) -> Fillings:
-    """Every filling of the chunks so far with every one of the next chunk."""
+def _fitting(found: Fillings, bounds: Bounds, most_time: float) -> Fillings:
+    """Fillings within limits."""
+    fits = (found.time <= most_time) & np.all(found.memory <= bounds.room, axis=1)
+    least = np.tensordot(found.counts, bounds.least_memory, axes=2)
+    return found.take(fits & (least <= bounds.most_room))
+
+
+def _merged(a: Fillings, b: Fillings, most_time: float) -> Fillings:
+    """Every filling of the chunks so far with every one of the next chunk, within a time."""
     if len(a) * len(b) > MOST_FILLINGS:
         raise ValueError(
             f"{len(a)} x {len(b)} fillings of one device are too many; allowed: {MOST_FILLINGS} "
             "(give a tighter time limit or fewer layers per chunk)"
         )
-    i = np.repeat(np.arange(len(a)), len(b))
-    j = np.tile(np.arange(len(b)), len(a))
+    i, j = np.nonzero(a.time[:, None] + b.time <= most_time)
     return Fillings(
-        tags=np.concatenate([a.tags[i], b.tags[j]], axis=1),
+        tags=row_ids(a.tags[:, None])[i] * (1 + int(b.tags.max(initial=0))) + b.tags[j],
         use=a.use[i] + b.use[j],
         counts=a.counts[i] + b.counts[j],
+        time=a.time[i] + b.time[j],
         longest=np.maximum(a.longest[i], b.longest[j]),
         memory=a.memory[i] + b.memory[j],
         parts=np.concatenate([a.parts[i], b.parts[j]], axis=1),
     )
 
 
-def _best(found: Fillings) -> Fillings:
+def _best(found: Fillings, *, every: bool) -> Fillings:
     """Without fillings that another of the same key beats in longest chunk and memory.
 
-    With more than one memory limit some that are beaten may stay.
+    With more than one memory limit some that are beaten may stay; with `every` only equal ones go.
     """
     if not len(found):
         return found
-    flat = found.counts.reshape(len(found), -1)
-    key = row_ids(np.concatenate([found.tags, found.use, flat], axis=1))
+    flat = found.counts.reshape(len(found), -1).astype(np.int64)
+    same: list[Ints] = [found.tags[:, None], found.use, flat]
+    if every:
+        same.append(np.unique(found.longest, return_inverse=True)[1][:, None])
+    key = row_ids(np.concatenate(same, axis=1))
     order = np.lexsort((*found.memory.T[::-1], found.longest, key))
-    ordered = found.take(order)
     key = key[order]
     keep = np.ones(len(order), dtype=np.bool_)
     if found.memory.shape[1] == 1:
-        rank = np.unique(ordered.memory[:, 0], return_inverse=True)[1].astype(np.int64)
+        rank = np.unique(found.memory[:, 0], return_inverse=True)[1].astype(np.int64)[order]
         running = np.minimum.accumulate(rank - key * len(order))
-        keep[1:] = (running[1:] < running[:-1]) | (key[1:] != key[:-1])
+        keep[1:] = running[1:] < running[:-1]
     elif found.memory.shape[1] == 0:
         keep[1:] = key[1:] != key[:-1]
     else:
-        for back in range(1, 5):
-            beaten = (key[back:] == key[:-back]) & np.all(
-                ordered.memory[back:] >= ordered.memory[:-back], axis=1
-            )
-            keep[back:] &= ~beaten
-    return ordered.take(keep)
+        memory = found.memory[order]
+        for back in range(1, _COMPARED):
+            rows = back + np.flatnonzero(keep[back:] & (key[back:] == key[:-back]))
+            if not len(rows):
+                break
+            keep[rows[np.all(memory[rows] >= memory[rows - back], axis=1)]] = False
+    return found.take(order[keep])
 
 
 def row_ids(rows: Ints) -> Ints:
     """(n,) the same number for equal rows of (n, m) non-negative integers, ascending with them."""
     ids = np.zeros(len(rows), dtype=np.int64)
+    distinct = 1
     for column in rows.T:
-        values, code = np.unique(column, return_inverse=True)
-        ids = np.unique(ids * len(values) + code, return_inverse=True)[1].astype(np.int64)
-    return ids
+        size = int(column.max(initial=0)) + 1
+        if distinct * size >= _MOST_IDS:
+            values, ids = np.unique(ids, return_inverse=True)
+            distinct = len(values)
+        ids = ids * size + column
+        distinct *= size
+    return np.unique(ids, return_inverse=True)[1].astype(np.int64)

@@ -38,13 +38,44 @@ def weights(values: tuple[int, ...], width: int) -> Ints:
     return np.array([*values, *[0] * (width - len(values))], dtype=np.int64)
 
 
-def with_time(problem: StageProblem, form: Form, per_time: int, most: int | None) -> list[Form]:
-    """Forms none of which is ever above `form` + `per_time` time; `most` is a limit on time."""
+class Extents:
+    """How large the forms of a problem can be, in whole numbers without a limit on their size."""
+
+    def __init__(self, problem: StageProblem) -> None:
+        self.problem, columns = problem, problem.columns
+        order = np.argsort(columns.device, kind="stable")
+        first = np.searchsorted(columns.device[order], np.arange(problem.devices))
+        least = np.minimum.reduceat(columns.sums[order], first).tolist()
+        most = np.maximum.reduceat(columns.sums[order], first).tolist()
+        of_device = [
+            [max(abs(a), abs(b)) for a, b in zip(*ends, strict=True)]
+            for ends in zip(least, most, strict=True)
+        ]
+        self.sums = [sum(sizes) for sizes in zip(*of_device, strict=True)]
+        ends = (columns.peaks.min(axis=0).tolist(), columns.peaks.max(axis=0).tolist())
+        self.peaks = [max(abs(a), abs(b)) for a, b in zip(*ends, strict=True)]
+        cross = [] if problem.crossings is None else problem.crossings.ravel().tolist()
+        self.crossings = (problem.devices - 1) * max(map(abs, cross), default=0)
+
+    def of(self, form: Form) -> int:
+        """Largest absolute value that a form can have."""
+        sums = sum(abs(w) * most for w, most in zip(form.sums, self.sums, strict=False))
+        peaks = sum(abs(w) * most for w, most in zip(form.peaks, self.peaks, strict=False))
+        return int(abs(form.constant) + sums + peaks + abs(form.crossings) * self.crossings)
+
+    def of_time(self) -> int:
+        """Largest absolute value that time can have."""
+        return max(self.of(form) for form in self.problem.time)
+
+
+def with_time(problem: StageProblem, form: Form, per_time: int, longest: int | None) -> list[Form]:
+    """Forms none of which is ever above `form` + `per_time` time, in choices up to `longest`."""
     if per_time == 0:
         return [form]
     if per_time > 0:
         return [plus(form, per_time, time) for time in problem.time]
-    return [] if most is None else [plus(form, per_time, Form(constant=most))]
+    most = Extents(problem).of_time() if longest is None else longest
+    return [plus(form, per_time, Form(constant=most))]
 
 
 def longest_of(question: Question) -> int | None:
@@ -119,3 +150,9 @@ def needs_of(question: Question) -> frozenset[Need]:
         Need.EXACT_TIME: min(per_time, default=0) < 0,
     }
     return frozenset(need for need, needed in needs.items() if needed)
+
+
+def heaviest_peak(problem: StageProblem) -> int | None:
+    """The peak with the largest weight in the first form of time; None without any."""
+    weighed = [(weight, -b) for b, weight in enumerate(problem.time[0].peaks) if weight]
+    return -max(weighed)[1] if weighed else None

@@ -46,21 +46,22 @@ class Mixes:
         return Mixes(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
-def mixes(tables: Ints, vectors: Ints, slowest: int | None = None) -> Mixes:
+def mixes(tables: Ints, vectors: Ints, slowest: int | None = None, *, pure: bool = False) -> Mixes:
     """All undominated mixes of each vector of counts in each setting.
 
     Args:
         tables: (s, k, r, 3) time, cost and kept memory of one layer, at least 0.
         vectors: (n, k) layers of each kind.
         slowest: Mixes that take more time are left out; None: none are.
+        pure: Only mixes in which all layers of a kind run in one mode.
     """
     settings, kinds, modes, _ = tables.shape
     limit = np.iinfo(np.int64).max if slowest is None else slowest
     setting, vector, counts, values = [], [], [], []
     for s in range(settings):
-        alone = [
-            _of_kind(tables[s, k], int(vectors[:, k].max(initial=0)), limit) for k in range(kinds)
-        ]
+        most = vectors.max(axis=0, initial=0).tolist()
+        of_kind = _pure if pure else _of_kind
+        alone = [of_kind(tables[s, k], most[k], limit) for k in range(kinds)]
         for n, wanted in enumerate(vectors.tolist()):
             parts = [alone[k][count] for k, count in enumerate(wanted)]
             found, value = _of_kinds(parts, tables[s], limit)
@@ -86,6 +87,12 @@ def _of_kind(table: Ints, most: int, slowest: int) -> list[Ints]:
         candidates = (grown[-1][:, None, :] + one).reshape(-1, modes)
         grown.append(candidates[_kept(candidates @ table, slowest)])
     return grown
+
+
+def _pure(table: Ints, most: int, slowest: int) -> list[Ints]:
+    """(f, r) counts of the undominated mixes in one mode, as `_of_kind`."""
+    one = np.eye(len(table), dtype=np.int64)
+    return [(n * one)[_kept(n * table, slowest)] for n in range(most + 1)]
 
 
 def _of_kinds(parts: list[Ints], tables: Ints, slowest: int) -> tuple[Ints, Ints]:

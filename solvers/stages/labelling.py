@@ -58,7 +58,9 @@ class Scales:
     def time(self, peaks: Ints, sums: Floats) -> Floats:
         """(n,) time of (n, b) peaks and (n,) S."""
         inner = self.forms[:, 0] + peaks @ self.forms[:, 1:-1].T
-        most: Floats = (inner + np.multiply.outer(sums, self.forms[:, -1])).max(axis=-1)
+        never = np.isinf(sums)
+        added = np.multiply.outer(np.where(never, 0.0, sums), self.forms[:, -1])
+        most: Floats = np.where(never, np.inf, (inner + added).max(axis=-1))
         return most
 
     def priced(self, mu: float) -> tuple[Floats, Floats]:

@@ -29,7 +29,17 @@ from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import TIME, Need, Question
 from solvers.stages.chain import Chain, Floats, Index, chain_of, shortest, through
 from solvers.stages.checking import evaluate
-from solvers.stages.dynamic import Box, Direction, Dynamic, Thresholds, directions_of, halves, known
+from solvers.stages.dynamic import (
+    Box,
+    Direction,
+    Dynamic,
+    Thresholds,
+    directions_of,
+    halves,
+    known,
+    lacks_columns,
+    refuse_more,
+)
 from solvers.stages.forms import plus
 from solvers.stages.labelling import Labelling, Scales, TooManyError, Wanted
 from solvers.stages.problem import LARGEST, Choice, Form, Ints, StageProblem
@@ -60,10 +70,17 @@ class Labels:
         return frozenset({Need.CROSSINGS, Need.COST})
 
     def solve(self, question: Question) -> Solution[Choice]:
-        """The cheapest choice of one chunk per device, the fastest of several, with its bound."""
+        """The cheapest choice of one chunk per device, the fastest of several, with its bound.
+
+        Raises:
+            ValueError: The question needs more than this solver can.
+        """
+        refuse_more(self, question)
         if question.minimize == TIME:
             return Dynamic().solve(question)
         started = time.perf_counter()
+        if lacks_columns(question.problem):
+            return answer(question, None, math.inf, started)
         directions = directions_of(question.problem, question.problem.time)
         cost = question.problem.cost or Form()
         if len(directions) > 1 or min(cost.peaks, default=0) < 0:
@@ -135,7 +152,7 @@ class _Cheapest:
         everything = Box(low=first.lowest, high=first.highest, total=-float(LARGEST))
         self._push(everything, np.arange(len(self.problem.columns)))
         while self._open and self._open[0][0] <= self.wanted[0]:
-            if time.perf_counter() > self.ends or self.made > self.work:
+            if time.perf_counter() > self.ends or self.made >= self.work:
                 self.bound = min(self._open[0][0], self.wanted[0])
                 return
             priced = heapq.heappop(self._open)[2]
@@ -151,7 +168,8 @@ class _Cheapest:
         """Searches a box by labels, or halves it."""
         kept = self._useful(priced)
         lower, upper = halves(priced.box, self.thresholds, self.direction)
-        most = _AT_ONCE if upper is not None else max(self.work - self.made, _AT_ONCE)
+        left = self.work - self.made
+        most = left if upper is None else min(left, _AT_ONCE)
         labelling = Labelling(
             self.scales,
             chain_of(self.problem, kept),

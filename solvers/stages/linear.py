@@ -204,7 +204,7 @@ def _check_numbers(tables: LinearTables) -> None:
         "kinds",
         tables.kinds,
         (tables.kinds < 0) | (tables.kinds >= kinds),
-        f"has no row of {kinds}",
+        f"must be below {kinds}",
     )
     if tables.micro_batches < 1 or tables.most_layers < 1 or tables.cost_per_time < 0:
         raise ValueError(

@@ -5,8 +5,8 @@ layers of its longest chunk plus a v-th of its extra,
 
     v T = (m v - 1) max_d D_d + v sum_d C_d + v crossings;   v E = v m sum cost + cost_per_time v T
 
-are whole numbers. A chunk's in-flight micro-batches weigh its layers only. Source of T: Narayanan et
-al., arXiv:2104.04473, section 2.2, whose fill of (p - 1) / v stages of equal chunks it is.
+are whole numbers. Source of T: Narayanan et al., arXiv:2104.04473, section 2.2: with equal chunks
+the fill is that of (p - 1) / v stages.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ class LinearDevices:
     @property
     def recomputes(self) -> int:
         """Modes of a layer."""
-        return self.tables.time.shape[2]
+        return int(self.tables.time.shape[2])
 
     def times(self, setting: int) -> Floats:
         """(k, r) of one layer."""
-        return self.tables.time[setting].astype(np.float64)
+        times: Floats = self.tables.time[setting].astype(np.float64)
+        return times
 
     def memory(self, device: int, setting: int) -> Floats:
         """(v, k, r, 1) of one layer in each chunk."""
         kept = self.tables.in_flight[device][:, None, None] * self.tables.kept[setting]
-        return (kept + self.tables.held[setting][:, None])[..., None].astype(np.float64)
+        memory: Floats = (kept + self.tables.held[setting][:, None]).astype(np.float64)
+        return memory[..., None]
 
     def room(self, device: int, setting: int) -> Floats:
         """(1,) what the layers may take."""

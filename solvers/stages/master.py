@@ -41,6 +41,7 @@ class Master:
         least, most: (n,) their ranges.
         objective: (n,) whole numbers.
         constant: What the objective has beyond that.
+        low: The objective, constant included, is at least this by the ranges alone.
         rows: (r, n) whole numbers.
         lower, upper: (r,) -LARGEST and LARGEST for none.
         exactly_one: How many of the first rows say that one column of a device is chosen.
@@ -52,6 +53,7 @@ class Master:
     most: Ints
     objective: Ints
     constant: int
+    low: int
     rows: csr_array
     lower: Ints
     upper: Ints
@@ -244,6 +246,7 @@ class _Builder:
             most=ranges[:, 1],
             objective=dense,
             constant=objective.constant,
+            low=self.bounds(objective)[0],
             rows=rows,
             lower=lower,
             upper=upper,

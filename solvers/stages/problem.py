@@ -55,7 +55,8 @@ class Columns:
 
     Attributes:
         device: (c,) from 0.
-        starts, ends: (c, v) first layer of each chunk of the device and the layer after its last.
+        starts, ends: (c, v) first layer of each chunk of the device and the layer after its last,
+            or states that stand for them (`solvers.stages.sequence`).
         group: (c,) which row of `StageProblem.crossings` it is; 0 where there are none.
         sums: (c, a) what adds up over devices.
         peaks: (c, b) what the largest of devices decides.
@@ -81,7 +82,7 @@ class StageProblem:
     """One stage problem; see the module.
 
     Attributes:
-        layers: L.
+        layers: L, where the last chunk ends.
         chunks: (p, v) which chunk of the pipeline the k-th chunk of device d is: k p + d for
             interleaved schedules, (d, 2 p - 1 - d) for V shapes.
         columns: What the devices may hold.

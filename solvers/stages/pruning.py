@@ -7,6 +7,9 @@ Two rules:
    the least P_b, each by a dynamic program of its own. Above `upper`, c goes. With one chunk per
    device the states are (layer where the device begins, group). With several chunks they are the
    layers that the devices so far hold in all: a relaxation, in which crossings count as the least.
+   A cap on objective + w limit is one more. The range of the heaviest peak may be cut into
+   intervals: a column stays that stays in some interval, within which P_b is at least its lower end
+   and no column has more than its upper end.
 2. *Dominance.* Of two columns with the same device, chunks and group, one goes when the other is
    no worse in what each form sums, and in each weighed peak. Where more time may be better, what
    time is made of must be equal.
@@ -18,7 +21,7 @@ goes. Its value for the objective, over all columns of a device, is a lower boun
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,10 +29,21 @@ import numpy.typing as npt
 
 from solvers.stages.backend import COST, Need, Question
 from solvers.stages.completion import Completion
-from solvers.stages.forms import caps_of, needs_of, objective_forms, weights
-from solvers.stages.problem import Columns, Form, Ints
+from solvers.stages.forms import (
+    Cap,
+    Extents,
+    caps_of,
+    heaviest_peak,
+    needs_of,
+    objective_forms,
+    plus,
+    weights,
+)
+from solvers.stages.problem import Columns, Form, Ints, StageProblem
 
 _ROUNDS = 4
+_ROOM = 2**58
+"""Weighed caps stay below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,29 +63,89 @@ class Pruned:
     lower: float
 
 
-def pruned(question: Question) -> Pruned:
-    """A question without the columns that no best answer needs; see the module."""
+def pruned(
+    question: Question, *, multipliers: Sequence[tuple[int, float]] = (), intervals: int = 1
+) -> Pruned:
+    """A question without the columns that no best answer needs; see the module.
+
+    Args:
+        question: With `below`, the better known the more goes.
+        multipliers: (which of `caps_of`, w) for caps of their own: objective + w cap.
+        intervals: Of the peak that time weighs most.
+    """
     problem = question.problem
     keep = np.flatnonzero(_undominated(question))
-    caps = caps_of(question)
-    objective = objective_forms(question)
+    caps = [*caps_of(question), *_weighed_caps(question, multipliers)]
     lower = -math.inf
     for _ in range(_ROUNDS):
         columns = problem.columns.take(keep)
         if len(np.unique(columns.device)) < problem.devices:
             break
-        completion = Completion(replace(problem, columns=columns))
-        inside = completion.reachable
-        for cap in caps:
-            inside = inside & (completion.least(cap.form) <= cap.upper)
-        bounds = [_of_all(completion.least(f), columns, problem.devices) for f in objective]
-        lower = max([lower, *bounds])
+        inside, bound = _completed(
+            replace(problem, columns=columns), caps, objective_forms(question), intervals
+        )
+        lower = max(lower, bound)
         keep = keep[inside]
         if inside.all():
             break
     possible = len(np.unique(problem.columns.device[keep])) == problem.devices
     left = _over(question, keep) if possible else question
     return Pruned(question=left, kept=keep, possible=possible, lower=lower)
+
+
+def _completed(
+    problem: StageProblem, caps: Sequence[Cap], objective: Sequence[Form], intervals: int
+) -> tuple[npt.NDArray[np.bool_], float]:
+    """(c,) columns that rule 1 leaves, and what the objective is at least."""
+    left = np.zeros(len(problem.columns), dtype=np.bool_)
+    lower = math.inf
+    for own, floors in _intervals(problem, intervals):
+        columns = problem.columns.take(own)
+        completion = Completion(replace(problem, columns=columns), floors)
+        inside = completion.reachable
+        for cap in caps:
+            inside = inside & (completion.least(cap.form) <= cap.upper)
+        if len(np.unique(columns.device[inside])) < problem.devices:
+            continue
+        left[own[inside]] = True
+        each = [_of_all(completion.least(form), columns, inside) for form in objective]
+        lower = min(lower, max(each))
+    return left, lower
+
+
+def _intervals(
+    problem: StageProblem, count: int
+) -> Iterator[tuple[npt.NDArray[np.intp], dict[int, int]]]:
+    """Columns that choices with one peak in an interval may hold, and the lower end of it."""
+    every = np.arange(len(problem.columns))
+    b = heaviest_peak(problem)
+    if b is None or count == 1:
+        yield every, {}
+        return
+    peak, completion = problem.columns.peaks[:, b], Completion(problem)
+    if not completion.reachable.any():
+        return
+    low, high = completion.least_peak(b), int(peak.max())
+    ends = np.unique([low + (high - low) * (i + 1) // count for i in range(count)]).tolist()
+    for end in ends:
+        yield every[peak <= end], {b: low}
+        low = end + 1
+
+
+def _weighed_caps(question: Question, multipliers: Sequence[tuple[int, float]]) -> list[Cap]:
+    """Caps on a objective + b cap, b / a near each multiplier and numbers within 64 bits."""
+    if question.below is None:
+        return []
+    caps, made = caps_of(question), []
+    extents = Extents(question.problem)
+    for form in objective_forms(question):
+        for j, by in multipliers:
+            size = extents.of(form) + by * extents.of(caps[j].form)
+            a = max(int(_ROOM / (size + 1)), 1)
+            b = round(a * by)
+            upper = a * (question.below - 1) + b * caps[j].upper
+            made.append(Cap(form=plus(plus(Form(), a, form), b, caps[j].form), upper=upper))
+    return made
 
 
 def _over(question: Question, keep: npt.NDArray[np.intp]) -> Question:
@@ -87,10 +161,10 @@ def _over(question: Question, keep: npt.NDArray[np.intp]) -> Question:
     )
 
 
-def _of_all(least: Ints, columns: Columns, devices: int) -> int:
-    """The largest over devices of the least over their columns: each device holds one."""
-    of_device = np.full(devices, np.iinfo(np.int64).max)
-    np.minimum.at(of_device, columns.device, least)
+def _of_all(least: Ints, columns: Columns, inside: npt.NDArray[np.bool_]) -> int:
+    """The largest over devices of the least over their columns inside: each device holds one."""
+    of_device = np.full(int(columns.device.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(of_device, columns.device[inside], least[inside])
     return int(of_device.max())
 
 

@@ -64,16 +64,18 @@ class _Contents:
 
 
 def linear_columns(
-    tables: LinearTables, below: int | None = None
+    tables: LinearTables, below: int | None = None, *, pure: bool = False
 ) -> LinearColumns | Shortfall | None:
     """The columns of one chunk per device.
 
     Args:
         tables: With v = 1 and chunk d on device d.
         below: Only choices that take less time are wanted; None: all.
+        pure: Only columns in which all layers of a kind run in one mode: few, for a first choice.
 
     Returns:
-        The problem, or what memory is missing, or None where no choice takes less than `below`.
+        The problem, or what memory is missing, or None where no choice of such columns
+        takes less than `below`.
 
     Raises:
         ValueError: Devices hold several chunks.
@@ -84,7 +86,7 @@ def linear_columns(
     if missing is not None:
         return missing
     segments = segments_of(tables)
-    found, contents = _contents(tables, segments, below)
+    found, contents = _contents(tables, segments, below, pure)
     at, starts = _laid(tables, segments, found, contents)
     if len(at) == 0:
         return None
@@ -109,12 +111,12 @@ def segments_of(tables: LinearTables) -> Segments:
 
 
 def _contents(
-    tables: LinearTables, segments: Segments, below: int | None
+    tables: LinearTables, segments: Segments, below: int | None, pure: bool
 ) -> tuple[Mixes, _Contents]:
     """Mixes that fit each device, undominated in time and cost among settings of one group."""
     per_layer = np.stack([tables.time, tables.costs, tables.kept], axis=-1)
     slowest = None if below is None else below // tables.micro_batches
-    found = mixes(per_layer, segments.vectors, slowest)
+    found = mixes(per_layer, segments.vectors, slowest, pure=pure)
     lengths = segments.vectors.sum(axis=1)
     least_layer = tables.time.min(axis=(0, 2))
     least = segments.vectors @ least_layer

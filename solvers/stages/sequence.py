@@ -1,10 +1,10 @@
 """Layers of several kinds in a row, as an automaton whose states replace positions.
 
 What a chunk costs depends on the kinds of its layers, not on where they are. A sequence of layers
-is cut into *stretches*: a pattern of kinds that repeats, such as 3 dense layers, or 24 times (dense,
-experts). Inside a stretch all positions with the same offset in the pattern are interchangeable, so
-a boundary between chunks is given by its *state*, (stretch, offset), and the layers that all chunks
-take of a stretch must add up to its length:
+is cut into *stretches*: a pattern of kinds that repeats, such as 3 dense layers, or 24 times
+(dense, experts). Inside a stretch all positions with the same offset in the pattern are
+interchangeable, so a boundary between chunks is given by its *state*, (stretch, offset), and the
+layers that all chunks take of a stretch must add up to its length:
 
     chunk c ends in the state in which chunk c + 1 begins; sum over chunks of use_s = length_s
 

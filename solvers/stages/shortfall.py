@@ -23,10 +23,10 @@ class Shortfall:
     """No layout fits the memory.
 
     Attributes:
-        device: The first that ends the chain: with the layers that those before it cannot take,
-            it and what follows are too full.
-        layers: Most layers that fit it from where it begins; 0 where none does.
-        missing: Memory it lacks for one layer more; None where chunks may not hold more.
+        device: The first on which nothing fits; where there is none, the one that lacks the least
+            memory for a layer more, with as many layers as fit on the devices before it.
+        layers: Most layers that fit it then.
+        missing: Memory it lacks for more; None where chunks may not hold more.
         memory: Least memory that, added to every device, makes some layout fit; None where no
             amount does, because chunks may not hold so many layers.
         fewer_layers: Least number of last layers whose removal makes some layout fit; None where
@@ -79,36 +79,34 @@ def _reached(needed: Ints, memory: Ints) -> npt.NDArray[np.bool_]:
 
 def _named(tables: LinearTables, needed: Ints) -> Shortfall:
     reached = _reached(needed, tables.memory)
-    at = [int(np.flatnonzero(row)[-1]) if row.any() else -1 for row in reached]
-    empty = [d for d in range(tables.devices) if at[d + 1] < 0]
-    lacks = [_lack(tables, needed, d, max(at[d], 0)) for d in range(tables.devices)]
-    device = empty[0] if empty else min(range(tables.devices), key=lambda d: _or_never(lacks[d][1]))
-    layers, missing = lacks[device]
-    allowed = needed[needed < _NEVER]
+    stopped = np.flatnonzero(~reached.any(axis=1))
+    furthest = [int(np.flatnonzero(row).max(initial=-1)) for row in reached]
+    if len(stopped):
+        device, layers = int(stopped[0]) - 1, 0
+        least = int(needed[device][reached[device]].min())
+    else:
+        lacks = [_next(needed[d, furthest[d]], tables.memory[d]) for d in range(tables.devices)]
+        device = int(
+            np.argmin([least - int(m) for (_, least), m in zip(lacks, tables.memory, strict=True)])
+        )
+        layers, least = lacks[device]
     return Shortfall(
         device=device,
         layers=layers,
-        missing=missing,
-        memory=_least_addition(needed, tables.memory, int(allowed.max(initial=0))),
-        fewer_layers=tables.layers - at[-1] if at[-1] >= 0 else None,
+        missing=least - int(tables.memory[device]) if least < _NEVER else None,
+        memory=_least_addition(needed, tables.memory),
+        fewer_layers=tables.layers - furthest[-1] if not len(stopped) else None,
     )
 
 
-def _lack(tables: LinearTables, needed: Ints, device: int, start: int) -> tuple[int, int | None]:
-    """Layers that fit a device from `start` on, and the memory it lacks for the next count."""
-    wanted = needed[device, start]
-    fits = np.flatnonzero(wanted <= tables.memory[device])
-    layers = int(fits[-1]) if len(fits) else 0
-    beyond = wanted[layers + 1 :] if len(fits) else wanted
-    more = int(beyond.min(initial=_NEVER))
-    return layers, more - int(tables.memory[device]) if more < _NEVER else None
+def _next(needed: Ints, memory: int) -> tuple[int, int]:
+    """Most layers that fit of those from one position, and the least memory of more."""
+    layers = int(np.flatnonzero(needed <= memory).max(initial=0))
+    return layers, int(needed[layers + 1 :].min(initial=_NEVER))
 
 
-def _or_never(missing: int | None) -> int:
-    return _NEVER if missing is None else missing
-
-
-def _least_addition(needed: Ints, memory: Ints, most: int) -> int | None:
+def _least_addition(needed: Ints, memory: Ints) -> int | None:
+    most = int(needed[needed < _NEVER].max(initial=0))
     if not _reached(needed, memory + most)[-1, -1]:
         return None
     low, high = 0, most

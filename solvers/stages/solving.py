@@ -1,37 +1,50 @@
 """Stage problems solved: the first solver that can, over pruned columns, with a checked answer.
 
     Solver      Chunks  Crossings  Cost  Limits  Exact time  Proof
+    dynamic     no      yes        no    no      no          to the last unit
+    labels      no      yes        yes   no      no          to the last unit
+    unfolding   yes     yes        yes   no      no          to the last unit
     cp-sat      yes     yes        yes   yes     yes         to the last unit
     highs       yes     yes        yes   yes     yes         to a relative 1e-6
 
-A solver that fails, or whose answer the tables refute, is passed over; what it proved is kept only
-where it ended well. Equal questions get equal answers with one worker and no limit on seconds.
+Those of several chunks per device take limits that fix a sum. A solver that fails, or whose answer
+the tables refute, is passed over; what it proved is kept only where it ended well. Equal questions
+get equal answers with one worker and no limit on seconds.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
+import numpy as np
+
 from solvers.frontier import epsilon_front
 from solvers.solution import Solution, Status
 from solvers.stages.answers import answer, objective_of
-from solvers.stages.backend import COST, TIME, Backend, Question
+from solvers.stages.backend import COST, TIME, Backend, Need, Question
 from solvers.stages.checking import check_question, evaluate, faults
 from solvers.stages.forms import needs_of
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
-from solvers.stages.pruning import Pruned, pruned
+from solvers.stages.pruning import pruned
+from solvers.stages.starting import start_of
 
 _BACKENDS: Mapping[str, tuple[str, str]] = {
+    "dynamic": ("solvers.stages.dynamic", "Dynamic"),
+    "labels": ("solvers.stages.labels", "Labels"),
     "unfolding": ("solvers.stages.unfolded", "Unfolding"),
     "cp-sat": ("solvers.stages.cpsat", "CpSat"),
     "highs": ("solvers.stages.highs", "Highs"),
 }
 """Module and class by name, in the order in which they are tried."""
+_MANY = 300
+"""Columns above which a starting choice is looked for: it takes about as long as a small search."""
+_INTERVALS, _SHRINKS = 8, 0.5
+"""Intervals of the heaviest peak, and how few columns must be left for another round to pay."""
 
 
 def backend_of(name: str) -> Backend:
@@ -67,8 +80,9 @@ def solve_stages(
             much time; None: none.
 
     Returns:
-        The choice with its status. Counts: `columns`, `columns_dropped`, `solved by NAME` of the
-        solver that ended the search, `failed NAME`, `checked by NAME` where both have a proof.
+        The choice with its status. Counts: `columns`, `columns_dropped`; `solved by NAME` of each
+        solver that found or proved something, `solved by bounds` where none was needed; `failed
+        NAME`; `checked by NAME` where both have a proof.
 
     Raises:
         ValueError: The question makes no sense, or a solver is unknown or cannot answer it.
@@ -103,13 +117,16 @@ class _Search:
     def __init__(self, question: Question, started: float) -> None:
         self.question, self.started = question, started
         self.best = _known(question)
-        narrowed = question
-        if self.best is not None:
-            narrowed = replace(question, below=objective_of(question, self.best))
-        self.left: Pruned = pruned(narrowed)
-        self.bound = self.left.lower if self.left.possible else math.inf
+        self.bound = -math.inf
+        self.left, self.kept = question, np.arange(len(question.problem.columns))
+        self._prune(())
+        while self._worth_starting():
+            before = len(self.kept)
+            self._start()
+            if len(self.kept) > before * _SHRINKS:
+                break
         count = len(question.problem.columns)
-        self.counts = {"columns": count, "columns_dropped": count - len(self.left.kept)}
+        self.counts = {"columns": count, "columns_dropped": count - len(self.kept)}
 
     @property
     def closed(self) -> bool:
@@ -118,6 +135,27 @@ class _Search:
         if self.best is not None:
             limits.append(objective_of(self.question, self.best))
         return self.bound >= min(limits, default=math.inf)
+
+    def _worth_starting(self) -> bool:
+        """Whether a starting choice can be found in less time than it saves."""
+        one_chunk = Need.CHUNKS not in needs_of(self.question)
+        open_ = not self.closed and self._seconds() != 0.0
+        return one_chunk and open_ and len(self.kept) > _MANY
+
+    def _prune(self, multipliers: Sequence[tuple[int, float]], intervals: int = 1) -> None:
+        """Drops columns that nothing better than the best choice holds."""
+        if self.best is not None:
+            self.left = replace(self.left, below=objective_of(self.question, self.best))
+        found = pruned(self.left, multipliers=multipliers, intervals=intervals)
+        self.left, self.kept = found.question, self.kept[found.kept]
+        self.bound = max(self.bound, found.lower if found.possible else math.inf)
+
+    def _start(self) -> None:
+        """A better choice by shortest paths, and what then goes."""
+        start = start_of(self.left)
+        if start.choice is not None:
+            self.best = replace(start.choice, columns=self.kept[start.choice.columns])
+        self._prune(start.multipliers, _INTERVALS)
 
     def run(self, names: list[str], *, only_first: bool) -> None:
         """Asks one solver after the other until one has a proof or time ends."""
@@ -149,12 +187,12 @@ class _Search:
         Raises:
             RuntimeError: The tables refute it.
         """
-        asked = replace(self.left.question, seconds=seconds)
+        asked = replace(self.left, seconds=seconds)
         if self.best is not None:
             asked = replace(asked, below=objective_of(asked, self.best))
         found = backend_of(name).solve(asked)
         if found.decision is not None:
-            choice = replace(found.decision, columns=self.left.kept[found.decision.columns])
+            choice = replace(found.decision, columns=self.kept[found.decision.columns])
             wrong = faults(self.question.problem, choice, self.question.longest)
             objective = objective_of(self.question, choice)
             if wrong or found.bound > objective or objective < self.bound:
@@ -162,10 +200,14 @@ class _Search:
             if asked.below is None or objective < asked.below:
                 self.best = choice
         self.bound = max(self.bound, found.bound)
-        self.counts |= found.counts | {f"solved by {name}": 1}
+        self.counts |= found.counts
+        if found.status is not Status.TIME_LIMIT:
+            self.counts[f"solved by {name}"] = 1
 
     def answer(self) -> Solution[Choice]:
         """What is known."""
+        if self.closed and not any(name.startswith("solved by") for name in self.counts):
+            self.counts["solved by bounds"] = 1
         chosen = None if self.best is None else self.best.columns
         return answer(self.question, chosen, self.bound, self.started, self.counts)
 

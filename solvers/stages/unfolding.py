@@ -1,5 +1,4 @@
-"""Stage problems with several chunks per device as chains of devices, so that what solves one
-chunk per device solves them.
+"""Stage problems with several chunks per device as problems with one chunk per device.
 
 Devices are taken in order. A boundary between chunks is *open* after device d when one of its two
 chunks is on a device up to d and the other is not; the state after d says where every open boundary
@@ -18,6 +17,7 @@ from which no end is reached are dropped.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -198,12 +198,12 @@ class _Builder:
         width = len(self.amounts)
         rest = self.amounts - reached[:, reached.shape[1] - width :]
         least, most = self.left[device]
-        keep = np.all((rest >= least) & (rest <= most), axis=1)
+        keep: Bools = np.all((rest >= least) & (rest <= most), axis=1)
         places = dict(zip(self.open[device], range(len(self.open[device])), strict=True))
         done = set(self.problem.chunks[: device + 1].ravel().tolist())
         fixed = {0: 0, self.problem.chunks.size: self.problem.layers}
         known = sorted({*places, *fixed})
-        for low, high in zip(known[:-1], known[1:], strict=True):
+        for low, high in pairwise(known):
             if low in done:
                 continue
             at = [reached[:, places[b]] if b in places else fixed[b] for b in (low, high)]
@@ -229,4 +229,3 @@ def _agreeing(left: Ints, right: Ints) -> tuple[Index, Index]:
         )
     nth = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     return np.repeat(np.arange(len(left)), times), order[np.repeat(low, times) + nth]
-

@@ -114,7 +114,7 @@ def test_help(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["throughput.py", "startup.py", "scaling.py"])
+@pytest.mark.parametrize("name", ["throughput.py", "startup.py", "scaling.py", "stage_study.py"])
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
 

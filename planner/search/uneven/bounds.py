@@ -96,8 +96,8 @@ class RowForms:
         whole = (forms.max(axis=1) + self.constant) * self.factor
         return np.asarray(whole * ROUNDED_DOWN)
 
-    def slowest_within(self, upper_s: float) -> FloatArray:
-        """(n,) the largest slowest stage with which `step_s` is within `upper_s`."""
+    def slowest_within(self, upper_s: float | FloatArray) -> FloatArray:
+        """(n,) the largest slowest stage with which `step_s` is within `upper_s`, one or (n,)."""
         room = (upper_s / ROUNDED_DOWN / self.factor - self.constant)[:, None] - self.summed
         return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
 

@@ -122,7 +122,15 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 
 
 def total_columns(
-    model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    row: int,
+    clocks: FloatArray,
+    upper_s: float,
+    *,
+    units: Units | None = None,
+    energy: bool = False,
 ) -> RowColumns | None:
     """An interleaved row by the layers that devices hold in all; their order and chunks are open.
 
@@ -130,14 +138,14 @@ def total_columns(
     None where there is no choice.
 
     Args:
-        model, limits, rows, row, clocks, upper_s: As for `row_columns`.
+        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = Units.of(model, int(alone.plans.chips[0]), upper_s)
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=False, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
+    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
+    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
 
 
 def row_columns(
@@ -207,10 +215,8 @@ def interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
-    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
-    if not bubbles:
-        v = 1
+    one, weights = packing.one, _Tables.of(packing.one)
+    v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     tables = RowTables(
         one=one,
@@ -224,17 +230,15 @@ def interleaved_columns(
     if layout is None:
         return None
     found = device_columns(layout, tables)
-    devices = np.unique(found.columns.device)
-    if len(devices) < packing.devices:
+    if len(np.unique(found.columns.device)) < packing.devices:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
-    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
-    cost = Form(sums=(0, 1))
-    standing = _standing(one, units)
+    added, paced = weights.forms[0]
+    cost, standing = Form(sums=(0, 1)), _standing(one, units)
     problem = device_problem(
         layout,
         found,
-        time=(time,),
+        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=_limits(cost, limits, units, standing, packing.devices),
@@ -243,7 +247,7 @@ def interleaved_columns(
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=(m + 2) * v + packing.devices + 8,
+        rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
         sharding=variants[found.setting, 0],
@@ -340,7 +344,7 @@ def _problem(
     peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
     constant = int(whole(v * packing.form.constant))
-    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
+    joules = np.floor(v * offer.costs.extra_j / units.joules).astype(np.int64)
     standing = _standing(one, units)
     cost = Form(sums=(0,) * len(sums) + (1, 0))
     return StageProblem(

@@ -59,12 +59,7 @@ def _sequence(rng, kinds, layers):
 
 def raw_points(tables):
     """(n, 2) v T and v E of every assignment that fits: chunk sizes, settings, mode per layer."""
-    p, v, layers, modes = (
-        tables.devices,
-        tables.chunks.shape[1],
-        tables.layers,
-        tables.time.shape[2],
-    )
+    (p, v), layers, modes = tables.chunks.shape, tables.layers, tables.time.shape[2]
     chosen = np.array(list(product(range(modes), repeat=layers)))
     found = [np.empty((0, 2), dtype=np.int64)]
     for bounds in splits(tables):

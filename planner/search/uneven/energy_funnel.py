@@ -1,0 +1,183 @@
+"""Which rows of an uneven search may hold a plan of the front of time and energy, and why not.
+
+LB0, LB1, LB2   a step so long that waiting alone draws more than a known plan
+                (`planner.search.uneven.bounds`); LB2 also drops what memory does not hold
+LB_E            joules of every limit on the time above those of known plans
+memory, ranges, columns   `planner.search.uneven.energy_rows`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
+from planner.plan import FloatArray, IntArray
+from planner.search.deadline import Deadline
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.space import Skeletons
+from planner.search.uneven.bounds import RowForms, first_bound, row_forms, skeleton_lower
+from planner.search.uneven.columns import Units
+from planner.search.uneven.energy_bounds import mean_bounds, open_rows
+from planner.search.uneven.energy_rows import EnergyRows
+from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.room import second_bound
+from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.terms import row_terms
+from solvers.stages.family import UNLIMITED, FamilySearch, Point
+
+_AT_A_TIME = 100_000
+"""Rows whose bounds by time are in memory at once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Funnel:
+    """What each bound dropped.
+
+    Attributes:
+        family: The rows that are left for the search.
+        watts: That all chips draw while they wait.
+    """
+
+    family: EnergyRows | None = None
+    watts: float
+    _stages: list[FunnelStage] = field(default_factory=list)
+
+    def drop(self, name: str, rows: int, meshes: int, bounds: FloatArray) -> None:
+        """Notes rows that a bound dropped, with their joules at least."""
+        finite = bounds[np.isfinite(bounds)]
+        self._stages.append(
+            FunnelStage(
+                name=name,
+                rows=rows,
+                meshes=meshes,
+                dropped=len(bounds),
+                lowest=float(finite.min()) if len(finite) else None,
+            )
+        )
+
+    def close(self, search: FamilySearch, point: Point) -> None:
+        """Notes what each bound of the search dropped for its first point."""
+        assert self.family is not None
+        low = search.bounds(point.limit).astype(np.float64)
+        joules = np.where(low >= UNLIMITED, np.inf, low) * self.family.units.joules
+        here = np.arange(len(self.family))
+        for name, level in self.family.levels():
+            at = np.flatnonzero(level[here])
+            at = at[[row not in search.solved for row in here[at]]] if len(at) else at
+            meshes = len(self.family.rows.take(here).logical_meshes)
+            self.drop(name, len(here), meshes, joules[here[at]])
+            here = np.delete(here, at)
+
+    def stages(self) -> tuple[FunnelStage, ...]:
+        """All so far."""
+        return tuple(self._stages)
+
+    def left(self, search: FamilySearch, found: list[Point]) -> tuple[int, float | None]:
+        """Rows that the first point leaves open, and the least bound among them."""
+        assert self.family is not None
+        if found and found[0].proved:
+            return 0, None
+        limit = int(self.family.upper_s / self.family.units.time_s)
+        low = search.bounds(found[-1].limit if found else limit)
+        best = found[0].found.cost if found else UNLIMITED
+        open_low = low[low < best]
+        if not len(open_low):
+            return 0, None
+        return len(open_low), float(open_low.min()) * self.family.units.joules
+
+
+def energy_rows(
+    model: CostModel,
+    options: SpaceOptions,
+    limits: Limits,
+    chips: int,
+    points: FloatArray,
+    upper_s: float,
+    deadline: Deadline,
+) -> tuple[EnergyRows, Funnel]:
+    """The rows that may hold a plan below the staircase of known plans.
+
+    Args:
+        model, options, limits: What is searched, and within what.
+        chips: That plans use.
+        points: (f, 2) seconds and joules of known plans, ascending in time.
+        upper_s: Slower plans are not wanted.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    funnel = Funnel(watts=standing_w(model, chips) * chips)
+    skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
+    rows = cross_rows(model, skeletons, options, deadline)
+    rows, forms = _timely(model, rows, upper_s, funnel, deadline)
+    clocks = model.clocks(wanted=options.clocks)
+    mean = mean_bounds(model, rows, forms, clocks, deadline)
+    at = open_rows(mean, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
+    rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
+    deadline.check()
+    soonest = second_bound(model, limits, rows, forms, upper_s)
+    fits = soonest <= upper_s
+    funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
+    at = np.flatnonzero(fits)
+    family = EnergyRows(
+        model=model,
+        limits=limits,
+        rows=rows.take(at),
+        forms=forms.take(at),
+        mean=mean.take(at),
+        soonest_s=soonest[at],
+        clocks=clocks,
+        upper_s=upper_s,
+        top_j=float(points[0, 1]) * (1 + 1e-6),
+        standing_w=funnel.watts,
+        units=Units.of(model, chips, upper_s),
+        plans=[],
+    )
+    funnel.family = family
+    return family, funnel
+
+
+def _skeletons(
+    model: CostModel,
+    options: SpaceOptions,
+    chips: int,
+    upper_s: float,
+    funnel: Funnel,
+    deadline: Deadline,
+) -> Skeletons:
+    """Skeletons that are not too slow on the best of networks."""
+    skeletons = uneven_skeletons(model, (chips,), options)
+    soonest = skeleton_lower(model, skeletons, options, deadline)
+    late = soonest > upper_s
+    meshes = len(np.unique(skeletons.mesh_id))
+    funnel.drop("LB0", len(skeletons), meshes, soonest[late] * funnel.watts)
+    return skeletons.take(np.flatnonzero(~late))
+
+
+def _timely(
+    model: CostModel, rows: Rows, upper_s: float, funnel: Funnel, deadline: Deadline
+) -> tuple[Rows, RowForms]:
+    """Rows that are not too slow at the highest clock, with their forms."""
+    highest = model.clocks(wanted=False)
+    parts: list[tuple[IntArray, RowForms]] = []
+    late: list[FloatArray] = []
+    for start in range(0, len(rows), _AT_A_TIME):
+        deadline.check()
+        here = np.arange(start, min(start + _AT_A_TIME, len(rows)))
+        some = rows.take(here)
+        forms = row_forms(model, some, row_terms(model, some, highest))
+        soonest = first_bound(forms)
+        at = np.flatnonzero(soonest <= upper_s)
+        parts.append((here[at], forms.take(at)))
+        late.append(soonest[soonest > upper_s])
+    funnel.drop("LB1", len(rows), len(rows.logical_meshes), np.concatenate(late) * funnel.watts)
+    names = RowForms.__slots__
+    joined = {n: np.concatenate([getattr(forms, n) for _, forms in parts]) for n in names}
+    return rows.take(np.concatenate([at for at, _ in parts])), RowForms(**joined)

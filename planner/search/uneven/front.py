@@ -1,0 +1,343 @@
+"""The exact front of time and energy over all rows of an uneven search.
+
+Limits on the step time fall from the slowest time at which a plan can be the cheapest to the
+proved least step time; under each the cheapest plan of all rows is proved
+(`solvers.stages.family`). Uniform plans, and the fastest plan, are known from the start. Time and
+joules count in units of which `planner.search.uneven.columns.FINEST` make up the slowest time; the
+front is exact on those integers: a plan that beats it does so by less than the rounding of the
+integer tables, a few millionths of a percent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
+from planner.cost.evaluate import evaluate_totals
+from planner.errors import InputError
+from planner.plan import FloatArray, Plan, PlanTable
+from planner.search.deadline import Deadline, OutOfTime
+from planner.search.engine import Found, Progress
+from planner.search.limits import Limits, model_flop
+from planner.search.options import SpaceOptions
+from planner.search.uneven.energy_funnel import Funnel, energy_rows
+from planner.search.uneven.energy_rows import EnergyRows
+from planner.search.uneven.found import Certificate, UnevenFound
+from solvers.frontier import nondominated
+from solvers.solution import Status
+from solvers.stages.backend import TIME, Question
+from solvers.stages.family import FamilySearch, Known, Point
+from solvers.stages.problem import Choice, Form, Limit, StageProblem
+from solvers.stages.solving import solve_stages
+
+OnPoint = Callable[[Plan, float, float], None]
+ENERGY, EDP = "energy", "edp"
+
+
+def energy_front(
+    model: CostModel,
+    options: SpaceOptions,
+    limits: Limits,
+    chips: int,
+    *,
+    start: UnevenFound,
+    uniform: Found,
+    points: int | None = None,
+    objective: str = ENERGY,
+    gap: float = 0.0,
+    deadline: float | None = None,
+    on_progress: Progress | None = None,
+    on_point: OnPoint | None = None,
+) -> UnevenFound:
+    """The front of time and energy over all plans whose stages may differ.
+
+    Args:
+        model, options, limits: What is searched, and within what.
+        chips: That plans use, all of them.
+        start: The fastest plan, with its bound.
+        uniform: The front of uniform plans.
+        points: At most so many limits on the time, evenly between the fastest plan and the one of
+            least energy; None: every point there is.
+        objective: "energy": the certificate is that of the least energy; "edp": of the least
+            product of energy and time, of which the points that matter are found first.
+        gap: A point within this share of its bound is good enough.
+        deadline: `time.perf_counter` value after which nothing further is solved.
+        on_progress: Called with ("front", points proved, points asked for).
+        on_point: Called with every point that is proved: plan, seconds, joules.
+
+    Raises:
+        InputError: Energy is that of components, which no clock of a stage changes.
+    """
+    started = time.perf_counter()
+    if model.assumptions.component_energy:
+        raise InputError(
+            "layout: uneven: energy of components alone depends on no clock; the front of time and "
+            "energy needs the energy of phases (layout: uniform has both)"
+        )
+    if len(start.plans) == 0:
+        return replace(start, front_complete=start.status is Status.INFEASIBLE)
+    known = _known(model, start, uniform)
+    upper_s = _upper_s(model, limits, chips, known)
+    try:
+        family, funnel = energy_rows(
+            model, options, limits, chips, known.points, upper_s, Deadline(deadline)
+        )
+    except OutOfTime:
+        return _nothing_proved(known, start, standing_w(model, chips) * chips, started)
+    family.plans.extend(known.plans)
+    search = _search(family, known, start, gap, deadline)
+    asked = _asked(search, family, known, points, objective)
+    return _Run(model, family, funnel, search, known, start, objective, started).collect(
+        asked, points, on_progress, on_point
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KnownPlans:
+    """Plans that are known before the search.
+
+    Attributes:
+        plans: Non-dominated, ascending in time.
+        points: (f, 2) seconds and joules.
+    """
+
+    plans: list[Plan]
+    points: FloatArray
+
+
+def _known(model: CostModel, start: UnevenFound, uniform: Found) -> _KnownPlans:
+    """Uniform plans and the fastest one, as the cost model evaluates them."""
+    plans = [table.plan(i) for table in (start.plans, uniform.plans) for i in range(len(table))]
+    points = _evaluated(model, plans)
+    keep = nondominated(points)
+    return _KnownPlans(plans=[plans[i] for i in keep], points=points[keep])
+
+
+def _evaluated(model: CostModel, plans: Sequence[Plan]) -> FloatArray:
+    """(n, 2) seconds and joules."""
+    totals = evaluate_totals(model, PlanTable.from_plans(plans))
+    return np.stack([totals.step_time_s, totals.energy_j], axis=1)
+
+
+def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -> float:
+    """The slowest step that is wanted: slower plans draw more than a known one while they wait."""
+    upper = [float(known.points[:, 1].min()) / (standing_w(model, chips) * chips)]
+    if limits.step_time_s is not None:
+        upper.append(limits.step_time_s)
+    if limits.mfu is not None:
+        upper.append(model_flop(model) / (limits.mfu * peak_flop_per_s(model) * chips))
+    return min(upper)
+
+
+def _nothing_proved(
+    known: _KnownPlans, start: UnevenFound, watts: float, started: float
+) -> UnevenFound:
+    """What is known when time ends before there are rows: waiting alone costs joules."""
+    least = float(start.bound[0]) * watts
+    value = float(known.points[:, 1].min())
+    return UnevenFound(
+        plans=PlanTable.from_plans(known.plans),
+        points=known.points,
+        status=Status.FEASIBLE,
+        bound=np.array([start.bound[0], least]),
+        front_complete=False,
+        certificate=Certificate(
+            uniform=value,
+            objective=value,
+            bound=min(least, value),
+            funnel=(),
+            solved=0,
+            stage_solves=0,
+            left=0,
+            lowest_left=None,
+            solvers={},
+        ),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _search(
+    family: EnergyRows,
+    known: _KnownPlans,
+    start: UnevenFound,
+    gap: float,
+    deadline: float | None,
+) -> FamilySearch:
+    """The search over the rows, with what is known rounded up."""
+    units = family.units
+    rounding = int(family.slack.max(initial=64.0))
+    whole = np.ceil(known.points / [units.time_s, units.joules]).astype(np.int64)
+    return FamilySearch(
+        family=family,
+        solve=solve_stages,
+        settles=lambda found: any("labels" in name for name in found.counts),
+        fastest=_fastest,
+        known=[
+            Known(time=int(seconds), cost=int(joules), label=at)
+            for at, (seconds, joules) in enumerate(whole)
+        ],
+        gap=gap,
+        rounding=rounding,
+        deadline=deadline,
+        soonest=int(float(start.bound[0]) / units.time_s) - rounding,
+    )
+
+
+def _fastest(problem: StageProblem, choice: Choice, seconds: float | None) -> Choice:
+    """No dearer than a choice, in the least time that is found."""
+    least = Limit(
+        name="cost",
+        form=problem.cost or Form(),
+        upper=choice.cost,
+        per_time=problem.cost_per_time,
+    )
+    limited = replace(problem, limits=(*problem.limits, least))
+    found = solve_stages(Question(problem=limited, minimize=TIME, hint=choice, seconds=seconds))
+    return found.decision or choice
+
+
+def _asked(
+    search: FamilySearch,
+    family: EnergyRows,
+    known: _KnownPlans,
+    points: int | None,
+    objective: str,
+) -> Iterator[Point]:
+    """Points of the front, the slowest first."""
+    first = int(family.upper_s / family.units.time_s)
+    if objective == EDP:
+        return search.least_product(first)
+    if points is None:
+        return search.front(first)
+    return _grid(search, first, int(known.points[0, 0] / family.units.time_s) + 1, points)
+
+
+def _grid(search: FamilySearch, first: int, last: int, points: int) -> Iterator[Point]:
+    """The cheapest plan, then those of evenly spaced limits down to the fastest plan's time."""
+    cheapest = search.best(first)
+    if cheapest is None:
+        return
+    yield cheapest
+    limits = np.linspace(cheapest.found.time, last, points).astype(np.int64)[1:]
+    yield from search.within([int(limit) for limit in limits if limit < cheapest.found.time])
+
+
+@dataclass(slots=True)
+class _Run:
+    """A search over the front in progress."""
+
+    model: CostModel
+    family: EnergyRows
+    funnel: Funnel
+    search: FamilySearch
+    known: _KnownPlans
+    start: UnevenFound
+    objective: str
+    started: float
+
+    def collect(
+        self,
+        asked: Iterator[Point],
+        points: int | None,
+        on_progress: Progress | None,
+        on_point: OnPoint | None,
+    ) -> UnevenFound:
+        """All points, as they are proved."""
+        found: list[Point] = []
+        plans: list[Plan] = []
+        values: list[FloatArray] = []
+        for point in asked:
+            found.append(point)
+            plans.append(self._plan(point.found))
+            values.append(_evaluated(self.model, plans[-1:])[0])
+            if len(found) == 1:
+                self.funnel.close(self.search, point)
+            if on_point is not None and point.proved:
+                on_point(plans[-1], *map(float, values[-1]))
+            if on_progress is not None:
+                on_progress("front", len(found), points or len(found))
+        return self._answer(found, plans, values, complete=points is None)
+
+    def _plan(self, known: Known) -> Plan:
+        """The plan of a point."""
+        return self.family.plans[known.label]
+
+    def _answer(
+        self,
+        found: list[Point],
+        plans: list[Plan],
+        values: list[FloatArray],
+        *,
+        complete: bool,
+    ) -> UnevenFound:
+        """The front with the plans that were known, and how much of it is proved."""
+        everything = [*plans, *self.known.plans]
+        points = np.array([*values, *self.known.points])
+        inside = np.flatnonzero(points[:, 0] <= self.family.upper_s * (1 + 1e-9))
+        keep = inside[nondominated(points[inside])]
+        proved = bool(found) and all(p.proved for p in found) and not self.search.late
+        certificate = self._certificate(found, points[keep])
+        return UnevenFound(
+            plans=PlanTable.from_plans([everything[i] for i in keep]),
+            points=points[keep],
+            status=Status.OPTIMAL if proved else Status.FEASIBLE,
+            bound=np.array([self.start.bound[0], self._least_energy(found)]),
+            front_complete=proved and complete and self.objective == ENERGY,
+            certificate=certificate,
+            seconds=time.perf_counter() - self.started,
+        )
+
+    def _least_energy(self, found: list[Point]) -> float:
+        """Joules that no plan goes below."""
+        if found:
+            return found[0].bound * self.family.units.joules
+        limit = int(self.family.upper_s / self.family.units.time_s)
+        low = int(self.search.bounds(limit).min(initial=self._cheapest_known()))
+        return low * self.family.units.joules
+
+    def _cheapest_known(self) -> int:
+        return min(known.cost for known in self.search.known)
+
+    def _certificate(self, found: list[Point], points: FloatArray) -> Certificate:
+        """Of the least energy, or of the least product of energy and time."""
+        least = self._least_energy(found)
+        uniform = float(self.known.points[:, 1].min())
+        value, bound = float(points[:, 1].min()), least
+        if self.objective == EDP:
+            uniform = float(self.known.points.prod(axis=1).min())
+            value, bound = float(points.prod(axis=1).min()), self._least_product(found, points)
+        left, lowest = self.funnel.left(self.search, found)
+        return Certificate(
+            uniform=uniform,
+            objective=value,
+            bound=min(bound, value),
+            funnel=self.funnel.stages(),
+            solved=len(self.search.solved),
+            stage_solves=sum(self.search.solves.values()),
+            left=left,
+            lowest_left=lowest,
+            solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
+        )
+
+    def _least_product(self, found: list[Point], points: FloatArray) -> float:
+        """Joule seconds that no plan goes below.
+
+        A plan slower than the limit of the next point and within that of this one costs at least
+        the bound of this one; beyond the last point the best product is out of reach.
+        """
+        units = self.family.units
+        ends = [*(point.limit or 0 for point in found[1:]), None]
+        best = float(points.prod(axis=1).min())
+        bounds = [best]
+        for point, end in zip(found, ends, strict=True):
+            if end is None and not self.search.late:
+                continue
+            seconds = float(self.start.bound[0]) if end is None else end * units.time_s
+            bounds.append(seconds * point.bound * units.joules)
+        return min(bounds)
