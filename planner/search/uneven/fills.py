@@ -205,7 +205,7 @@ class OneRow:
         fewest[-1] -= place.last
         longest = np.zeros(len(fills), dtype=np.int64)
         most = np.maximum(-(-layers // v), 1)
-        left = np.arange(len(fills))
+        left = np.flatnonzero(least_kept(held, counts, kept, fewest, layers) <= room)
         while len(left):
             fits = least_kept(held, counts[left], kept, fewest, most[left]) <= room[left]
             longest[left[fits]] = most[left[fits]]
