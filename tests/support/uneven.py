@@ -30,7 +30,9 @@ def sizes_of(layers: int, chunks: int, first: bool = True) -> Iterator[tuple[int
             yield (size, *rest)
 
 
-def counted(kinds: tuple[int, int], recomputes: tuple[int, ...]) -> list[dict[str, tuple[int, int]]]:
+def counted(
+    kinds: tuple[int, int], recomputes: tuple[int, ...]
+) -> list[dict[str, tuple[int, int]]]:
     """All recomputation counts of a chunk."""
     names = {SELECTIVE: "selective", FULL: "full"}
     found = []
