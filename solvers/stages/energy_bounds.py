@@ -40,7 +40,7 @@ _ROUNDED_UP = 1 + 1e-9
 _ROUNDED_DOWN = 1 - 1e-12
 _COARSE = np.geomspace(1.0, 8.0, 10)
 _FINE = np.linspace(-1.0, 1.0, 7)
-_ROWS_AT_A_TIME = 16
+_AT_A_TIME = 256  # problems times intervals whose fillings are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +88,16 @@ class MeanBound:
     Attributes:
         prices: (n, z) prices of a second; the first is 0.
         values: (n, z) D of each.
+        still: (n,) no choice costs less beside what its time adds.
     """
 
     prices: Floats
     values: Floats
+    still: Floats
 
     def take(self, rows: npt.NDArray[np.intp]) -> MeanBound:
         """Some of the problems."""
-        return MeanBound(prices=self.prices[rows], values=self.values[rows])
+        return MeanBound(prices=self.prices[rows], values=self.values[rows], still=self.still[rows])
 
     def at(self, limit: float | Floats) -> Floats:
         """(n,) no choice within `limit`, one or (n,), which may be infinite, costs less."""
@@ -147,7 +149,8 @@ def mean_bound(work: Work) -> MeanBound:
     share = (work.slowest / work.count.sum(axis=1))[:, None, None, None]
     seconds = share * work.pace + work.ramp
     end_seconds = share[..., 0] * work.end_pace + work.end_ramp
-    prices = _tie_prices(seconds.min(axis=3), work.cost.min(axis=3), work.per_time)
+    ties = _tie_prices(seconds.min(axis=3), work.cost.min(axis=3), work.per_time)
+    prices = np.concatenate([ties, -work.per_time[:, None]], axis=1)
     values = np.empty_like(prices)
     for column in range(prices.shape[1]):
         price = work.per_time + prices[:, column]
@@ -156,7 +159,7 @@ def mean_bound(work: Work) -> MeanBound:
         ends = np.where(work.room < 0, np.inf, ends).min(axis=2)
         whole = each @ work.items + (_times(work.count, ends)).sum(axis=1)
         values[:, column] = (work.fixed + whole + price * work.constant) * _ROUNDED_DOWN
-    return MeanBound(prices=prices, values=values)
+    return MeanBound(prices=ties, values=values[:, :-1], still=values[:, -1])
 
 
 def _times(count: Floats, values: Floats) -> Floats:
@@ -188,8 +191,9 @@ def bottleneck_bound(work: Work, edges: Floats, prices: Floats, beyond: Floats) 
     """
     least = np.empty((len(work), edges.shape[1] - 1))
     values = np.empty((*least.shape, prices.shape[1]))
-    for start in range(0, len(work), _ROWS_AT_A_TIME):
-        at = np.arange(start, min(start + _ROWS_AT_A_TIME, len(work)))
+    step = max(_AT_A_TIME // least.shape[1], 1)
+    for start in range(0, len(work), step):
+        at = np.arange(start, min(start + step, len(work)))
         least[at], values[at] = _of_intervals(work.take(at), edges[at], prices[at])
     return BottleneckBound(prices=prices, least=least, values=values * _ROUNDED_DOWN, beyond=beyond)
 

@@ -1,7 +1,7 @@
 """The least cost within a limit on time over many stage problems, and their common front.
 
-Problems (rows) share their units of time and cost, and one incumbent: the cheapest choice known
-within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
+Problems (rows) share units of time and cost, of which a row may count parts, and one incumbent:
+the cheapest choice known within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
 bound comes first: its bound is tightened, or it is solved for a choice below the incumbent. What a
 row is proved not to go below under a limit, it does not go below under a smaller one, so bounds
 are kept while the limit falls.
@@ -51,7 +51,20 @@ class Family(Protocol):
         """
 
     def problem(self, row: int, limit: int | None) -> StageProblem | None:
-        """A row with every column of a choice within the limit; None: there is no choice."""
+        """Of a row that is not loose, for choices within the limit; None: there are none.
+
+        It may be a relaxation of the row.
+        """
+
+    def scale(self, row: int) -> int:
+        """Units of time and cost of the row's problem in one of the family."""
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        """What a choice of a row's problem stands for; None: of a relaxation, for nothing.
+
+        Where that is dearer or slower than the choice, the row becomes loose, and its problem the
+        row itself.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +74,9 @@ class Known:
     Attributes:
         time, cost: By the integer tables.
         row: -1: from elsewhere.
-        choice, problem: None from elsewhere.
+        choice, problem: Of the row; None from elsewhere.
         fastest: Whether no choice of its row is as cheap and faster, or that is not asked.
-        label: What the caller knows it by, where it is from elsewhere.
+        label: What the family or the caller knows it by.
     """
 
     time: int
@@ -163,7 +176,7 @@ class FamilySearch:
             row = int(rows[0])
             self._solve(row, limit, best)
             low[row] = max(low[row], self._proved[row])
-            tried[row] = True
+            tried[row] = not self.family.loose()[row]
             solved += 1
         if best.cost >= UNLIMITED:
             return None
@@ -263,6 +276,7 @@ class FamilySearch:
         if problem is None:
             self._proved[row] = UNLIMITED
             return
+        scale = self.family.scale(row)
         below = best.cost - self.rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
@@ -270,25 +284,18 @@ class FamilySearch:
             Question(
                 problem=problem,
                 minimize=COST,
-                longest=limit,
-                below=below if below < UNLIMITED else None,
+                longest=None if limit is None else (limit + 1) * scale - 1,
+                below=below * scale if below < UNLIMITED else None,
                 seconds=self._seconds(),
             )
         )
         self.solves.update(name for name in found.counts if name.startswith("solved by"))
         if found.decision is not None:
-            choice = found.decision
-            self.known.append(
-                Known(
-                    time=choice.time,
-                    cost=choice.cost,
-                    row=row,
-                    choice=choice,
-                    problem=problem,
-                    fastest=self.settles(found),
-                )
-            )
-        bound = max(found.bound, 0.0) if found.status is not Status.INFEASIBLE else float(below)
+            known = self.family.real(row, found.decision)
+            if known is not None:
+                self.known.append(replace(known, fastest=self.settles(found)))
+        bound = max(found.bound, 0.0) / scale
+        bound = float(below) if found.status is Status.INFEASIBLE else bound
         self._proved[row] = max(int(self._proved[row]), int(min(bound, UNLIMITED)))
         self.solved.add(row)
 
@@ -297,6 +304,8 @@ class FamilySearch:
         if best.choice is None or best.problem is None or best.fastest:
             return best
         choice = self.fastest(best.problem, best.choice, self._seconds())
-        better = replace(best, time=choice.time, cost=choice.cost, choice=choice, fastest=True)
+        better = self.family.real(best.row, choice)
+        if better is None or (better.cost, better.time) >= (best.cost, best.time):
+            return best
         self.known.append(better)
         return better

@@ -43,7 +43,7 @@ from solvers.stages.problem import Columns, Form, Ints, StageProblem
 
 _ROUNDS = 4
 _ROOM = 2**58
-"""Weighed caps stay below it."""
+"""Weighed caps stay within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +144,7 @@ def _weighed_caps(question: Question, multipliers: Sequence[tuple[int, float]]) 
             a = max(int(_ROOM / (size + 1)), 1)
             b = round(a * by)
             upper = a * (question.below - 1) + b * caps[j].upper
+            upper = min(max(upper, -_ROOM), _ROOM)
             made.append(Cap(form=plus(plus(Form(), a, form), b, caps[j].form), upper=upper))
     return made
 

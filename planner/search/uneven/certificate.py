@@ -289,7 +289,7 @@ class _Search:
             status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
             return self._found(none, np.empty((0, 2)), status, None, seconds)
         bound = min(self.bound_s, self.time_s)
-        proved = not self.unproved and self.gap == 0.0
+        proved = not self.ended and not self.unproved and self.gap == 0.0
         certificate = Certificate(
             uniform=self.uniform_s,
             objective=self.time_s,

@@ -27,7 +27,6 @@ from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
     GPIPE,
-    INTERLEAVED,
     SELECTIVE,
     SHARDINGS,
     ZERO_BUBBLE,
@@ -123,7 +122,15 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 
 
 def total_columns(
-    model: CostModel, limits: Limits, rows: Rows, row: int, clocks: FloatArray, upper_s: float
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    row: int,
+    clocks: FloatArray,
+    upper_s: float,
+    *,
+    units: Units | None = None,
+    energy: bool = False,
 ) -> RowColumns | None:
     """An interleaved row by the layers that devices hold in all; their order and chunks are open.
 
@@ -131,14 +138,14 @@ def total_columns(
     None where there is no choice.
 
     Args:
-        model, limits, rows, row, clocks, upper_s: As for `row_columns`.
+        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = Units.of(model, int(alone.plans.chips[0]), upper_s)
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=False, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=False)
+    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
+    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
 
 
 def row_columns(
@@ -187,10 +194,10 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
@@ -208,10 +215,8 @@ def interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
-    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
-    if not bubbles:
-        v = 1
+    one, weights = packing.one, _Tables.of(packing.one)
+    v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     tables = RowTables(
         one=one,
@@ -225,17 +230,15 @@ def interleaved_columns(
     if layout is None:
         return None
     found = device_columns(layout, tables)
-    devices = np.unique(found.columns.device)
-    if len(devices) < packing.devices:
+    if len(np.unique(found.columns.device)) < packing.devices:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
-    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
-    cost = Form(sums=(0, 1))
-    standing = _standing(one, units)
+    added, paced = weights.forms[0]
+    cost, standing = Form(sums=(0, 1)), _standing(one, units)
     problem = device_problem(
         layout,
         found,
-        time=(time,),
+        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=_limits(cost, limits, units, standing, packing.devices),
@@ -244,7 +247,7 @@ def interleaved_columns(
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=(m + 2) * v + packing.devices + 8,
+        rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
         sharding=variants[found.setting, 0],
@@ -273,7 +276,7 @@ def _offers(packing: Packing) -> list[Offer] | None:
     return [offers[first[d]] for d in range(packing.devices)]
 
 
-def _joined(offers: list[Offer]) -> Offer:
+def joined_offers(offers: list[Offer]) -> Offer:
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
@@ -289,7 +292,38 @@ def _slots(record: object) -> tuple[str, ...]:
     return tuple(type(record).__slots__)  # type: ignore[attr-defined]
 
 
-def _problem(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What columns count for in time: names of `FillCosts`, and weights of each form.
+
+    Attributes:
+        sums, peaks: Names.
+        forms: Weights of the sums and of the peaks.
+        chunks: v, in units of a v-th; 1 where bubbles are left out.
+    """
+
+    sums: tuple[str, ...]
+    peaks: tuple[str, ...]
+    forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    chunks: int = 1
+
+    @staticmethod
+    def of(one: OneRow) -> _Tables:
+        """Of a row; see the module."""
+        m, v, schedule = round(one.m), one.v, int(one.rows.plans.schedule[0])
+        if not one.model.assumptions.bubbles:
+            return _Tables(sums=("time",), peaks=("time",), forms=(((0,), (m,)),))
+        if schedule == GPIPE:
+            paced = (m - 1, m - 1)
+            return _Tables(sums=("time",), peaks=("forward", "backward"), forms=(((1,), paced),))
+        if schedule == ZERO_BUBBLE:
+            forms = (((1,), (1, 0)), ((0,), (0, m)))
+            return _Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
+        filling = "time" if v == 1 else "filling"
+        return _Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+
+
+def stage_problem(
     packing: Packing,
     offer: Offer,
     devices: IntArray,
@@ -298,40 +332,25 @@ def _problem(
     limits: Limits,
     *,
     energy: bool,
+    standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module."""
-    one = packing.one
-    schedule = int(one.rows.plans.schedule[0])
-    m, v, factor = round(one.m), one.v, one.factor
-    bubbles = bool(one.model.assumptions.bubbles)
+    """The integers of the module; `units` are those of a whole chunk.
 
-    def whole(values: FloatArray | float, unit: float) -> IntArray:
-        return np.floor(np.asarray(values) * factor / unit).astype(np.int64)
+    `standing`: joules per unit of time that wait; default those of the row's chips.
+    """
+    one, tables = packing.one, _Tables.of(packing.one)
+    v = tables.chunks
 
-    def seconds(*names: str) -> list[IntArray]:
-        return [whole(getattr(offer.costs, name), units.time_s) for name in names]
+    def whole(values: FloatArray | float) -> IntArray:
+        return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
 
-    constant = int(whole(packing.form.constant, units.time_s))
-    once = 1
-    weights: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if schedule == GPIPE and bubbles:
-        sums, peaks = seconds("time"), seconds("forward", "backward")
-        weights = [((1,), (m - 1, m - 1))]
-    elif schedule == ZERO_BUBBLE and bubbles:
-        sums, peaks = seconds("left"), seconds("paced", "time")
-        weights = [((1,), (1, 0)), ((0,), (0, m))]
-    elif schedule == INTERLEAVED and bubbles:
-        sums, peaks = seconds("filling"), seconds("time")
-        weights = [((1,), (m * v - 1,))]
-        constant, once = int(whole(packing.form.constant, units.time_s / v)), v
-    else:
-        sums, peaks = seconds("time"), seconds("time")
-        weights = [((int(bubbles),), (m - int(bubbles),))]
-    peaks += seconds("exposed", "optimizer")
-    sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
-    sums.append(offer.fills.kinds[:, 0])
-    standing = _standing(one, units)
-    cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
+    sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
+    peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
+    peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
+    constant = int(whole(v * packing.form.constant))
+    joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
+    standing = _standing(one, units) if standing is None else standing
+    cost = Form(sums=(0,) * len(sums) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -340,18 +359,18 @@ def _problem(
             starts=starts[:, None],
             ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
             group=np.zeros_like(devices),
-            sums=np.stack(sums, axis=1),
+            sums=np.stack([*sums, joules, offer.fills.kinds[:, 0]], axis=1),
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, once, once))
-            for added, paced in weights
+            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, v, v))
+            for added, paced in tables.forms
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=(
             *_limits(cost, limits, units, standing, packing.devices),
-            *_kinds(packing, len(sums)),
+            *_kinds(packing, len(sums) + 2),
         ),
     )
 

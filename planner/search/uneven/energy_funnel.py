@@ -135,7 +135,10 @@ def energy_rows(
         soonest_s=soonest[at],
         clocks=clocks,
         upper_s=upper_s,
+        top_j=float(points[0, 1]) * (1 + 1e-6),
+        standing_w=funnel.watts,
         units=Units.of(model, chips, upper_s),
+        plans=[],
     )
     funnel.family = family
     return family, funnel

@@ -1,8 +1,14 @@
 """The rows of an uneven search as a family of stage problems of time and joules.
 
 A row has, in turn, the mean bound; with the memory of its stages; with ranges of its slowest stage;
-its columns with prices of a second. Each costs more and is tighter; a row is taken to the next one
-only while it may hold a plan below the cheapest that is known.
+columns with prices of a second. Each costs more and is tighter; a row is taken to the next one only
+while it may hold a plan below the cheapest that is known. The columns of an interleaved row are at
+first those of what its devices hold in all; where the best choice of these cannot be dealt to
+chunks as it is, they are those of the chunks.
+
+No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
+is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
+plan that is known, no slower plan matters at any limit.
 """
 
 from __future__ import annotations
@@ -13,10 +19,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, FloatArray, IntArray
+from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.plan import BoolArray, FloatArray, IntArray, Plan, PlanTable
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, Units, row_columns
+from planner.search.uneven.columns import RowColumns, Units, row_columns, total_columns
+from planner.search.uneven.dealing import dealt_plan
 from planner.search.uneven.energy_bounds import full_work
 from planner.search.uneven.rows import Rows
 from solvers.stages.energy_bounds import (
@@ -25,15 +33,17 @@ from solvers.stages.energy_bounds import (
     bottleneck_bound,
     filled_mean_bound,
 )
-from solvers.stages.family import UNLIMITED
+from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
-from solvers.stages.problem import Ints, StageProblem
+from solvers.stages.problem import Choice, Ints, StageProblem
 
-_MEAN, _MEMORY, _RANGES, _COLUMNS = range(4)
+LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "totals", "dealt", "columns")
+_MEAN, _MEMORY, _RANGES, _TOTALS, _DEALT, _COLUMNS = range(len(LEVELS))
 _INTERVALS = 16
 _PRICES = 8
 _AT_A_TIME = 64
 """Rows whose ranges are bounded together."""
+_ROUNDED_UP = 1 + 1e-6
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +58,11 @@ class EnergyRows:
         soonest_s: (n,) no plan of a row takes less time.
         clocks: (k,) relative clocks of stages.
         upper_s: No limit is above it.
-        units: Of all columns.
+        top_j: Nothing dearer is wanted.
+        standing_w: That all chips draw while they wait.
+        units: Of the family.
+        plans: Known by their number; grow by those that are dealt.
+        columns: Of the rows that have come to them.
     """
 
     model: CostModel
@@ -59,14 +73,20 @@ class EnergyRows:
     soonest_s: FloatArray
     clocks: FloatArray
     upper_s: float
+    top_j: float
+    standing_w: float
     units: Units
+    plans: list[Plan]
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
+    _latest_s: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
     _blocks: list[tuple[IntArray, BottleneckBound]] = field(init=False, default_factory=list)
-    _priced: dict[int, PricedBound] = field(init=False, default_factory=dict)
+    _priced: dict[int, tuple[PricedBound, int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._level = np.full(len(self.rows), _MEAN, dtype=np.int64)
+        self._latest_s = np.full(len(self.rows), self.upper_s)
+        self._wait(np.arange(len(self.rows)), self.mean.still)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -79,78 +99,147 @@ class EnergyRows:
 
     def bounds(self, limit: int | None) -> Ints:
         """(n,) units of joules below which no choice within `limit` units of time is."""
-        upper = self.upper_s / self.units.time_s
-        most = upper if limit is None else min(float(limit), upper)
-        limits = (most + self.slack) * self.units.time_s
-        joules = self.mean.at(limits)
+        asked = np.inf if limit is None else (limit + self.slack) * self.units.time_s
+        latest = np.minimum(asked, self._latest_s)
+        joules = self.mean.at(latest)
         for rows, bound in self._blocks:
-            joules[rows] = np.maximum(joules[rows], bound.at(limits[rows]))
-        joules = np.where(self.soonest_s > limits, np.inf, joules)
-        units = np.minimum(joules / self.units.joules - self.slack, float(UNLIMITED))
-        low = np.maximum(units, 0.0).astype(np.int64)
-        for row, priced in self._priced.items():
-            low[row] = max(low[row], _whole(priced.at(limit)))
-        for row, columns in self.columns.items():
-            if columns is None:
-                low[row] = UNLIMITED
-        return low
+            joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
+        joules = np.where(self.soonest_s > latest, np.inf, joules)
+        low = np.clip(joules / self.units.joules - self.slack, 0, UNLIMITED).astype(np.int64)
+        for row, (priced, scale) in self._priced.items():
+            within = None if limit is None else (limit + 1) * scale - 1
+            low[row] = max(low[row], _whole(priced.at(within)) // scale)
+        gone = [row for row, columns in self.columns.items() if columns is None]
+        low[gone] = UNLIMITED
+        top = int(self.top_j / self.units.joules)
+        return np.where(asked > self._latest_s, np.minimum(low, top), low)
 
     def levels(self) -> list[tuple[str, BoolArray]]:
         """Names of the bounds in order, each with the (n,) rows that it is the last of."""
-        names = ("LB_E mean", "LB_E memory", "LB_E ranges", "columns")
-        return [(name, self._level == level) for level, name in enumerate(names)]
+        return [(name, self._level == level) for level, name in enumerate(LEVELS)]
 
     def loose(self) -> BoolArray:
-        """(n,) rows that have no columns yet."""
-        return np.asarray(self._level < _COLUMNS)
+        """(n,) rows that have no columns yet, or whose totals could not be dealt."""
+        return np.asarray((self._level < _TOTALS) | (self._level == _DEALT))
 
     def tighten(self, rows: Ints, limit: int | None) -> None:
         """The next bound of the first of `rows`, and of others that are as far."""
         level = int(self._level[rows[0]])
-        if level == _RANGES:
+        if level in (_RANGES, _DEALT):
             self._to_columns(int(rows[0]), limit)
             return
         same = rows[self._level[rows] == level]
-        if level == _RANGES - 1:
+        if level == _MEMORY:
             same = same[:_AT_A_TIME]
-        upper_s = self.upper_s if limit is None else limit * self.units.time_s
-        price = self.mean.price(min(upper_s, self.upper_s))[same]
-        prices = np.stack([np.zeros(len(same)), price / 2, price], axis=1)
-        few, forms = self.rows.take(same), self.forms.take(same)
-        work = full_work(self.model, self.limits, few, forms, self.clocks)
-        beyond = np.full(len(same), self.upper_s * (1 + 1e-6))
-        if level == _MEAN:
-            bound = filled_mean_bound(work, prices, beyond)
-        else:
-            bound = bottleneck_bound(work, self._edges(forms), prices, beyond)
-        self._blocks.append((same, bound))
+        self._bound(same, level, limit)
         self._level[same] = level + 1
 
-    def _edges(self, forms: RowForms) -> FloatArray:
-        """(n, g + 1) ranges of the slowest stage within the upper limit."""
-        upper_s = self.upper_s * (1 + 1e-6)
+    def problem(self, row: int, _limit: int | None) -> StageProblem | None:
+        """The columns of a row."""
+        columns = self.columns[row]
+        return None if columns is None else columns.problem
+
+    def scale(self, row: int) -> int:
+        """Units of a row in one of the family."""
+        columns = self.columns[row]
+        return 1 if columns is None else self._scale(columns)
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        """The plan of a choice, known by its number; of totals, as it can be dealt."""
+        columns = self.columns[row]
+        assert columns is not None
+        scale = self._scale(columns)
+        if self._level[row] == _COLUMNS:
+            time, cost = choice.time // scale, choice.cost // scale
+            self.plans.append(columns.plan(choice))
+            return Known(
+                time=time,
+                cost=cost,
+                row=row,
+                choice=choice,
+                problem=columns.problem,
+                label=len(self.plans) - 1,
+            )
+        dealt = dealt_plan(columns, choice, self.limits.chip_bytes(self.model))
+        known = None if dealt is None else self._evaluated(row, dealt)
+        wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack[row])
+        if known is None or known.time > wanted[0] or known.cost > wanted[1]:
+            self._level[row] = _DEALT
+        return known
+
+    def _evaluated(self, row: int, plan: Plan) -> Known | None:
+        """A plan with its time and joules, rounded up; None where memory does not hold it."""
+        table = PlanTable.from_plans([plan])
+        fits, _ = self.limits.memory(self.model, memory_table(self.model, table))
+        totals = evaluate_totals(self.model, table)
+        if not fits[0]:
+            return None
+        self.plans.append(plan)
+        return Known(
+            time=math.ceil(float(totals.step_time_s[0]) / self.units.time_s),
+            cost=math.ceil(float(totals.energy_j[0]) / self.units.joules),
+            row=row,
+            label=len(self.plans) - 1,
+        )
+
+    def _scale(self, columns: RowColumns) -> int:
+        return round(self.units.time_s / columns.units.time_s)
+
+    def _bound(self, rows: IntArray, level: int, limit: int | None) -> None:
+        """The next bound of rows without columns."""
+        upper_s = self.upper_s if limit is None else limit * self.units.time_s
+        price = self.mean.price(min(upper_s, self.upper_s))[rows]
+        prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
+        few, forms = self.rows.take(rows), self.forms.take(rows)
+        work = full_work(self.model, self.limits, few, forms, self.clocks)
+        beyond = np.full(len(rows), self.upper_s * _ROUNDED_UP)
+        if level == _MEAN:
+            still = filled_mean_bound(work, -work.per_time[:, None], beyond)
+            self._wait(rows, still.values[:, 0, 0])
+            bound = filled_mean_bound(work, prices, beyond)
+        else:
+            edges = self._edges(forms, self._latest_s[rows])
+            beyond = self._latest_s[rows] * _ROUNDED_UP
+            bound = bottleneck_bound(work, edges, prices, beyond)
+        self._blocks.append((rows, bound))
+
+    def _wait(self, rows: IntArray, still: FloatArray) -> None:
+        """Shortens the time that matters of rows; see the module."""
+        latest = (self.top_j - still) / self.standing_w * _ROUNDED_UP
+        self._latest_s[rows] = np.minimum(self._latest_s[rows], latest)
+
+    def _edges(self, forms: RowForms, latest_s: FloatArray) -> FloatArray:
+        """(n, g + 1) ranges of the slowest stage within the time that matters."""
+        upper_s = latest_s * _ROUNDED_UP
         most = np.minimum(forms.slowest_within(upper_s) * (1 + 1e-9), upper_s)
         low = forms.slowest
         steps = np.linspace(0.0, 1.0, _INTERVALS + 1)
         return np.asarray(low[:, None] + steps * np.maximum(most - low, 0.0)[:, None])
 
     def _to_columns(self, row: int, limit: int | None) -> None:
-        """Makes the columns of a row, and their bound by prices."""
-        upper_s = self.upper_s if limit is None else (limit + self.slack[row]) * self.units.time_s
-        made = row_columns(
+        """Makes the columns of a row, of what its devices hold in all first, and their bound."""
+        upper_s = float(self._latest_s[row])
+        if limit is not None:
+            upper_s = min(upper_s, (limit + self.slack[row]) * self.units.time_s)
+        chunks = self.rows.plans.interleave[row] > 1
+        in_all = bool(chunks) and self._level[row] == _RANGES
+        made = (total_columns if in_all else row_columns)(
             self.model,
             self.limits,
             self.rows,
             row,
             self.clocks,
-            min(upper_s, self.upper_s),
+            upper_s,
             units=self.units,
             energy=True,
         )
         self.columns[row] = made
-        self._level[row] = _COLUMNS
+        self._level[row] = _TOTALS if in_all and made is not None else _COLUMNS
         if made is not None:
-            self._priced[row] = priced_bound(made.problem, self._prices(row), beyond=limit)
+            scale = self._scale(made)
+            beyond = None if limit is None else (limit + 1) * scale - 1
+            bound = priced_bound(made.problem, self._prices(row), beyond=beyond)
+            self._priced[row] = bound, scale
 
     def _prices(self, row: int) -> FloatArray:
         """(z,) units of joules per unit of time at which settings of the row tie."""
@@ -158,11 +247,6 @@ class EnergyRows:
         ties = np.unique(self.mean.prices[row] / unit)
         few = ties[np.linspace(0, len(ties) - 1, min(_PRICES, len(ties))).astype(np.intp)]
         return np.unique(np.concatenate([[0.0], few]))
-
-    def problem(self, row: int, _limit: int | None) -> StageProblem | None:
-        """The columns of a row."""
-        columns = self.columns[row]
-        return None if columns is None else columns.problem
 
 
 def _whole(bound: float) -> int:

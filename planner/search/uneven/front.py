@@ -90,6 +90,7 @@ def energy_front(
         )
     except OutOfTime:
         return _nothing_proved(known, start, standing_w(model, chips) * chips, started)
+    family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
     return _Run(model, family, funnel, search, known, start, objective, started).collect(
@@ -265,11 +266,7 @@ class _Run:
 
     def _plan(self, known: Known) -> Plan:
         """The plan of a point."""
-        if known.choice is None:
-            return self.known.plans[known.label]
-        columns = self.family.columns[known.row]
-        assert columns is not None
-        return columns.plan(known.choice)
+        return self.family.plans[known.label]
 
     def _answer(
         self,

@@ -107,6 +107,10 @@ def test_no_choice_costs_less_than_the_bounds(kinds: int) -> None:
                 if np.isfinite(least):
                     compared += 1
                     ratios.append(max(low, high) / least)
+        still = [
+            (t[:, 1] - work.per_time[i] * t[:, 0]).min(initial=np.inf) for i, t in enumerate(plans)
+        ]
+        assert (mean.still <= np.array(still) * (1 + 1e-9)).all()
         assert (mean.at(np.inf) <= [t[:, 1].min(initial=np.inf) for t in plans]).all()
     assert compared > 25
     assert np.median(ratios) > (0.85 if kinds == 1 else 0.75)

@@ -1,6 +1,7 @@
 """The least cost and the front over many stage problems, against all choices of all of them."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,66 @@ class Tables:
         inside = any(c.time <= longest for c in choices(self.problems[row]))
         return self.problems[row] if inside else None
 
+    def scale(self, _row: int) -> int:
+        return 1
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        scale = self.scale(row)
+        return Known(
+            time=choice.time // scale,
+            cost=choice.cost // scale,
+            row=row,
+            choice=choice,
+            problem=self.problem(row, None),
+        )
+
+
+class Relaxed(Tables):
+    """Problems that are cheaper than the rows until a choice of theirs is asked for."""
+
+    def __init__(self, problems: list[StageProblem]) -> None:
+        super().__init__(problems)
+        self.level = np.zeros(len(problems), dtype=int)
+
+    def loose(self) -> np.ndarray:
+        return self.level == 1
+
+    def tighten(self, rows: np.ndarray, _limit: int | None) -> None:
+        self.level[rows[0]] = 2
+
+    def problem(self, row: int, limit: int | None) -> StageProblem | None:
+        problem = super().problem(row, limit)
+        if problem is None or self.level[row] == 2:
+            return problem
+        return replace(problem, cost=replace(problem.cost, constant=problem.cost.constant - 9))
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        if self.level[row] == 2:
+            return super().real(row, choice)
+        self.level[row] = 1
+        return None
+
+
+class Parts(Tables):
+    """The same in units of a third: every table times three, and one more where time ends."""
+
+    def problem(self, row: int, limit: int | None) -> StageProblem | None:
+        problem = super().problem(row, limit)
+        if problem is None:
+            return None
+        columns = problem.columns
+        finer = replace(columns, sums=3 * columns.sums, peaks=3 * columns.peaks)
+        time, cost = problem.time[0], problem.cost
+        return replace(
+            problem,
+            columns=finer,
+            time=(replace(time, constant=3 * time.constant + 2),),
+            cost=replace(cost, constant=3 * cost.constant),
+        )
+
+    def scale(self, _row: int) -> int:
+        return 3
+
 
 def whole_front(problems: list[StageProblem]) -> list[tuple[int, int]]:
     points = sorted({(c.time, c.cost) for p in problems for c in choices(p)})
@@ -77,8 +138,9 @@ def whole_front(problems: list[StageProblem]) -> list[tuple[int, int]]:
 
 
 def search(problems: list[StageProblem], **options: object) -> FamilySearch:
+    family = options.pop("family", None) or Tables(problems)
     return FamilySearch(
-        family=Tables(problems),
+        family=family,
         solve=solve,
         settles=lambda _: False,
         fastest=fastest,
@@ -93,6 +155,21 @@ def test_the_front_is_that_of_all_choices(seed: int) -> None:
     points = list(search(problems).front())
     assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
     assert all(p.proved and p.bound == p.found.cost for p in points)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_may_count_in_parts_of_a_unit(seed: int) -> None:
+    problems = [random_problem(np.random.default_rng(300 + seed)) for _ in range(4)]
+    points = list(search(problems, family=Parts(problems)).front())
+    assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_relaxations_give_way_to_their_rows(seed: int) -> None:
+    problems = [random_problem(np.random.default_rng(400 + seed)) for _ in range(4)]
+    rows = Relaxed(problems)
+    points = list(search(problems, family=rows).front())
+    assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
 
 
 @pytest.mark.parametrize("seed", range(10))
