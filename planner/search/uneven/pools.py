@@ -18,7 +18,7 @@ import numpy as np
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pooled import evaluate_pooled
 from planner.cost.pools import Pool
-from planner.plan import FloatArray, IntArray, Plan
+from planner.plan import FloatArray, Plan
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
