@@ -303,6 +303,8 @@ class Packing:
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
+        soon = self._soon(place, counts)
+        counts, vector = counts[soon], vector[soon]
         codes = np.flatnonzero(self.one.rows.shardings[0])
         fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
         vector = np.repeat(vector, len(codes))
@@ -315,6 +317,18 @@ class Packing:
         offer = Offer(fills=fills, costs=costs, vector=vector)
         offer = offer.take(np.flatnonzero(self._timely(place, offer)))
         return offer if self.every else offer.take(self._useful(offer))
+
+    def _soon(self, place: Place, counts: IntArray) -> BoolArray:
+        """(c,) counts of layers with which, by time alone, some plan may be within the bound."""
+        allowed = self.one.rows.shardings[0]
+        seconds = np.zeros((len(KINDS), len(self.one.rows.recomputes)))
+        for at, kind in enumerate(KINDS):
+            if kind in self.one.terms.layers:
+                seconds[at] = self.one.terms.layers[kind].total[0][:, allowed].min(axis=(1, 2))
+        time = np.tensordot(counts, seconds, axes=2) + self._ends(place)
+        own = counts.sum(axis=2) @ self.least_layer + self._ends(place)
+        step = self._least_step(time, own) * self.one.factor * ROUNDED_DOWN
+        return np.asarray(step <= self.upper_s)
 
     def _timely(self, place: Place, offer: Offer) -> BoolArray:
         """(c,) fills with which some plan may be within the upper bound."""
