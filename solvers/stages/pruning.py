@@ -74,10 +74,10 @@ def pruned(
         intervals: Of the peak that time weighs most.
     """
     problem = question.problem
-    keep = np.flatnonzero(_undominated(question))
+    keep = np.arange(len(problem.columns))
     caps = [*caps_of(question), *_weighed_caps(question, multipliers)]
     lower = -math.inf
-    for _ in range(_ROUNDS):
+    for again in range(_ROUNDS):
         columns = problem.columns.take(keep)
         if len(np.unique(columns.device)) < problem.devices:
             break
@@ -86,7 +86,9 @@ def pruned(
         )
         lower = max(lower, bound)
         keep = keep[inside]
-        if inside.all():
+        if again == 0 and len(keep):
+            keep = keep[_undominated(_over(question, keep))]
+        elif inside.all():
             break
     possible = len(np.unique(problem.columns.device[keep])) == problem.devices
     left = _over(question, keep) if possible else question
