@@ -112,7 +112,11 @@ def plan_in(
     """
     point = None if row is None else content
     names = PlanModel.model_fields
-    data = dict(content) if point is None else plan_file_of(point, where, names, WRITTEN)
+    data = dict(content)
+    if point is not None:
+        pooled = isinstance(point.get("job"), dict) and point["job"].get("pools") is not None
+        written = [name for name in WRITTEN if not (pooled and name == "hardware")]
+        data = plan_file_of(point, where, names, written)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(

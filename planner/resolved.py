@@ -123,6 +123,9 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         InputError: What cannot be used, one line per mistake.
     """
     tried = Attempts(origin, Request.model_fields)
+    if request.pools is not None:
+        tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+        raise tried.error()
     tried.add(_without_effect(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)

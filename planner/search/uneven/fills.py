@@ -172,8 +172,8 @@ class OneRow:
             fused=self.model.assumptions.fused_attention,
         )
 
-    def costs(self, place: Place, fills: Fills) -> FillCosts:
-        """The costs of every fill."""
+    def costs(self, place: Place, fills: Fills, chunk: IntArray | float = 0.0) -> FillCosts:
+        """The costs of every fill, of whose chunks one has (c,) `chunk` layers at least."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         time = stage.sum_layers("total") + ends_s(stage, x)
@@ -186,23 +186,32 @@ class OneRow:
             backward=backward[0],
             paced=((x.m - 1) * time + filled)[0],
             left=(time - filled)[0],
-            filling=self._filling(stage, time[0]),
+            filling=self._filling(stage, time[0], chunk),
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
         )
 
-    def least_bytes(self, place: Place, fills: Fills) -> FloatArray:
-        """(c,) bytes per chip at least, however layers are divided among chunks."""
-        total: FloatArray = self.bytes_of(place, fills).total[0]
-        pp, v = self.pp, self.v
+    def least_chunk(self, place: Place, fills: Fills, limit_bytes: float) -> IntArray:
+        """(c,) layers of the longest chunk at least, however they are divided; 0: nothing fits."""
+        total, v, layers = self.bytes_of(place, fills).total[0], self.v, fills.kinds.sum(axis=1)
         if v == 1:
-            return total
-        kept = self._kept(place)
+            return np.where(total <= limit_bytes, np.maximum(layers, 1), 0)
+        kept, held = self._kept(place), moments(self.pp, v, self.m, place.position)
         counts = fills.counts.reshape(len(fills), -1)
-        held = moments(pp, v, self.m, place.position)
-        least = least_kept(held, counts, kept, v - place.first - place.last)
-        return np.asarray(total - self.in_flight(place.position) * (counts @ kept) + least)
+        room = limit_bytes - total + self.in_flight(place.position) * (counts @ kept)
+        fewest = np.ones(v, dtype=np.int64)
+        fewest[0] -= place.first
+        fewest[-1] -= place.last
+        longest = np.zeros(len(fills), dtype=np.int64)
+        most = np.maximum(-(-layers // v), 1)
+        left = np.arange(len(fills))
+        while len(left):
+            fits = least_kept(held, counts[left], kept, fewest, most[left]) <= room[left]
+            longest[left[fits]] = most[left[fits]]
+            most[left] += 1
+            left = left[~fits & (most[left] <= layers[left])]
+        return longest
 
     @property
     def pp(self) -> int:
@@ -223,13 +232,13 @@ class OneRow:
         saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
-    def _filling(self, stage: StageCost, time: FloatArray) -> FloatArray:
+    def _filling(self, stage: StageCost, time: FloatArray, chunk: IntArray | float) -> FloatArray:
         """(c,) `FillCosts.filling`."""
         if self.v == 1:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
         counts = np.stack([layers[0] for layers, _ in stage.layers], axis=1)
-        longest = self.v * least_longest(counts, seconds, self.v)
+        longest = self.v * least_longest(counts, seconds, self.v, chunk)
         return np.asarray(longest + time - (counts * seconds).sum(axis=1))
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:

@@ -262,9 +262,12 @@ class Packing:
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
 
     def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
+        """(p, L + 1, L + 1) the layers that a device has, by start and number, where given.
+
+        What devices hold in all says little of their chunks, and is left as it is.
+        """
         layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None:
+        if sizes is None or self.in_all:
             return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
@@ -318,12 +321,13 @@ class Packing:
         codes = np.flatnonzero(self.one.rows.shardings[0])
         fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
         vector = np.repeat(vector, len(codes))
-        held = self.one.least_bytes(place, fills)
-        fits = np.flatnonzero(held <= self.limit_bytes)
+        chunk = self.one.least_chunk(place, fills, self.limit_bytes)
+        fits = np.flatnonzero(chunk)
         clocks = np.arange(len(self.one.terms.clocks))
         fills = _clocked(fills.take(fits), clocks)
         vector = np.repeat(vector[fits], len(clocks))
-        offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
+        costs = self.one.costs(place, fills, np.repeat(chunk[fits], len(clocks)))
+        offer = Offer(fills=fills, costs=costs, vector=vector)
         offer = offer.take(np.flatnonzero(self._timely(place, offer)))
         return offer if self.every else offer.take(self._useful(offer))
 

@@ -18,7 +18,7 @@ import numpy as np
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pooled import evaluate_pooled
 from planner.cost.pools import Pool
-from planner.plan import FloatArray, IntArray, Plan
+from planner.plan import FloatArray, Plan
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
@@ -151,10 +151,10 @@ class _Search:
         whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])
         self._stage("LB1", [rows for rows, _, _ in parts], first, whole)
         left, second, open_rows = [], [], []
-        for (rows, forms, _), at in zip(parts, kept, strict=True):
+        for (all_rows, forms, _), at in zip(parts, kept, strict=True):
             self.deadline.check()
-            rows, forms = rows.take(at), forms.take(at)
-            bound = pooled_second(self.limits, rows, forms, self.wanted_s)
+            rows = all_rows.take(at)
+            bound = pooled_second(self.limits, rows, forms.take(at), self.wanted_s)
             here = np.flatnonzero(bound < self.wanted_s)
             second.append(bound)
             left.append(rows)
