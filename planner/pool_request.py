@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import gcd
+from pathlib import Path
 
+from planner.errors import InputError
 from planner.fields import LAYOUTS
 from planner.messages import Attempts, Origin
 from planner.request import Request
@@ -76,6 +78,19 @@ def _refused(request: Request) -> Iterator[str]:
         yield "fix: interleave above 1 is not searched on pools; leave it out"
 
 
+def check_no_pictures(files: Mapping[str, Path | None]) -> None:
+    """Refuses pictures of plans on pools, by the flag of each.
+
+    Raises:
+        InputError: One is asked for.
+    """
+    wanted = [
+        f"{name}: is not drawn on pools of chips; leave it out" for name in files if files[name]
+    ]
+    if wanted:
+        raise InputError("\n".join(wanted))
+
+
 def too_many_stages(pools: dict[str, int], layers: int, model: str) -> str:
     """Why the chips of pools divide into no pipeline of a model; empty where they may."""
     counts = list(pools.values())
@@ -83,7 +98,7 @@ def too_many_stages(pools: dict[str, int], layers: int, model: str) -> str:
     most = layers + 2
     if stages <= most:
         return ""
-    *names, last = pools
+    last = list(pools)[-1]
     others = gcd(*counts[:-1])
     sums = sum(counts[:-1])
     near = min(

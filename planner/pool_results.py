@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,49 +20,14 @@ from planner.memory_risk import memory_risks
 from planner.network.where import crossed_levels
 from planner.plan import Plan, PlanTable
 from planner.plan_results import PlanResult
+from planner.pool_use import PoolUse
 from planner.search.limits import Limits
 from planner.stage_facts import LevelFacts, PlanFacts, StageFacts, levels_of, stages_of
 
 _AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolUse:
-    """What a plan does on one pool.
-
-    Attributes:
-        name, hardware, chip, chips: The pool.
-        stages: Which stages of the pipeline are on it, from 0.
-        layers: Transformer layers on them.
-        memory_bytes, memory_limit_bytes: Of its fullest chip, without the reserve; what it may
-            fill.
-        fits: Whether all its stages do.
-        alone_s: Step time of the best plan on this pool alone, whose other chips wait; None: there
-            is none, or it was not looked for.
-        alone: How that search ended: optimal, feasible, infeasible, time_limit; None: not asked.
-    """
-
-    name: str
-    hardware: str
-    chip: str
-    chips: int
-    stages: tuple[int, ...]
-    layers: int
-    memory_bytes: float
-    memory_limit_bytes: float
-    fits: bool
-    alone_s: float | None = None
-    alone: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
-        own = {name: getattr(self, name) for name in self.__slots__}
-        return {**own, "stages": list(self.stages)}
-
-
-def pool_uses(
-    pools: Sequence[Pool], found: PooledCost, limits: Limits
-) -> tuple[PoolUse, ...]:
+def pool_uses(pools: Sequence[Pool], found: PooledCost, limits: Limits) -> tuple[PoolUse, ...]:
     """What a plan does on each pool."""
     layers = found.each[0].columns.stages.layers[0]
     held = found.costs.memory.total[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from models_db import Model
 from planner.cost.pools import Pool, total_chips
 from planner.errors import InputError
 from planner.messages import Attempts, Origin
-from planner.planfile import job_of
+from planner.plan import Plan
+from planner.planfile import file_text, job_of
 from planner.pool_request import check_hardware, too_many_stages
 from planner.pool_text import pool_name
 from planner.provenance import job_fields, sources_of
@@ -61,9 +63,7 @@ class ResolvedPools:
         """The job as JSON-ready data."""
         found = job_fields(self.each[0])
         clusters = [pool.model.cluster for pool in self.pools]
-        found["hardware"] = " + ".join(
-            f"{pool.name} {pool.chips:,}" for pool in self.pools
-        )
+        found["hardware"] = " + ".join(f"{pool.name} {pool.chips:,}" for pool in self.pools)
         found["chip"] = " + ".join(dict.fromkeys(cluster.chip.name for cluster in clusters))
         found["chips"] = self.chips
         found["host_w_per_chip"] = None
@@ -79,21 +79,15 @@ class ResolvedPools:
         ]
         return found
 
-    @property
-    def plan_job(self) -> dict[str, Any]:
-        """The job as plan files hold it."""
-        found = job_of(self.each[0])
-        found.pop("hardware")
-        if self.request.cooling is None:
-            found.pop("cooling", None)
+    def plan_job(self, folder: Path | None = None) -> dict[str, Any]:
+        """The job as plan files in a folder hold it."""
         assert self.request.pools is not None
-        names = [pool.hardware for pool in _portable(self.each)]
-        counts = self.request.pools.values()
-        return {
-            "model": found.pop("model"),
-            "pools": dict(zip(names, counts, strict=True)),
-            **found,
-        }
+        found = [job_of(resolved, folder) for resolved in self.each]
+        names = [one["hardware"] for one in found]
+        own = ("hardware", "cooling") if self.request.cooling is None else ("hardware",)
+        shared = {name: value for name, value in found[0].items() if name not in own}
+        pools = dict(zip(names, self.request.pools.values(), strict=True))
+        return {"model": shared.pop("model"), "pools": pools, **shared}
 
     @property
     def sources(self) -> dict[str, str]:
@@ -104,14 +98,11 @@ class ResolvedPools:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    hardware: str
-
-
-def _portable(each: tuple[Resolved, ...]) -> list[_Named]:
-    """The hardware of each pool as a file names it."""
-    return [_Named(job_of(resolved)["hardware"]) for resolved in each]
+def plan_of_pools(
+    resolved: ResolvedPools, plan: Plan, comments: list[str], folder: Path | None = None
+) -> str:
+    """The YAML of a plan file; arguments as of `planner.planfile.plan_text`."""
+    return file_text(resolved.plan_job(folder), plan, comments)
 
 
 def resolve_pools(request: Request, origin: Origin) -> ResolvedPools:
@@ -180,7 +171,9 @@ def _same_precision(tried: Attempts, request: Request, known: list[Resolved]) ->
         tried.add([f"precision: the chips of the pools have no common default ({chips}); give one"])
         return known
     again = [
-        _alone(tried, request, resolved.request.hardware, resolved.request.chips or 1, precision=common)
+        _alone(
+            tried, request, resolved.request.hardware, resolved.request.chips or 1, precision=common
+        )
         for resolved in known
     ]
     return [

@@ -133,8 +133,9 @@ def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -
     )
     stages = [each[at].stages[stage] for stage, at in enumerate(owner.tolist())]
     slowest = int(slowest_class(stages, inputs)[0, 0])
+    seen: Evaluated = each[owner[slowest]]
     return replace(
-        each[owner[slowest]],
+        seen,
         memory=_memory(owner, [x.memory for x in each]),
         stages=stages,
         inputs=inputs,
@@ -180,7 +181,7 @@ def _traffic(pool: Pool, pools: Sequence[Pool], owner: IntArray, at: int, x: Eva
     within = max(int((owner == at).sum()) - 1, 1)
     groups["pp"] = [sent * inside / within for sent in groups["pp"]]
     wires = [
-        sum(crossing[level] for crossing in groups.values())
+        reduce(np.add, [crossing[level] for crossing in groups.values()])
         for level in range(len(found.wire_bytes))
     ]
     plans = columns.plans
@@ -218,7 +219,7 @@ def _breakdown(
     model = pools[owner[slowest]].model
     seen = moved[owner[slowest]]
     costs = breakdown(model, whole, seen)
-    time, flop = whole.step.time[:, 0], sum(each.flop for each in moved)
+    time, flop = whole.step.time[:, 0], reduce(np.add, [each.flop for each in moved])
     tokens = costs.tokens_per_s
     peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
     again = tokens * repeated_flop_per_token(model, whole.columns)
@@ -230,7 +231,7 @@ def _breakdown(
         mfu=needed / peak,
         hfu=(needed + again) / peak,
         flop=flop,
-        memory_traffic_bytes=sum(each.memory_bytes for each in moved),
+        memory_traffic_bytes=reduce(np.add, [each.memory_bytes for each in moved]),
         wire_bytes=_wires(pools, moved),
     )
 

@@ -282,6 +282,7 @@ def _offers(packing: Packing) -> list[Offer] | None:
 
 def joined_offers(offers: list[Offer]) -> Offer:
     """The fills of several offers, one after the other."""
+
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
@@ -339,7 +340,7 @@ def stage_problem(
     energy: bool,
     standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module; `units` are those of a whole chunk.; `standing`: as `_standing`."""
+    """The integers of the module; `units`: of a whole chunk; `standing`: default `_standing`."""
     one, tables = packing.one, _Tables.of(packing.one)
     v = tables.chunks
 

@@ -174,7 +174,7 @@ def _offers(packings: list[Packing]) -> list[tuple[Offer, IntArray]] | None:
     found: dict[int, tuple[Offer, IntArray]] = {}
     runs = [packing.runs() for packing in packings]
     for d in sorted(set(first.values())):
-        parts = []
+        parts: list[Offer | None] = []
         for packing, own in zip(packings, runs, strict=True):
             wanted = np.unique(np.concatenate([own[e] for e in first if first[e] == d]))
             if len(wanted):

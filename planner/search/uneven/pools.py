@@ -18,7 +18,7 @@ import numpy as np
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pooled import evaluate_pooled
 from planner.cost.pools import Pool
-from planner.plan import FloatArray, Plan
+from planner.plan import BoolArray, FloatArray, Plan
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
@@ -230,7 +230,7 @@ class _Search:
             self.joules = float(step.energy[0, 0])
 
     def _stage(
-        self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: FloatArray
+        self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: BoolArray
     ) -> None:
         dropped = bounds[~kept]
         self.funnel.append(
