@@ -5,9 +5,10 @@ the clocks, and then takes for each the slowest clock that meets it. Ours takes 
 
     T = (m - 1) max_i t_i + sum_i t_i,   E = m sum_i e_i.
 
-whose T is never below the longest path of the operations. Both plans are evaluated on one graph of operations: its longest path, the sum of energies.
-The operations are invented (no profile is published with the solver): p stages, the last 15 %
-longer, backward twice forward, times ~ 1 / clock, energies ~ 0.3 + 0.7 clock^2.
+T is never below the longest path of the operations. Both plans are evaluated on one graph of
+operations: its longest path, the sum of energies. The operations are invented (no profile is
+published with the solver): p stages, the last 15 % longer, backward twice forward, times
+~ 1 / clock, energies ~ 0.3 + 0.7 clock^2.
 
 Source: Chung et al., Reducing Energy Bloat in Large Model Training (Perseus), SOSP 2024;
 Phillips and Dessouky, Solving the project time/cost tradeoff problem, Management Science 1977.

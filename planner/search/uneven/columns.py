@@ -215,10 +215,8 @@ def interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
-    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
-    if not bubbles:
-        v = 1
+    one, weights = packing.one, _Tables.of(packing.one)
+    v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     tables = RowTables(
         one=one,
@@ -232,17 +230,15 @@ def interleaved_columns(
     if layout is None:
         return None
     found = device_columns(layout, tables)
-    devices = np.unique(found.columns.device)
-    if len(devices) < packing.devices:
+    if len(np.unique(found.columns.device)) < packing.devices:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
-    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
-    cost = Form(sums=(0, 1))
-    standing = _standing(one, units)
+    added, paced = weights.forms[0]
+    cost, standing = Form(sums=(0, 1)), _standing(one, units)
     problem = device_problem(
         layout,
         found,
-        time=(time,),
+        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=_limits(cost, limits, units, standing, packing.devices),
@@ -251,7 +247,7 @@ def interleaved_columns(
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=(m + 2) * v + packing.devices + 8,
+        rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
         sharding=variants[found.setting, 0],
@@ -340,7 +336,10 @@ def stage_problem(
     energy: bool,
     standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module; `units`: of a whole chunk; `standing`: default `_standing`."""
+    """The integers of the module; `units` are those of a whole chunk.
+
+    `standing`: joules per unit of time that wait; default those of the row's chips.
+    """
     one, tables = packing.one, _Tables.of(packing.one)
     v = tables.chunks
 

@@ -35,7 +35,7 @@ from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
-from planner.search.uneven.totals import least_kept, least_longest, moments
+from planner.search.uneven.totals import least_longest, moments, shortest_chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,15 +203,7 @@ class OneRow:
         fewest = np.ones(v, dtype=np.int64)
         fewest[0] -= place.first
         fewest[-1] -= place.last
-        longest = np.zeros(len(fills), dtype=np.int64)
-        most = np.maximum(-(-layers // v), 1)
-        left = np.arange(len(fills))
-        while len(left):
-            fits = least_kept(held, counts[left], kept, fewest, most[left]) <= room[left]
-            longest[left[fits]] = most[left[fits]]
-            most[left] += 1
-            left = left[~fits & (most[left] <= layers[left])]
-        return longest
+        return shortest_chunk(held, counts, kept, fewest, room)
 
     @property
     def pp(self) -> int:

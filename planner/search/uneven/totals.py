@@ -26,41 +26,61 @@ def moments(pp: int, v: int, m: float, device: int) -> FloatArray:
     return np.unique(held, axis=0).astype(np.float64)
 
 
-def least_kept(
-    held: FloatArray, counts: IntArray, kept: FloatArray, fewest: IntArray, most: IntArray
-) -> FloatArray:
-    """(c,) bytes that layers in flight hold at least; inf where chunks cannot hold them so.
+def shortest_chunk(
+    held: FloatArray, counts: IntArray, kept: FloatArray, fewest: IntArray, room: FloatArray
+) -> IntArray:
+    """(c,) layers of the longest chunk with which layers in flight fit at least; 0: with none.
 
     Args:
         held: (h, v) of `moments`.
         counts: (c, r) layers of the device by kind and recomputation.
         kept: (r,) bytes of one per micro-batch in flight.
         fewest: (v,) layers that each chunk holds at least, 0 or 1.
-        most: (c,) layers that a chunk holds at most, 1 or more.
+        room: (c,) bytes.
     """
     order = np.argsort(kept, kind="stable")
-    reached = np.cumsum(counts[:, order], axis=1)
-    first, which = distinct([reached[:, -1], most])
-    least = np.full(len(counts), np.inf)
-    for group, row in enumerate(first.tolist()):
-        layers = int(reached[row, -1])
-        if int(fewest.sum()) <= layers <= len(fewest) * int(most[row]):
-            here = np.flatnonzero(which == group)
-            passed = _passed(held, layers, fewest, int(most[row]))
-            flying = np.diff(passed[:, reached[here]], axis=2, prepend=0.0)
-            least[here] = (flying @ kept[order]).max(axis=0)
-    return least
+    first, which = distinct(list(counts.T))
+    reached = np.cumsum(counts[first][:, order], axis=1)
+    shortest = np.zeros(len(counts), dtype=np.int64)
+    for layers in np.unique(reached[:, -1]).tolist():
+        at = np.flatnonzero(reached[:, -1] == layers)
+        here = np.flatnonzero(reached[which, -1] == layers)
+        place = np.searchsorted(at, which[here])
+        most = max(-(-layers // len(fewest)), 1)
+        loosest = _least_kept(held, reached[at], kept[order], fewest, layers)
+        left = np.flatnonzero(loosest[place] <= room[here])
+        while len(left):
+            least = _least_kept(held, reached[at], kept[order], fewest, most)
+            fits = least[place[left]] <= room[here[left]]
+            shortest[here[left[fits]]] = most
+            left, most = left[~fits], most + 1
+    return shortest
 
 
-def _passed(held: FloatArray, layers: int, fewest: IntArray, most: int) -> FloatArray:
-    """(h, layers + 1) micro-batches that the first layers have in flight, the most first."""
-    must = held[:, fewest > 0]
-    free = np.sort(
-        np.concatenate([np.repeat(held, most - 1, axis=1), held[:, fewest == 0]], axis=1)
-    )
-    slots = np.concatenate([must, free[:, : layers - must.shape[1]]], axis=1)
-    falling = -np.sort(-slots, axis=1)
-    return np.cumsum(np.pad(falling, ((0, 0), (1, 0))), axis=1)
+def _least_kept(
+    held: FloatArray, reached: IntArray, kept: FloatArray, fewest: IntArray, most: int
+) -> FloatArray:
+    """(c,) bytes that equally many layers in flight hold at least; inf where chunks are too few.
+
+    Args:
+        held: (h, v) of `moments`.
+        reached: (c, r) how many of them keep as few bytes as those of `kept`, or fewer.
+        kept: (r,) bytes of one per micro-batch in flight, ascending.
+        fewest: (v,) layers that each chunk holds at least, 0 or 1.
+        most: Layers that a chunk holds at most.
+    """
+    layers, must = int(reached[0, -1]), int(fewest.sum())
+    most = max(min(most, layers), 1)
+    if not must <= layers <= len(fewest) * most:
+        return np.full(len(reached), np.inf)
+    free = np.concatenate([np.repeat(held, most - 1, axis=1), held[:, fewest == 0]], axis=1)
+    taken = np.sort(free, axis=1)[:, : layers - must]
+    slots = np.sort(np.concatenate([held[:, fewest > 0], taken], axis=1), axis=1)[:, ::-1]
+    passed = np.zeros((len(held), layers + 1))
+    np.cumsum(slots, axis=1, out=passed[:, 1:])
+    rises = np.diff(np.append(kept, 0.0))
+    bytes_held: FloatArray = (-(passed[:, reached] @ rises)).max(axis=0)
+    return bytes_held
 
 
 def least_longest(
