@@ -75,9 +75,7 @@ def evaluate_pooled(pools: Sequence[Pool], plan: Plan) -> PooledCost:
             pipeline of the model.
     """
     owner = owners(pools, plan)
-    table = PlanTable.from_plans([without_pools(plan)])
-    each = tuple(_on_pool(pool, table, int((owner == at).sum())) for at, pool in enumerate(pools))
-    whole = _joined(pools, owner, each)
+    each, whole = evaluate_stages(pools, owner, PlanTable.from_plans([without_pools(plan)]))
     moved = tuple(_traffic(pool, pools, owner, at, each[at]) for at, pool in enumerate(pools))
     return PooledCost(
         owner=owner,
@@ -86,6 +84,24 @@ def evaluate_pooled(pools: Sequence[Pool], plan: Plan) -> PooledCost:
         costs=_breakdown(pools, owner, whole, moved),
         moved=moved,
     )
+
+
+def evaluate_stages(
+    pools: Sequence[Pool], owner: IntArray, plans: PlanTable
+) -> tuple[tuple[Evaluated, ...], Evaluated]:
+    """Plans whose stages are on the same pools: as each pool sees them, and as one pipeline.
+
+    Args:
+        pools: The pools.
+        owner: (pp,) which of them every stage is on.
+        plans: n plans with listed stages.
+
+    Returns:
+        `PooledCost.each` and `PooledCost.whole`; columns, layers and costs of the latter mean
+        something for a single plan only.
+    """
+    each = tuple(_on_pool(pool, plans, int((owner == at).sum())) for at, pool in enumerate(pools))
+    return each, _joined(pools, owner, each)
 
 
 def pooled_table(pool: Pool, table: PlanTable, stages: int) -> Columns:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.breakdown import peak_flop_per_s
-from planner.cost.pooled import evaluate_pooled
-from planner.cost.pools import Pool
-from planner.plan import BoolArray, FloatArray, Plan
+from planner.cost.pooled import evaluate_stages
+from planner.cost.pools import Pool, owners, without_pools
+from planner.plan import BoolArray, FloatArray, Plan, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
@@ -223,7 +223,8 @@ class _Search:
     def _take(self, columns: PooledColumns, choice: Choice) -> None:
         """Takes over a plan if it is faster than the incumbent."""
         plan = columns.plan(choice)
-        step = evaluate_pooled(self.pools, plan).whole.step
+        table = PlanTable.from_plans([without_pools(plan)])
+        step = evaluate_stages(self.pools, owners(self.pools, plan), table)[1].step
         time_s = float(step.time[0, 0])
         if time_s < self.wanted_s:
             self.plan, self.time_s = plan, time_s
