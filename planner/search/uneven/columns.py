@@ -277,6 +277,8 @@ def _offers(packing: Packing) -> list[Offer] | None:
 
 
 def joined_offers(offers: list[Offer]) -> Offer:
+    """The fills of several offers, one after the other."""
+
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 

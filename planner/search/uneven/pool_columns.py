@@ -169,12 +169,12 @@ def _packings(
 
 
 def _offers(packings: list[Packing]) -> list[tuple[Offer, IntArray]] | None:
-    """What every device is offered on all pools, and on which; None where one is offered nothing."""
+    """What every device is offered, and on which pool; None where one is offered nothing."""
     first = alike(packings[0].one)
     found: dict[int, tuple[Offer, IntArray]] = {}
     runs = [packing.runs() for packing in packings]
     for d in sorted(set(first.values())):
-        parts = []
+        parts: list[Offer | None] = []
         for packing, own in zip(packings, runs, strict=True):
             wanted = np.unique(np.concatenate([own[e] for e in first if first[e] == d]))
             if len(wanted):

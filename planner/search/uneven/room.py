@@ -293,6 +293,7 @@ def _layers_of(model: CostModel) -> int:
 
 
 def parts_of(rows: IntArray, pp: int) -> list[IntArray]:
+    """The rows of pipelines of pp stages in parts that fit in memory."""
     return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
 
 
