@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.plan import Plan
-from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.layout_words import (
     clocks_by_stage,
     layer_words,
@@ -14,6 +12,8 @@ from planner.layout_words import (
     recomputed_by_chunk,
     shardings_by_stage,
 )
+from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
@@ -57,7 +57,8 @@ def choice_words(plan: Plan) -> str:
         words.append(schedule_words(plan))
     if plan.stages is not None and len(plan.stages) > 1:
         words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
-    if (recompute := recompute_words(plan)) != "none":
+    one = plan.stages is not None and len(plan.stages) == 1
+    if (recompute := (recomputed_by_chunk if one else recompute_words)(plan)) != "none":
         words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")

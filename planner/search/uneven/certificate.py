@@ -61,7 +61,8 @@ def best_time(
     """The fastest plan on some chips, uniform or not.
 
     Args:
-        model, options, limits: What is searched, and within what; clocks are the highest.
+        model, options, limits: What is searched, and within what. Only a limit on power makes
+            a lower clock worth its time.
         chips: Chips that plans use.
         uniform: The uniform plans that were found; None: none were looked for.
         gap: The search may end once no plan is faster by more than this share.
@@ -115,7 +116,7 @@ class _Search:
     ) -> None:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
-        self.clocks = model.clocks(wanted=False)
+        self.clocks = model.clocks(wanted=options.clocks and limits.power_w is not None)
         self.longest_s = _longest_s(model, limits, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
@@ -165,7 +166,7 @@ class _Search:
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
         if not len(rows):
             return 0.0
-        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks))
+        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
@@ -185,7 +186,7 @@ class _Search:
         """The rows that LB1 and LB2 leave, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
-        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks))
+        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
@@ -288,7 +289,7 @@ class _Search:
             status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
             return self._found(none, np.empty((0, 2)), status, None, seconds)
         bound = min(self.bound_s, self.time_s)
-        proved = not self.unproved and self.gap == 0.0
+        proved = not self.ended and not self.unproved and self.gap == 0.0
         certificate = Certificate(
             uniform=self.uniform_s,
             objective=self.time_s,

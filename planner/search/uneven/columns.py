@@ -8,7 +8,9 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
-    E = S_joules + T standing power, in units in which the power is 1
+    E = S_joules + T standing power
+
+A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -25,7 +27,6 @@ from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
     GPIPE,
-    INTERLEAVED,
     SELECTIVE,
     SHARDINGS,
     ZERO_BUBBLE,
@@ -46,6 +47,7 @@ from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
 """Units of time in the upper bound, by default."""
+_POWER = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +62,15 @@ class Units:
     joules: float
 
     @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float) -> Units:
-        """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
-        time_s = upper_s / FINEST
+    def of(model: CostModel, chips: int, upper_s: float, *, powered: bool = False) -> Units:
+        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power.
+
+        `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
+        """
+        finer = _POWER if powered else 1
+        time_s = upper_s * (16 if powered else 1) / FINEST
         power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +173,8 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     powered = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
     packing = Packing.build(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
@@ -188,10 +194,10 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
@@ -209,10 +215,8 @@ def interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
-    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
-    if not bubbles:
-        v = 1
+    one, weights = packing.one, _Tables.of(packing.one)
+    v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     tables = RowTables(
         one=one,
@@ -226,26 +230,24 @@ def interleaved_columns(
     if layout is None:
         return None
     found = device_columns(layout, tables)
-    devices = np.unique(found.columns.device)
-    if len(devices) < packing.devices:
+    if len(np.unique(found.columns.device)) < packing.devices:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
-    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
-    cost = Form(sums=(0, 1))
-    standing = _standing(one, units)
+    added, paced = weights.forms[0]
+    cost, standing = Form(sums=(0, 1)), _standing(one, units)
     problem = device_problem(
         layout,
         found,
-        time=(time,),
+        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=_limits(cost, limits, units, standing, packing.devices),
     )
     variants = np.array([(each.sharding, each.clock) for each in tables.variants])
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=(m + 2) * v + packing.devices + 8,
+        rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
         sharding=variants[found.setting, 0],
@@ -274,7 +276,7 @@ def _offers(packing: Packing) -> list[Offer] | None:
     return [offers[first[d]] for d in range(packing.devices)]
 
 
-def _joined(offers: list[Offer]) -> Offer:
+def joined_offers(offers: list[Offer]) -> Offer:
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
@@ -290,7 +292,38 @@ def _slots(record: object) -> tuple[str, ...]:
     return tuple(type(record).__slots__)  # type: ignore[attr-defined]
 
 
-def _problem(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What columns count for in time: names of `FillCosts`, and weights of each form.
+
+    Attributes:
+        sums, peaks: Names.
+        forms: Weights of the sums and of the peaks.
+        chunks: v, in units of a v-th; 1 where bubbles are left out.
+    """
+
+    sums: tuple[str, ...]
+    peaks: tuple[str, ...]
+    forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    chunks: int = 1
+
+    @staticmethod
+    def of(one: OneRow) -> _Tables:
+        """Of a row; see the module."""
+        m, v, schedule = round(one.m), one.v, int(one.rows.plans.schedule[0])
+        if not one.model.assumptions.bubbles:
+            return _Tables(sums=("time",), peaks=("time",), forms=(((0,), (m,)),))
+        if schedule == GPIPE:
+            paced = (m - 1, m - 1)
+            return _Tables(sums=("time",), peaks=("forward", "backward"), forms=(((1,), paced),))
+        if schedule == ZERO_BUBBLE:
+            forms = (((1,), (1, 0)), ((0,), (0, m)))
+            return _Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
+        filling = "time" if v == 1 else "filling"
+        return _Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+
+
+def stage_problem(
     packing: Packing,
     offer: Offer,
     devices: IntArray,
@@ -299,40 +332,25 @@ def _problem(
     limits: Limits,
     *,
     energy: bool,
+    standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module."""
-    one = packing.one
-    schedule = int(one.rows.plans.schedule[0])
-    m, v, factor = round(one.m), one.v, one.factor
-    bubbles = bool(one.model.assumptions.bubbles)
+    """The integers of the module; `units` are those of a whole chunk.
 
-    def whole(values: FloatArray | float, unit: float) -> IntArray:
-        return np.floor(np.asarray(values) * factor / unit).astype(np.int64)
+    `standing`: joules per unit of time that wait; default those of the row's chips.
+    """
+    one, tables = packing.one, _Tables.of(packing.one)
+    v = tables.chunks
 
-    def seconds(*names: str) -> list[IntArray]:
-        return [whole(getattr(offer.costs, name), units.time_s) for name in names]
+    def whole(values: FloatArray | float) -> IntArray:
+        return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
 
-    constant = int(whole(packing.form.constant, units.time_s))
-    once = 1
-    weights: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if schedule == GPIPE and bubbles:
-        sums, peaks = seconds("time"), seconds("forward", "backward")
-        weights = [((1,), (m - 1, m - 1))]
-    elif schedule == ZERO_BUBBLE and bubbles:
-        sums, peaks = seconds("left"), seconds("paced", "time")
-        weights = [((1,), (1, 0)), ((0,), (0, m))]
-    elif schedule == INTERLEAVED and bubbles:
-        sums, peaks = seconds("filling"), seconds("time")
-        weights = [((1,), (m * v - 1,))]
-        constant, once = int(whole(packing.form.constant, units.time_s / v)), v
-    else:
-        sums, peaks = seconds("time"), seconds("time")
-        weights = [((int(bubbles),), (m - int(bubbles),))]
-    peaks += seconds("exposed", "optimizer")
-    sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
-    sums.append(offer.fills.kinds[:, 0])
-    standing = _standing(one, units)
-    cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
+    sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
+    peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
+    peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
+    constant = int(whole(v * packing.form.constant))
+    joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
+    standing = _standing(one, units) if standing is None else standing
+    cost = Form(sums=(0,) * len(sums) + (1, 0))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -341,16 +359,19 @@ def _problem(
             starts=starts[:, None],
             ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
             group=np.zeros_like(devices),
-            sums=np.stack(sums, axis=1),
+            sums=np.stack([*sums, joules, offer.fills.kinds[:, 0]], axis=1),
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, once, once))
-            for added, paced in weights
+            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, v, v))
+            for added, paced in tables.forms
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=(*_limits(cost, limits, units, standing), *_kinds(packing, len(sums))),
+        limits=(
+            *_limits(cost, limits, units, standing, packing.devices),
+            *_kinds(packing, len(sums) + 2),
+        ),
     )
 
 
@@ -366,9 +387,11 @@ def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
     )
 
 
-def _limits(cost: Form, limits: Limits, units: Units, standing: int) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time."""
+def _limits(
+    cost: Form, limits: Limits, units: Units, standing: int, devices: int
+) -> tuple[Limit, ...]:
+    """The mean power of the cluster: joules are at most power times time, rounding included."""
     if limits.power_w is None:
         return ()
-    allowed = int(np.ceil(limits.power_w * units.time_s / units.joules))
-    return (Limit(name="power", form=cost, upper=0, per_time=standing - allowed),)
+    allowed = int(limits.power_w * units.time_s / units.joules)
+    return (Limit(name="power", form=cost, upper=-devices, per_time=standing - allowed),)

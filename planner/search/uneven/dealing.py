@@ -1,8 +1,8 @@
 """Layers that a device holds in all, dealt to its chunks: how totals become a plan.
 
-Of N layers each of v chunks gets q = N // v, the last N mod v chunks one more; the first and the
-last chunk of the pipeline may be left empty. Early chunks are in flight most often, so that layers
-with recomputation go there first.
+Every chunk gets one layer, but the first and the last of the pipeline; all others go to the chunks
+in flight least often, up to the longest chunk that the device has in any case. Layers that keep
+fewest bytes go where most micro-batches are in flight. Whether memory holds it is to be seen.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.plan import IntArray, Plan
+from planner.plan import FloatArray, IntArray, Plan
 from planner.search.uneven.columns import RowColumns
+from planner.search.uneven.fills import Fills
+from planner.search.uneven.packing import place_of
+from planner.search.uneven.totals import moments
 from solvers.stages.problem import Choice
 
 
-def dealt_plan(columns: RowColumns, choice: Choice) -> Plan | None:
+def dealt_plan(columns: RowColumns, choice: Choice, limit_bytes: float) -> Plan | None:
     """The plan of a choice of `total_columns`; None where a chunk between the ends stays empty.
 
     Layers of one kind only: with several, what chunks hold depends on where they are.
@@ -27,10 +30,17 @@ def dealt_plan(columns: RowColumns, choice: Choice) -> Plan | None:
     if len(kinds) != 1:
         return None
     counts = np.zeros((pp, v, *held.shape[1:]), dtype=np.int64)
-    counts[:, :, kinds[0]] = np.stack([_dealt(row, v) for row in held[:, kinds[0]]])
-    sizes = counts.sum(axis=(2, 3))
-    if not _ends_only(sizes):
-        return None
+    one = columns.one
+    for d, column in enumerate(choice.columns.tolist()):
+        fill = Fills(
+            counts=held[d][None], sharding=columns.sharding[[column]], clock=columns.clock[[column]]
+        )
+        most = int(one.least_chunk(place_of(one, d), fill, limit_bytes)[0])
+        flying = moments(pp, v, one.m, d).mean(axis=0)
+        sizes = _sizes(int(held[d].sum()), most, flying, d == 0, d == pp - 1)
+        if sizes is None:
+            return None
+        counts[d, :, kinds[0]] = _dealt(held[d, kinds[0]], sizes, flying)
     dealt = replace(
         columns,
         problem=replace(columns.problem, chunks=np.arange(pp * v).reshape(v, pp).T),
@@ -41,22 +51,27 @@ def dealt_plan(columns: RowColumns, choice: Choice) -> Plan | None:
     return dealt.plan(replace(choice, columns=np.arange(pp)))
 
 
-def _dealt(held: IntArray, v: int) -> IntArray:
-    """(v, r) layers of each chunk by recomputation, of (r,) layers of a device."""
-    q, more = divmod(int(held.sum()), v)
-    ends = np.cumsum(q + (np.arange(v) >= v - more))
-    starts = ends - np.diff(ends, prepend=0)
-    order = np.arange(len(held))[::-1]
-    last = np.cumsum(held[order])
-    first = last - held[order]
+def _sizes(layers: int, most: int, flying: FloatArray, first: bool, last: bool) -> IntArray | None:
+    """(v,) layers of each chunk of a device; None where they are not enough."""
+    sizes = np.ones(len(flying), dtype=np.int64)
+    sizes[0] -= first
+    sizes[-1] -= last
+    left = layers - int(sizes.sum())
+    if left < 0:
+        return None
+    for chunk in np.argsort(flying, kind="stable").tolist():
+        more = min(most - int(sizes[chunk]), left)
+        sizes[chunk] += more
+        left -= more
+    return sizes if left == 0 else None
+
+
+def _dealt(held: IntArray, sizes: IntArray, flying: FloatArray) -> IntArray:
+    """(v, r) layers of each chunk by recomputation, of (r,) layers, full recomputation last."""
+    order, modes = np.argsort(-flying, kind="stable"), np.arange(len(held))[::-1]
+    ends, last = np.cumsum(sizes[order]), np.cumsum(held[modes])
+    starts, first = ends - sizes[order], last - held[modes]
     within = np.minimum(ends[:, None], last) - np.maximum(starts[:, None], first)
-    dealt = np.empty((v, len(held)), dtype=np.int64)
-    dealt[:, order] = np.maximum(within, 0)
+    dealt = np.zeros((len(sizes), len(held)), dtype=np.int64)
+    dealt[np.ix_(order, modes)] = np.maximum(within, 0)
     return dealt
-
-
-def _ends_only(sizes: IntArray) -> bool:
-    """Whether all chunks of (p, v) sizes but the first and the last of the pipeline hold a layer."""
-    between = np.ones(sizes.shape, dtype=np.bool_)
-    between[0, 0] = between[-1, -1] = False
-    return bool((sizes[between] > 0).all())

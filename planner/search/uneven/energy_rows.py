@@ -160,7 +160,7 @@ class EnergyRows:
                 problem=columns.problem,
                 label=len(self.plans) - 1,
             )
-        dealt = dealt_plan(columns, choice)
+        dealt = dealt_plan(columns, choice, self.limits.chip_bytes(self.model))
         known = None if dealt is None else self._evaluated(row, dealt)
         wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack[row])
         if known is None or known.time > wanted[0] or known.cost > wanted[1]:

@@ -262,9 +262,12 @@ class Packing:
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
 
     def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
+        """(p, L + 1, L + 1) the layers that a device has, by start and number, where given.
+
+        What devices hold in all says little of their chunks, and is left as it is.
+        """
         layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None:
+        if sizes is None or self.in_all:
             return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
         given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
@@ -315,17 +318,32 @@ class Packing:
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
+        soon = self._soon(place, counts)
+        counts, vector = counts[soon], vector[soon]
         codes = np.flatnonzero(self.one.rows.shardings[0])
         fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
         vector = np.repeat(vector, len(codes))
-        held = self.one.least_bytes(place, fills)
-        fits = np.flatnonzero(held <= self.limit_bytes)
+        chunk = self.one.least_chunk(place, fills, self.limit_bytes)
+        fits = np.flatnonzero(chunk)
         clocks = np.arange(len(self.one.terms.clocks))
         fills = _clocked(fills.take(fits), clocks)
         vector = np.repeat(vector[fits], len(clocks))
-        offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
+        costs = self.one.costs(place, fills, np.repeat(chunk[fits], len(clocks)))
+        offer = Offer(fills=fills, costs=costs, vector=vector)
         offer = offer.take(np.flatnonzero(self._timely(place, offer)))
         return offer if self.every else offer.take(self._useful(offer))
+
+    def _soon(self, place: Place, counts: IntArray) -> BoolArray:
+        """(c,) counts of layers with which, by time alone, some plan may be within the bound."""
+        allowed = self.one.rows.shardings[0]
+        seconds = np.zeros((len(KINDS), len(self.one.rows.recomputes)))
+        for at, kind in enumerate(KINDS):
+            if kind in self.one.terms.layers:
+                seconds[at] = self.one.terms.layers[kind].total[0][:, allowed].min(axis=(1, 2))
+        time = np.tensordot(counts, seconds, axes=2) + self._ends(place)
+        own = counts.sum(axis=2) @ self.least_layer + self._ends(place)
+        step = self._least_step(time, own) * self.one.factor * ROUNDED_DOWN
+        return np.asarray(step <= self.upper_s)
 
     def _timely(self, place: Place, offer: Offer) -> BoolArray:
         """(c,) fills with which some plan may be within the upper bound."""

@@ -216,10 +216,13 @@ def _groups(
     """Some rows with the same number of stages, and their stages; `room` is of those `alive`."""
     pp = rows.plans.pp[alive]
     for stages in np.unique(pp).tolist():
-        for part in _parts(np.flatnonzero(pp == stages), stages):
+        for part in parts_of(np.flatnonzero(pp == stages), stages):
             at = alive[part]
             tau, ends = forms.layer[at, kind], forms.ends[at]
-            yield at, _stages(model, rows.take(at), tau, ends, room.take(part), layers, limit)
+            yield (
+                at,
+                stages_with_room(model, rows.take(at), tau, ends, room.take(part), layers, limit),
+            )
 
 
 def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
@@ -242,9 +245,11 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     for kind, layers in _by_count(model):
         room = room_of(model, few, kind)
         for pp in np.unique(few.plans.pp).tolist():
-            for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
+            for at in parts_of(np.flatnonzero((few.plans.pp == pp) & ok), pp):
                 ends = np.zeros((len(at), 2))
-                stages = _stages(model, few.take(at), tau[at], ends, room.take(at), layers, limit)
+                stages = stages_with_room(
+                    model, few.take(at), tau[at], ends, room.take(at), layers, limit
+                )
                 ok[at] = fits(stages, np.ones(len(at)))
     return ok[which]
 
@@ -287,11 +292,11 @@ def _layers_of(model: CostModel) -> int:
     return model.job.model.layers
 
 
-def _parts(rows: IntArray, pp: int) -> list[IntArray]:
+def parts_of(rows: IntArray, pp: int) -> list[IntArray]:
     return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
 
 
-def _stages(
+def stages_with_room(
     model: CostModel,
     rows: Rows,
     tau: FloatArray,
