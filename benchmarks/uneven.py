@@ -138,19 +138,20 @@ def measured_on() -> str:
     )
 
 
-def put(page: Path, name: str, words: str, tables: list[Table]) -> None:
-    """Replaces a region of a page.
-
-    Raises:
-        SystemExit: The page has no such region.
-    """
+def parted(page: Path, name: str) -> tuple[str, str]:
+    """What a page has before and after the text of a region, marks included."""
     begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
     before, opened, rest = page.read_text(encoding="utf-8").partition(begin)
     _, closed, after = rest.partition(end)
-    if not opened or not closed:
-        raise SystemExit(f"error: {page} has no region {name}")
+    measuring.require(bool(opened and closed), f"{page} has no region {name}")
+    return before + begin, end + after
+
+
+def put(page: Path, name: str, words: str, tables: list[Table]) -> None:
+    """Replaces a region of a page."""
+    before, after = parted(page, name)
     text = measuring.as_markdown(Report(name=name, tables=tables))
-    write_atomically(page, f"{before}{begin}\n{words}\n\n{text}\n{end}{after}")
+    write_atomically(page, f"{before}\n{words}\n\n{text}\n{after}")
 
 
 def main() -> None:
@@ -164,7 +165,11 @@ def main() -> None:
     )
     options = parser.parse_args()
     report = Report(name="uneven")
-    for name in PARTS if options.only is None else (options.only,):
+    names = list(PARTS) if options.only is None else [options.only]
+    if options.write is not None:
+        for name in names:
+            parted(options.write, name)
+    for name in names:
         words = measured_on()
         tables = PARTS[name](options)
         report.tables += tables
