@@ -261,8 +261,8 @@ def solve(
       planner solve --model llama3-8b --hardware v100-sxm2-32 --chips 8 --precision fp16
         --degrade-link nvlink:0-2=0.25 --collectives best
 
-      planner solve --model llama3.1-405b --hardware h100-sxm5-80 --chips 256
-        --batch-tokens 2Mi --layout uneven --front-points 5
+      planner solve --model llama3-8b --hardware a100-sxm4-80 --chips 32 --batch-tokens 1Mi
+        --fix pp=8 --fix interleave=1 --layout uneven --front-points 3
 
       planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
         --assumptions rack-energy

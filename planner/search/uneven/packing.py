@@ -16,6 +16,7 @@ from planner.cost.step import paced_sends
 from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
+from planner.search.uneven.rows import given_runs
 from planner.search.uneven.terms import KINDS
 from solvers.frontier import nondominated
 from solvers.stages.devices import Layout
@@ -204,7 +205,7 @@ class Packing:
     def runs(self) -> list[IntArray]:
         """Per device the runs of layers that it may hold in some plan, by time alone."""
         lengths = np.stack([self._lengths(d) for d in range(self.devices)])
-        allowed = self._reachable(lengths & self._given())
+        allowed = self._reachable(lengths & self.given)
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
         runs = self.kinds.of[starts, ends]
@@ -223,6 +224,12 @@ class Packing:
         return max(left * (1 + 1e-9) - form.added * self.least_all, 0.0) / max(
             own - form.added, 1e-9
         )
+
+    @property
+    def given(self) -> BoolArray:
+        """(p, L + 1, L + 1) the layers of devices where given; not what they hold in all."""
+        layers = self.kinds.of.shape[0] - 1
+        return given_runs(None if self.in_all else self.one.rows.layers, self.devices, layers)
 
     def layout(self) -> Layout | None:
         """Chunks of an interleaved row and their layers at most; None where none are possible."""
@@ -258,20 +265,8 @@ class Packing:
         own = [self.kinds.run[offer.vector] for offer in offers]
         for d, run in enumerate(own):
             exists[d, run] = True
-        used = self._reachable(exists[:, runs] & self._given())
+        used = self._reachable(exists[:, runs] & self.given)
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
-
-    def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number, where given.
-
-        What devices hold in all says little of their chunks, and is left as it is.
-        """
-        layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None or self.in_all:
-            return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
-        given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
-        given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
-        return given
 
     def _lengths(self, device: int) -> BoolArray:
         """(L + 1, L + 1) whether a device may hold so many layers from a layer on."""

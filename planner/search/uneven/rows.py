@@ -101,6 +101,20 @@ class Rows:
         return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
 
 
+def given_runs(sizes: tuple[int, ...] | None, devices: int, layers: int) -> BoolArray:
+    """(p, L + 1, L + 1) runs of layers, by start and number, that devices have if they are given.
+
+    Args:
+        sizes: Layers of each device; None: any.
+        devices, layers: p, L.
+    """
+    if sizes is None:
+        return np.ones((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given = np.zeros((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given[np.arange(devices), np.cumsum((0, *sizes[:-1])), sizes] = True
+    return given
+
+
 def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:
     """Every mesh, micro-batch, schedule and interleave on some chip counts.
 

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from search.uneven.brute import rows_of
 from support.jobs import random_cost_model
 from support.uneven import rows_of
 
