@@ -14,15 +14,15 @@ from jobs import BenchmarkJob
 from measuring import Cell
 
 from planner.cost.context import CostModel
-from planner.cost.layout import plan_chunks
 from planner.evaluation import limits_of, options_of
-from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, FloatArray, Plan
+from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, Plan
 from planner.request import request_from
 from planner.resolved import resolve
 from planner.search.engine import Found, Search
 from planner.search.limits import Limits
-from planner.search.options import MESH_AXES, SpaceOptions
+from planner.search.options import SpaceOptions
 from planner.search.uneven.certificate import best_time
+from planner.search.uneven.clocks import clock_front
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import energy_front
 from solvers.solution import Status
@@ -83,13 +83,12 @@ class Asked:
         known: Found,
         points: int,
         *,
-        options: SpaceOptions | None = None,
         within_s: float | None = None,
     ) -> UnevenFound:
         """The front of time and energy; of one point the least energy within a time."""
         return energy_front(
             self.model,
-            options or self.options,
+            self.options,
             replace(self.limits, step_time_s=within_s),
             self.job.chips,
             start=start,
@@ -256,56 +255,22 @@ def _spaces(options: SpaceOptions) -> dict[str, list[SpaceOptions]]:
 
 def _clock_cells(asked: Asked, known: Found, best: UnevenFound) -> Iterator[dict[str, Cell]]:
     """The least energy within 1 and 1.05 times the least time, three ways."""
-    fastest = best.plans.plan(0)
+    plan = best.plans.plan(0)
     for slower in (1.0, 1.05):
         within_s = float(best.points[0, 0]) * slower * _AT
         uniform_j = cheapest(known.points, within_s)
-        (joint, fits), spent = timed(partial(_least_j, asked, known, best, within_s))
-        then, also = _least_j(asked, known, best, within_s, kept_layout(asked, fastest))
+        front, spent = timed(partial(asked.front, best, known, 1, within_s=within_s))
+        joint_j = cheapest(front.points, within_s)
+        then_j = cheapest(clock_front(asked.model, plan, within_s)[1], within_s)
         said(f"{asked.job.title}: clocks at {slower} {spent.wall_s:.1f} s")
         yield {
             "job": asked.job.title,
             "times": f"{slower:.2f}",
             "uniform, MJ": None if np.isinf(uniform_j) else uniform_j / 1e6,
-            "joint, MJ": joint / 1e6,
-            "of uniform, %": None if np.isinf(uniform_j) else gain(uniform_j, joint),
-            "layout first, MJ": then / 1e6,
-            "of layout first, %": gain(then, joint),
-            "proved": fits and also,
+            "plan first, MJ": then_j / 1e6,
+            "joint, MJ": joint_j / 1e6,
+            "of uniform, %": None if np.isinf(uniform_j) else gain(uniform_j, joint_j),
+            "of plan first, %": gain(then_j, joint_j),
+            "proved": front.status is Status.OPTIMAL,
             "s": spent.wall_s,
         }
-
-
-def _least_j(
-    asked: Asked,
-    known: Found,
-    best: UnevenFound,
-    within_s: float,
-    options: SpaceOptions | None = None,
-) -> tuple[float, bool]:
-    """Least joules within a time, and whether proved; `options`: of those plans alone."""
-    if options is not None:
-        known = replace(known, plans=best.plans, points=best.points)
-    found = asked.front(best, known, 1, options=options, within_s=within_s)
-    return cheapest(found.points, within_s), found.status is Status.OPTIMAL
-
-
-def kept_layout(asked: Asked, plan: Plan) -> SpaceOptions:
-    """The mesh, schedule and layers of a plan, with the recomputation and sharding it uses."""
-    stages = plan.stages or ()
-    shardings = {stage.sharding or plan.sharding for stage in stages} or {plan.sharding}
-    recomputes = {stage.recompute or plan.recompute for stage in stages} or {plan.recompute}
-    recomputes |= {"selective" for stage in stages if sum(stage.selective)}
-    recomputes |= {"full" for stage in stages if sum(stage.full)}
-    fixed = {axis: frozenset({size}) for axis, size in plan.mesh.items() if axis in MESH_AXES}
-    fixed |= {
-        "micro_batch": frozenset({plan.micro_batch}),
-        "interleave": frozenset({plan.interleave}),
-        "schedule": frozenset({SCHEDULES.index(plan.schedule)}),
-        "cp_mode": frozenset({CP_MODES.index(plan.cp_mode)}),
-        "sequence_parallel": frozenset({int(plan.sequence_parallel)}),
-        "sharding": frozenset(SHARDINGS.index(name) for name in shardings),
-        "recompute": frozenset(RECOMPUTES.index(name) for name in recomputes),
-    }
-    layers = plan_chunks(plan, asked.model.job.model)
-    return replace(asked.options, fixed=fixed, layers=layers)

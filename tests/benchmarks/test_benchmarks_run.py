@@ -131,7 +131,7 @@ def test_uneven_pipelines_are_never_worse_than_uniform_ones() -> None:
     assert saved["+ sharding, %"] == pytest.approx(proof["saved, %"])
     for row in tables["Energy within a multiple of the least time"]:
         assert row["joint, MJ"] <= row["uniform, MJ"]
-        assert row["joint, MJ"] <= row["layout first, MJ"]
+        assert row["joint, MJ"] <= row["plan first, MJ"]
 
 
 @pytest.mark.slow
