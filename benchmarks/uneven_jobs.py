@@ -118,10 +118,14 @@ def said(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None
+
+
 def gain(before: float, after: float) -> float:
-    """How much less, in percent; 0 below what rounding hides."""
+    """How much less, in percent; 0 below what rounding hides, nan of infinite ones."""
     share = (before - after) / before
-    return 100 * share if share > _SAME else 0.0
+    return 0.0 if share <= _SAME else 100 * share
 
 
 def proof_cells(asked: Asked) -> tuple[dict[str, Cell], dict[str, Cell]]:
@@ -266,11 +270,11 @@ def _clock_cells(asked: Asked, known: Found, best: UnevenFound) -> Iterator[dict
         yield {
             "job": asked.job.title,
             "times": f"{slower:.2f}",
-            "uniform, MJ": None if np.isinf(uniform_j) else uniform_j / 1e6,
-            "plan first, MJ": then_j / 1e6,
+            "uniform, MJ": _finite(uniform_j / 1e6),
+            "plan first, MJ": _finite(then_j / 1e6),
             "joint, MJ": joint_j / 1e6,
-            "of uniform, %": None if np.isinf(uniform_j) else gain(uniform_j, joint_j),
-            "of plan first, %": gain(then_j, joint_j),
+            "of uniform, %": _finite(gain(uniform_j, joint_j)),
+            "of plan first, %": _finite(gain(then_j, joint_j)),
             "proved": front.status is Status.OPTIMAL,
             "s": spent.wall_s,
         }
