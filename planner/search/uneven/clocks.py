@@ -27,7 +27,7 @@ from planner.cost.step import (
     passes_s,
     run_s,
 )
-from planner.plan import FULL, RECOMPUTES, FloatArray, IntArray, Plan, PlanTable, Stage
+from planner.plan import FloatArray, IntArray, Plan, PlanTable, Stage
 from planner.search.uneven.columns import Units
 from solvers.frontier import nondominated
 from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
@@ -68,19 +68,24 @@ def listed_plan(model: CostModel, plan: Plan) -> Plan:
         return plan
     sizes = plan_chunks(plan, model.job.model)
     kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
-    recompute = RECOMPUTES.index(plan.recompute)
-    name = {0: None, FULL: "full"}.get(recompute, "selective")
+    none = np.zeros_like(kinds)
+    counts = {name: kinds if plan.recompute == name else none for name in ("selective", "full")}
     stages = tuple(
         Stage(
             layers=int(size),
             recompute="none",
+            selective=_pair(counts["selective"][c]),
+            full=_pair(counts["full"][c]),
             sharding=plan.sharding,
             clock=plan.clock,
-            **({} if name is None else {name: (int(kinds[c, 0]), int(kinds[c, 1]))}),
         )
         for c, size in enumerate(sizes)
     )
     return replace(plan, stages=stages)
+
+
+def _pair(counts: IntArray) -> tuple[int, int]:
+    return int(counts[0]), int(counts[1])
 
 
 def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
