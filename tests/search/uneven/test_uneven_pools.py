@@ -1,8 +1,8 @@
-"""Pools of different chips: one model of both, bounds below every plan, and the best by brute force."""
+"""Pools of different chips: their costs, bounds below every plan, and the best by brute force."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -20,7 +20,6 @@ from planner.search.uneven.pool_bounds import pooled_forms, pooled_second
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
 from planner.search.uneven.pools import best_on_pools
 from solvers.solution import Status
-
 
 FAR = 1e3
 
@@ -58,7 +57,7 @@ def plans_of(rows: PooledRows, row: int) -> Iterator[Plan]:
         if any(size == 0 for size in sizes[1:-1]):
             continue
         ends = np.cumsum((0, *sizes))
-        kinds = [model.layer_kinds[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        kinds = [model.layer_kinds[a:b] for a, b in pairwise(ends)]
         counts = [counted((own.count("dense"), own.count("moe")), recomputes) for own in kinds]
         for order in orders_of(tuple(rows.stages[row].tolist())):
             for chosen in product(*counts, repeat=1):
