@@ -8,6 +8,7 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
+    dualpipe     the larger of P_paced + S_early and P_paced + P_over + S_late, pairs as devices
     E = S_joules + T standing power, in units in which the power is 1
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
@@ -38,6 +39,7 @@ from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.interleaved import RowTables
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
+from planner.search.uneven.pairs import Pairs
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, row_terms
 from solvers.stages.device_columns import device_columns
@@ -169,6 +171,18 @@ def row_columns(
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
     units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     powered = limits.power_w is not None
+    if alone.both_ways[0]:
+        pairs = Pairs(
+            one=one,
+            forms=Pairs.bounds(model, alone),
+            limit_bytes=limits.chip_bytes(model),
+            upper_s=upper_s,
+            time_s=units.time_s,
+            joules=units.joules,
+            energy=energy or powered,
+            every=powered,
+        )
+        return _pair_columns(pairs, limits, units)
     packing = Packing.build(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
@@ -250,6 +264,33 @@ def interleaved_columns(
         counts=found.counts,
         sharding=variants[found.setting, 0],
         clock=variants[found.setting, 1],
+    )
+
+
+def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | None:
+    """The columns of a row of DualPipe, one device per pair of ranks."""
+    made = pairs.columns()
+    if made is None or pairs.layout is None:
+        return None
+    found, time = made
+    cost, standing = Form(sums=(0, 0, 1)), _standing(pairs.one, units)
+    problem = device_problem(
+        pairs.layout,
+        found,
+        time=time,
+        cost=cost if pairs.energy else None,
+        cost_per_time=standing if pairs.energy else 0,
+        limits=_limits(cost, limits, units, standing),
+    )
+    sharding, clock = np.divmod(found.setting, len(pairs.one.terms.clocks))
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=problem.devices + 8,
+        one=pairs.one,
+        counts=found.counts,
+        sharding=sharding,
+        clock=clock,
     )
 
 
