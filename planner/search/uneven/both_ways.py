@@ -1,7 +1,7 @@
 """Lower bounds of DualPipe's step time that are linear in the layers of pairs of ranks.
 
-With the symbols of `planner.cost.dualpipe`, t = D - H the time of a round, of n = pp / 2 pairs, T is
-the larger of max paced + sum early and max paced + sum late + max over. For the pair of the
+With the symbols of `planner.cost.dualpipe`, t = D - H the time of a round, of n = pp / 2 pairs, T
+is the larger of max paced + sum early and max paced + sum late + max over. For the pair of the
 largest t, paced >= (m/2) t + H - Q, and Q - H <= k t with k at most 1. What adds up is at least
 each of its four parts,
 
@@ -71,7 +71,7 @@ class Round:
 
     @property
     def time(self) -> FloatArray:
-        """t."""
+        """Seconds: t of the module."""
         return self.forward + self.backward + self.weight_grad - self.hidden
 
     def waits(self) -> FloatArray:

@@ -133,8 +133,9 @@ def _held(
 def least_in_flight(rows: Rows, m: FloatArray, devices: int) -> FloatArray:
     """(n, d) micro-batches in flight of every device, at least, of rows with as many.
 
-    Pair d of ranks of DualPipe holds d + 1 of its far chunk. Of an interleaved stage with x_c layers on chunk c, the most over moments of sum_c h_c x_c is at
-    least its mean over moments, and at least every moment's; both with the least h of all chunks.
+    Pair d of ranks of DualPipe holds d + 1 of its far chunk. Of an interleaved stage with x_c
+    layers on chunk c, the most over moments of sum_c h_c x_c is at least its mean over moments, and
+    at least every moment's; both with the least h of all chunks.
     """
     plans, place = rows.plans, np.arange(devices)[None, :].astype(np.float64)
     held = in_flight(
