@@ -35,7 +35,7 @@ from planner.cost.context import CostModel
 from planner.cost.dualpipe import rounds
 from planner.cost.step import paced_sends, step_factor
 from planner.distinct import distinct
-from planner.plan import ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
@@ -131,9 +131,10 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
     paced = (rounds(plans.schedule, m) - shown / v)[:, None]
     summed = (shown / v * whole)[:, None]
-    if a.bubbles and (plans.schedule == ZERO_BUBBLE).any():
+    offered = model.framework.schedules if a.bubbles else ()
+    if SCHEDULES[ZERO_BUBBLE] in offered:
         paced, summed = _zero_bubble(model, rows, terms, m, paced, summed)
-    if a.bubbles and rows.both_ways.any():
+    if SCHEDULES[DUALPIPE] in offered:
         paced, summed = _both_ways(model, rows, terms, paced, summed)
     most = np.ceil(totals / rows.devices[:, None]) * least
     slowest = np.maximum(whole / rows.devices, most.max(axis=1))
