@@ -68,6 +68,8 @@ class Stage:
         sharding: One of `SHARDINGS`; None takes the plan's. Chunks of one device agree.
         clock: Relative clock, 1 is the clock at which the peak rates hold; None: the plan's.
             Chunks of one device agree.
+        pool: Which of the job's pools of chips it runs on (`planner.cost.pools`); None: the job
+            has one kind of chips.
     """
 
     layers: int
@@ -76,6 +78,7 @@ class Stage:
     full: tuple[int, int] = (0, 0)
     sharding: str | None = None
     clock: float | None = None
+    pool: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,11 +300,17 @@ class PlanTable:
 
     @staticmethod
     def from_plans(plans: Sequence[Plan]) -> PlanTable:
-        """A table with one row per plan, in order.
+        """A table with one row per plan, in order; all chips of a table are of one kind.
 
         Raises:
-            InputError: A named choice is unknown, or a layout contradicts its mesh.
+            InputError: A named choice is unknown, a layout contradicts its mesh, or stages are on
+                pools of chips.
         """
+        if any(stage.pool is not None for plan in plans for stage in plan.stages or ()):
+            raise InputError(
+                "pools: the stages of this plan are on pools of chips, which planner solve and "
+                "planner evaluate read; everything else is about one kind of chips"
+            )
         order, layouts = _order_codes(plans)
         columns: dict[str, npt.NDArray[np.generic]] = {
             name: np.array([getattr(plan, name) for plan in plans], dtype=np.int64)

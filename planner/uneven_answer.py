@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.cost.evaluate import evaluate_table
 from planner.evaluation import training_run
+from planner.explanation.judging import value_of
 from planner.likely import against_first, spread_of
 from planner.plan import PlanTable
 from planner.provenance import sources_of
@@ -16,13 +17,16 @@ from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult, plan_results
 from planner.search.engine import Found, Search
 from planner.search.objective import optimum
+from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.solved import about_job, is_tied, reasons, without_plan
 from planner.stage_facts import PlanFacts, plan_facts
+from planner.uneven_diagnosis import diagnose_uneven
 from planner.uneven_request import FRONT_POINTS
 from planner.uneven_words import with_uneven_words
+from solvers.solution import Status
 
 
 def solve_uneven(
@@ -44,10 +48,11 @@ def solve_uneven(
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     uniform = search.run((request.chips,))
+    known = uniform if search.options.layers is None else _none_of(uniform)
     asked = (model, search.options, search.limits, request.chips)
     found = best_time(
         *asked,
-        uniform=uniform,
+        uniform=known,
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
@@ -58,7 +63,7 @@ def solve_uneven(
     front = energy_front(
         *asked,
         start=found,
-        uniform=uniform,
+        uniform=known,
         points=None if points == "all" else int(points),
         objective="edp" if request.objective == "edp" else "energy",
         gap=request.gap or 0.0,
@@ -67,6 +72,12 @@ def solve_uneven(
         on_point=on_point,
     )
     return _with_plan(resolved, search, uniform, found, front, losses, started)
+
+
+def _none_of(uniform: Found) -> Found:
+    """A search that found nothing: a layout that is given excludes plans with uniform stages."""
+    none = np.empty(0, dtype=np.intp)
+    return replace(uniform, plans=uniform.plans.take(none), points=uniform.points[:0])
 
 
 def _with_plan(
@@ -80,11 +91,13 @@ def _with_plan(
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
     request, model = resolved.request, resolved.cost
-    proof = found if request.objective == "time" else front
+    proof = _fastest(found, front) if request.objective == "time" else front
+    alike = _best_uniform(resolved, uniform)
     best = optimum(proof.points, proof.bound, proof.status, request.objective)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
-    certificate = proof.certificate
-    assert certificate is not None
+    assert proof.certificate is not None
+    value = None if alike is None else value_of(alike, request.objective)
+    certificate = replace(proof.certificate, uniform=value)
     points = _evaluated(resolved, front.plans)
     answer = SolveResult(
         status=proof.status.value,
@@ -114,7 +127,23 @@ def _with_plan(
     )
     why, near = reasons(resolved, result, search.limits, search.options, request.objective)
     answer = replace(answer, why=why, neighbors=near)
-    return with_uneven_words(resolved, answer, _best_uniform(resolved, uniform))
+    return with_uneven_words(resolved, answer, alike)
+
+
+def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
+    """The fastest plan; of those that are as fast the one that the front begins with."""
+    assert found.certificate is not None
+    if not len(front.points) or front.points[0, 0] > found.points[0, 0] * (1 + SAME):
+        return found
+    first = np.array([0])
+    seconds = float(front.points[0, 0])
+    known = found.certificate
+    return replace(
+        found,
+        plans=front.plans.take(first),
+        points=front.points[first],
+        certificate=replace(known, objective=seconds, bound=min(known.bound, seconds)),
+    )
 
 
 def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:
@@ -144,6 +173,10 @@ def _without_plan(
     started: float,
 ) -> SolveResult:
     """The answer when no plan fits, or none was found in time."""
+    assert resolved.request.chips is not None
+    known = None
+    if found.status is Status.INFEASIBLE:
+        known = diagnose_uneven(search, resolved.request.chips, uniform)
     ended = replace(uniform, status=found.status)
-    answer = without_plan(resolved, ended, search, losses, started)
+    answer = without_plan(resolved, ended, search, losses, started, known)
     return replace(answer, layout=resolved.request.layout)

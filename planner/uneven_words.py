@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.explanation.causes import CAUSES
+from planner.fields import ALL_POINTS
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
-from planner.stage_facts import PlanFacts, plan_facts
-from planner.units import plural, show_percent
+from planner.stage_facts import PlanFacts
+from planner.uneven_request import FRONT_POINTS
+from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
 
 
@@ -18,39 +21,44 @@ def with_uneven_words(
 
     Args:
         resolved: The job on its machine.
-        answer: With a plan and a certificate, its best plan's stages and its `why` included.
+        answer: With a plan and a certificate, what binds the plan included.
         uniform: The best plan with uniform stages; None where none fits.
     """
+    assert answer.best is not None
+    against = [] if uniform is None else _against(answer.best, uniform)
     return replace(
         answer,
         uniform=uniform,
-        why=(*answer.why, *_balance_words(resolved, answer, uniform)),
+        why=(*answer.why, *_balance(answer.facts), *against),
         front_note=front_note(resolved, answer),
     )
 
 
-def _balance_words(
-    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
-) -> list[str]:
-    """How even the times of the stages are, beside those of the best uniform plan."""
-    facts = answer.facts
+def _balance(facts: PlanFacts | None) -> list[str]:
+    """How even the times of the stages are."""
     if facts is None or len(facts.stages) == 1:
         return []
-    words = f"The fastest stage takes {show_percent(_evenness(facts))} of the time of the slowest"
-    if uniform is None or uniform.plan.pp == 1 or answer.best == uniform:
-        return [f"{words}."]
-    others = plan_facts(resolved.cost, uniform.plan, facts.memory_limit_bytes)
-    return [f"{words}; in the best uniform plan {show_percent(_evenness(others))}."]
-
-
-def _evenness(facts: PlanFacts) -> float:
-    """Time of the fastest stage over that of the slowest."""
     times = [stage.forward_s + stage.backward_s for stage in facts.stages]
-    return min(times) / max(times)
+    share = show_percent(min(times) / max(times))
+    return [f"The fastest stage takes {share} of the time of the slowest."]
+
+
+def _against(best: PlanResult, uniform: PlanResult) -> list[str]:
+    """What of the step the best plan saves against the uniform one, and what it pays for that."""
+    changes = {name: best.time_s[name] - uniform.time_s[name] for name in best.time_s}
+    less, more = (pick(changes, key=lambda name: changes[name]) for pick in (min, max))
+    if changes[less] >= 0 or best.plan == uniform.plan:
+        return []
+    words = (
+        f"Against the best uniform plan {CAUSES[less]} takes {show_seconds(-changes[less])} less"
+    )
+    if changes[more] > 0:
+        words += f", and {CAUSES[more]} {show_seconds(changes[more])} more"
+    return [f"{words}."]
 
 
 def front_note(resolved: Resolved, answer: SolveResult) -> str:
-    """What the front of uneven plans ranges over, and whether it is all of it."""
+    """What the front of uneven plans ranges over, and how much of it is proved."""
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     clocks = len(model.clocks(wanted=request.clocks))
@@ -58,10 +66,12 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     ranges += f", at {clocks} clock levels per stage" if clocks > 1 else ""
     count = plural(len(answer.front), "plan")
     if answer.front_complete:
-        return f"The front of {ranges}: {count}; proved complete."
-    if answer.status != Status.OPTIMAL.value:
-        return f"The front of {ranges} is incomplete: the search ended before; {count}."
+        return f"The exact front of {ranges}: {count}; proved complete."
+    if request.front_points == ALL_POINTS or answer.status != Status.OPTIMAL.value:
+        return f"The front of {ranges} is incomplete: the search ended before; {count} so far."
+    limits = plural(int(request.front_points or FRONT_POINTS), "time limit")
     return (
-        f"The front of {ranges}: {count}, each proved for its time limit; between them there may "
-        "be more (front points: all finds them)."
+        f"The front of {ranges}: {count}. Those of at most {limits}, from the fastest plan to the "
+        "one of least energy, are proved; the others are the best known (front points all proves "
+        "every one)."
     )

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+_FEW = 512
+"""Rows that are compared pair by pair."""
 Points = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
@@ -63,7 +65,13 @@ def _staircase(ordered: Points) -> list[int]:
 
 
 def _sweep(ordered: Points) -> list[int]:
-    """Positions of the non-dominated rows of lexicographically sorted points."""
+    """Positions of the non-dominated rows of lexicographically sorted points.
+
+    Few are compared pair by pair: only a row before another can be no worse.
+    """
+    if len(ordered) <= _FEW:
+        no_worse = np.all(ordered[:, None] <= ordered[None], axis=2)
+        return np.flatnonzero(~np.triu(no_worse, 1).any(axis=0)).tolist()
     kept: list[int] = []
     front = np.empty((0, ordered.shape[1]))
     for position, point in enumerate(ordered):

@@ -135,11 +135,11 @@ class Evaluated:
                     yield group, count, time, cost
 
 
-def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
-    """The parts of n evaluated plans."""
+def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> Breakdown:
+    """The parts of n evaluated plans; `moved`: what they execute and move, where that is known."""
     time = x.step.time[:, 0]
     chips = x.inputs.chips[:, 0]
-    moved = traffic(model, x.columns)
+    moved = moved or traffic(model, x.columns)
     network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
     total = x.step.energy[:, 0]
     busy = busy_s(x.stages, x.inputs, x.step.factor)[:, 0]

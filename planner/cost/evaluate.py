@@ -155,14 +155,20 @@ def evaluated(
     classes: StageClasses | None = None,
 ) -> Evaluated:
     """What a breakdown is made from; the arguments are those of `columns_of`."""
-    x = columns_of(model, plans, batches, classes)
+    return evaluated_columns(model, columns_of(model, plans, batches, classes))
+
+
+def evaluated_columns(
+    model: CostModel, x: Columns, standing: FloatArray | None = None
+) -> Evaluated:
+    """`evaluated` of columns; `standing`: (n, 1) watts per chip, default those of a job alone."""
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
     stages = _stage_costs(model, x, costs, _state(model, x))
-    inputs = _step_inputs(model, x)
+    inputs = _step_inputs(model, x, standing)
     return Evaluated(
         columns=x,
-        memory=_memory(model, plans, x.stages, x.local, x.parameters, x.groups, x.m),
+        memory=_memory(model, x.plans, x.stages, x.local, x.parameters, x.groups, x.m),
         layers=layers,
         costs=costs,
         stages=stages,
@@ -280,13 +286,13 @@ def _layer_costs(
     return tuple((cost(0, group.dense), cost(1, group.moe)) for group in layers)
 
 
-def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
+def _step_inputs(model: CostModel, x: Columns, standing: FloatArray | None = None) -> StepInputs:
     plans = x.plans
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
     tp, sp = plans.tp[:, None], plans.sequence_parallel[:, None]
-    chips = plans.chips
-    counts, where = np.unique(chips, return_inverse=True)
-    standing = np.array([standing_w(model, int(count)) for count in counts])
+    if standing is None:
+        counts, where = np.unique(plans.chips, return_inverse=True)
+        standing = np.array([standing_w(model, int(count)) for count in counts])[where][:, None]
     last = x.clock[np.arange(len(plans)), np.minimum(plans.pp, x.clock.shape[1]) - 1]
     return StepInputs(
         m=x.m,
@@ -295,10 +301,10 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
         gpipe=(plans.schedule == GPIPE)[:, None],
         dualpipe=(plans.schedule == DUALPIPE)[:, None],
-        chips=chips[:, None].astype(np.float64),
+        chips=plans.chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
-        standing_w=standing[where][:, None],
+        standing_w=standing,
         moved_j=moved_j(model, x),
     )
 

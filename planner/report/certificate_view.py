@@ -36,10 +36,8 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     gap = certificate.gap
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
-        return (
-            f"Proved optimal{within} in {result.seconds:.2f} s: on none of {rows:,} rows is there a "
-            f"plan with less {least}, whatever its stages are."
-        )
+        proved = f"Proved optimal{within} in {result.seconds:.2f} s"
+        return f"{proved}: no plan on any of {rows:,} rows has less {least}, whatever its stages."
     asked = result.asked.get("gap")
     if asked is not None and gap <= float(asked):
         return (
@@ -59,9 +57,12 @@ def gain_words(result: SolveResult) -> str:
     least = OBJECTIVES[result.objective_name]
     plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
     gain = 1 - best / uniform
+    value = show_value(result.objective_name)(uniform)
+    if gain < -_ROUNDING:  # where a layout was given
+        less = show_change(1 - uniform / best)
+        return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
     if gain <= _ROUNDING:
         return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
-    value = show_value(result.objective_name)(uniform)
     return (
         f"Uneven stages take {show_change(gain)} off the {least} of the best uniform plan, "
         f"{value} ({plan})."
@@ -71,8 +72,11 @@ def gain_words(result: SolveResult) -> str:
 def funnel_rows(
     certificate: Certificate, objective: str
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows: what each bound was given, dropped, and the least bound of what it did."""
-    show = show_value(objective)
+    """Header and rows: what each bound was given, dropped, and the least bound of what it did.
+
+    Bounds of the energy-delay product are those of the energy.
+    """
+    show = show_value("energy" if objective == "edp" else objective)
     rows: list[tuple[str, ...]] = [
         (
             stage.name,

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.plan import Plan
-from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.layout_words import (
     clocks_by_stage,
     layer_words,
     layers_by_chunk,
+    pools_by_stage,
     recomputed_by_chunk,
     shardings_by_stage,
 )
+from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
@@ -57,7 +58,8 @@ def choice_words(plan: Plan) -> str:
         words.append(schedule_words(plan))
     if plan.stages is not None and len(plan.stages) > 1:
         words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
-    if (recompute := recompute_words(plan)) != "none":
+    one = plan.stages is not None and len(plan.stages) == 1
+    if (recompute := (recomputed_by_chunk if one else recompute_words)(plan)) != "none":
         words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")
@@ -93,6 +95,8 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
         rows.append(("layer split", layers_by_chunk(plan)))
+    if pools := pools_by_stage(plan):
+        rows.append(("pools", pools))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
     if (clock := clocks_by_stage(plan)) != "1":
@@ -152,6 +156,8 @@ def best_words(result: SolveResult, best: PlanResult) -> list[str]:
 
 def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
+    if result.pools:
+        return "The fastest plan"
     front = f"Pareto front of {listed(result.front_objectives)}"
     if result.certificate is not None and result.status == "optimal" and not result.front_complete:
         return f"{front}, proved at some time limits"

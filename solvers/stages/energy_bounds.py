@@ -40,7 +40,7 @@ _ROUNDED_UP = 1 + 1e-9
 _ROUNDED_DOWN = 1 - 1e-12
 _COARSE = np.geomspace(1.0, 8.0, 10)
 _FINE = np.linspace(-1.0, 1.0, 7)
-_ROWS_AT_A_TIME = 16
+_AT_A_TIME = 256  # problems times intervals whose fillings are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +191,9 @@ def bottleneck_bound(work: Work, edges: Floats, prices: Floats, beyond: Floats) 
     """
     least = np.empty((len(work), edges.shape[1] - 1))
     values = np.empty((*least.shape, prices.shape[1]))
-    for start in range(0, len(work), _ROWS_AT_A_TIME):
-        at = np.arange(start, min(start + _ROWS_AT_A_TIME, len(work)))
+    step = max(_AT_A_TIME // least.shape[1], 1)
+    for start in range(0, len(work), step):
+        at = np.arange(start, min(start + step, len(work)))
         least[at], values[at] = _of_intervals(work.take(at), edges[at], prices[at])
     return BottleneckBound(prices=prices, least=least, values=values * _ROUNDED_DOWN, beyond=beyond)
 

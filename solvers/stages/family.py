@@ -1,10 +1,10 @@
 """The least cost within a limit on time over many stage problems, and their common front.
 
-Problems (rows) share one incumbent, and units of time and cost, of which a row may count parts: the cheapest choice known
-within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
-bound comes first: its bound is tightened, or it is solved for a choice below the incumbent. What a
-row is proved not to go below under a limit, it does not go below under a smaller one, so bounds
-are kept while the limit falls.
+Problems (rows) share units of time and cost, of which a row may count parts, and one incumbent:
+the cheapest choice known within the limit. A row whose bound is no lower is dropped. Of the others
+the one with the lowest bound comes first: its bound is tightened, or it is solved for a choice
+below the incumbent. What a row is proved not to go below under a limit, it does not go below under
+a smaller one, so bounds are kept while the limit falls.
 
 The front is that of Haimes' epsilon-constraint: the least cost, of equals the least time, then the
 limit moves below that time. Source: Haimes, Lasdon, Wismer 1971; Laumanns, Thiele, Zitzler, EJOR
@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -51,10 +51,20 @@ class Family(Protocol):
         """
 
     def problem(self, row: int, limit: int | None) -> StageProblem | None:
-        """A row with every column of a choice within the limit; None: there is no choice."""
+        """Of a row that is not loose, for choices within the limit; None: there are none.
+
+        It may be a relaxation of the row.
+        """
 
     def scale(self, row: int) -> int:
         """Units of time and cost of the row's problem in one of the family."""
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        """What a choice of a row's problem stands for; None: of a relaxation, for nothing.
+
+        Where that is dearer or slower than the choice, the row becomes loose, and its problem the
+        row itself.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +74,9 @@ class Known:
     Attributes:
         time, cost: By the integer tables.
         row: -1: from elsewhere.
-        choice, problem: None from elsewhere.
+        choice, problem: Of the row; None from elsewhere.
         fastest: Whether no choice of its row is as cheap and faster, or that is not asked.
-        label: What the caller knows it by, where it is from elsewhere.
+        label: What the family or the caller knows it by.
     """
 
     time: int
@@ -111,8 +121,8 @@ class FamilySearch:
         fastest: A choice no dearer than the one given, of the same problem, in the least time.
         known: Choices known at the start; grows.
         gap: A row whose bound is above (1 - gap) times the incumbent is dropped.
-        rounding: Units of cost, and of time, that count as nothing: what choices from elsewhere
-            may differ by from their integers.
+        rounding, cost_rounding: Units of time, of cost, that count as nothing: what choices from
+            elsewhere may differ by from their integers.
         deadline: `time.perf_counter` value after which no further row is solved.
         row_seconds: For one row; None: no limit but the deadline.
         soonest: No choice takes less time, so that no smaller limit is asked for.
@@ -128,6 +138,7 @@ class FamilySearch:
     known: list[Known] = field(default_factory=list)
     gap: float = 0.0
     rounding: int = 0
+    cost_rounding: int = 0
     deadline: float | None = None
     row_seconds: float | None = None
     soonest: int = 0
@@ -166,7 +177,7 @@ class FamilySearch:
             row = int(rows[0])
             self._solve(row, limit, best)
             low[row] = max(low[row], self._proved[row])
-            tried[row] = True
+            tried[row] = not self.family.loose()[row]
             solved += 1
         if best.cost >= UNLIMITED:
             return None
@@ -176,7 +187,7 @@ class FamilySearch:
             limit=limit,
             found=best,
             bound=bound,
-            proved=bound >= best.cost - self.rounding,
+            proved=bound >= best.cost - self.cost_rounding,
             solved=solved,
             bounded=len(self.family) - solved,
             seconds=time.perf_counter() - started,
@@ -237,7 +248,7 @@ class FamilySearch:
         """What a bound must reach for its row to be dropped."""
         if best.cost >= UNLIMITED:
             return best.cost
-        return min(best.cost * (1 - self.gap), best.cost - self.rounding)
+        return min(best.cost * (1 - self.gap), best.cost - self.cost_rounding)
 
     def _tightened(self, rows: Ints, limit: int | None, low: Ints) -> Ints:
         """(n,) the bounds after some of the rows, lowest first, have got better ones."""
@@ -267,7 +278,7 @@ class FamilySearch:
             self._proved[row] = UNLIMITED
             return
         scale = self.family.scale(row)
-        below = best.cost - self.rounding if best.cost < UNLIMITED else UNLIMITED
+        below = best.cost - self.cost_rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
         found = self.solve(
@@ -281,30 +292,21 @@ class FamilySearch:
         )
         self.solves.update(name for name in found.counts if name.startswith("solved by"))
         if found.decision is not None:
-            settled = self.settles(found)
-            self.known.append(self._known(row, problem, found.decision, fastest=settled))
+            known = self.family.real(row, found.decision)
+            if known is not None:
+                self.known.append(replace(known, fastest=self.settles(found)))
         bound = max(found.bound, 0.0) / scale
         bound = float(below) if found.status is Status.INFEASIBLE else bound
         self._proved[row] = max(int(self._proved[row]), int(min(bound, UNLIMITED)))
         self.solved.add(row)
-
-    def _known(self, row: int, problem: StageProblem, choice: Choice, *, fastest: bool) -> Known:
-        """A choice of a row, in whole units of the family."""
-        scale = self.family.scale(row)
-        return Known(
-            time=choice.time // scale,
-            cost=choice.cost // scale,
-            row=row,
-            choice=choice,
-            problem=problem,
-            fastest=fastest,
-        )
 
     def _faster(self, best: Known) -> Known:
         """The same cost, of the same row, in the least time."""
         if best.choice is None or best.problem is None or best.fastest:
             return best
         choice = self.fastest(best.problem, best.choice, self._seconds())
-        better = self._known(best.row, best.problem, choice, fastest=True)
+        better = self.family.real(best.row, choice)
+        if better is None or (better.cost, better.time) >= (best.cost, best.time):
+            return best
         self.known.append(better)
         return better

@@ -39,7 +39,10 @@ def weights(values: tuple[int, ...], width: int) -> Ints:
 
 
 class Extents:
-    """How large the forms of a problem can be, in whole numbers without a limit on their size."""
+    """How large the forms of a problem can be, in whole numbers without a limit on their size.
+
+    What is always 0 counts as 1, so that weights are never above the size of their form.
+    """
 
     def __init__(self, problem: StageProblem) -> None:
         self.problem, columns = problem, problem.columns
@@ -51,11 +54,11 @@ class Extents:
             [max(abs(a), abs(b)) for a, b in zip(*ends, strict=True)]
             for ends in zip(least, most, strict=True)
         ]
-        self.sums = [sum(sizes) for sizes in zip(*of_device, strict=True)]
+        self.sums = [max(sum(sizes), 1) for sizes in zip(*of_device, strict=True)]
         ends = (columns.peaks.min(axis=0).tolist(), columns.peaks.max(axis=0).tolist())
-        self.peaks = [max(abs(a), abs(b)) for a, b in zip(*ends, strict=True)]
+        self.peaks = [max(abs(a), abs(b), 1) for a, b in zip(*ends, strict=True)]
         cross = [] if problem.crossings is None else problem.crossings.ravel().tolist()
-        self.crossings = (problem.devices - 1) * max(map(abs, cross), default=0)
+        self.crossings = max((problem.devices - 1) * max(map(abs, cross), default=0), 1)
 
     def of(self, form: Form) -> int:
         """Largest absolute value that a form can have."""

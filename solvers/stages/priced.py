@@ -53,7 +53,7 @@ class PricedBound:
 
 
 def priced_bound(
-    problem: StageProblem, prices: Floats, *, ranges: int = 12, beyond: int | None = None
+    problem: StageProblem, prices: Floats, *, ranges: int = 32, beyond: int | None = None
 ) -> PricedBound:
     """The bound of a problem with a cost; crossings are left out.
 

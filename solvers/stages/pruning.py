@@ -43,7 +43,7 @@ from solvers.stages.problem import Columns, Form, Ints, StageProblem
 
 _ROUNDS = 4
 _ROOM = 2**58
-"""Weighed caps stay below it."""
+"""Weighed caps stay within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +74,10 @@ def pruned(
         intervals: Of the peak that time weighs most.
     """
     problem = question.problem
-    keep = np.flatnonzero(_undominated(question))
+    keep = np.arange(len(problem.columns))
     caps = [*caps_of(question), *_weighed_caps(question, multipliers)]
     lower = -math.inf
-    for _ in range(_ROUNDS):
+    for again in range(_ROUNDS):
         columns = problem.columns.take(keep)
         if len(np.unique(columns.device)) < problem.devices:
             break
@@ -86,7 +86,9 @@ def pruned(
         )
         lower = max(lower, bound)
         keep = keep[inside]
-        if inside.all():
+        if again == 0 and len(keep):
+            keep = keep[_undominated(_over(question, keep))]
+        elif inside.all():
             break
     possible = len(np.unique(problem.columns.device[keep])) == problem.devices
     left = _over(question, keep) if possible else question
@@ -144,6 +146,7 @@ def _weighed_caps(question: Question, multipliers: Sequence[tuple[int, float]]) 
             a = max(int(_ROOM / (size + 1)), 1)
             b = round(a * by)
             upper = a * (question.below - 1) + b * caps[j].upper
+            upper = min(max(upper, -_ROOM), _ROOM)
             made.append(Cap(form=plus(plus(Form(), a, form), b, caps[j].form), upper=upper))
     return made
 

@@ -252,7 +252,8 @@ def lexicographic(question: Question, *, backend: str | None = None) -> Solution
         and a bound equal to the objective the cost is proved and the time is not.
 
     Raises:
-        ValueError, RuntimeError: As `solve_stages`; time is minimized.
+        ValueError, RuntimeError: As `solve_stages`, or time is what is minimized. A named solver
+            that cannot find the least time leaves that to the others.
     """
     if question.minimize != COST:
         raise ValueError(f"minimize must be {COST!r}, not {question.minimize!r}")
@@ -270,16 +271,15 @@ def lexicographic(question: Question, *, backend: str | None = None) -> Solution
     seconds = question.seconds
     if seconds is not None:
         seconds = max(seconds - cheapest.seconds, 0.0)
-    fastest = solve_stages(
-        replace(
-            question,
-            problem=replace(problem, limits=(*problem.limits, least)),
-            minimize=TIME,
-            below=None,
-            hint=cheapest.decision,
-            seconds=seconds,
-        )
+    among = replace(
+        question,
+        problem=replace(problem, limits=(*problem.limits, least)),
+        minimize=TIME,
+        below=None,
+        hint=cheapest.decision,
+        seconds=seconds,
     )
+    fastest = solve_stages(among, backend=backend if backend in capable(among) else None)
     solved = {key: 1 for key in fastest.counts if key.startswith(("solved by", "failed"))}
     return replace(
         cheapest,

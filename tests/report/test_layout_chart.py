@@ -69,7 +69,9 @@ def test_chunks_of_interleaved_pipelines_are_called_chunks() -> None:
     plan = Plan(pp=2, interleave=2, schedule="interleaved", stages=stages)
     assert layers_by_chunk(plan) == "3 + 2x4 + 3 (chunks in order)"
     assert clocks_by_stage(plan) == "1 (stage 0), 0.9 (stage 1)"
-    assert layout_chart(plan).header[0] == "chunk"
+    chart = layout_chart(plan)
+    assert chart.header[0] == "chunk"
+    assert [mark.top for mark in chart.marks if isinstance(mark, Bar)] == [3.0, 7.0, 4.0, 7.0]
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=20))

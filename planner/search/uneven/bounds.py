@@ -1,4 +1,4 @@
-"""Lower bounds on the step time of every plan of a row: LB0 <= LB1 <= LB2 <= time.
+"""Lower bounds on the step time of every plan of a row: LB0, LB1 and LB2.
 
 With stage times t_i, all layers and ends in least time S, and weights of the step
 (`planner.cost.step`; A the slowest stage's, a that of the sum, C what no stage changes):
@@ -22,7 +22,8 @@ Under DualPipe the devices are p / 2 pairs of ranks, t the time of a round; the 
 D bounds max exposed + max optimizer: some stage has ceil(L / p) layers or more, the first has the
 embedding, the last the head; of its reductions 1 - overlap is exposed whatever its backward pass.
 Mean over kinds of layers: a stage with N layers has some d dense and N - d others; the least D of
-all such d counts. All are relaxations, so no plan is faster.
+all such d counts. All are relaxations, so no plan is faster. LB2 is never below LB1, which is below
+LB0 only where the reduction of the mean stage, of which LB0 counts, is more than D.
 """
 
 from __future__ import annotations
@@ -99,8 +100,8 @@ class RowForms:
         whole = (forms.max(axis=1) + self.constant) * self.factor
         return np.asarray(whole * ROUNDED_DOWN)
 
-    def slowest_within(self, upper_s: float) -> FloatArray:
-        """(n,) the largest slowest stage with which `step_s` is within `upper_s`."""
+    def slowest_within(self, upper_s: float | FloatArray) -> FloatArray:
+        """(n,) the largest slowest stage with which `step_s` is within `upper_s`, one or (n,)."""
         room = (upper_s / ROUNDED_DOWN / self.factor - self.constant)[:, None] - self.summed
         return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
 

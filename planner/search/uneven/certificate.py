@@ -12,7 +12,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -60,7 +61,8 @@ def best_time(
     """The fastest plan on some chips, uniform or not.
 
     Args:
-        model, options, limits: What is searched, and within what; clocks are the highest.
+        model, options, limits: What is searched, and within what. Only a limit on power makes
+            a lower clock worth its time.
         chips: Chips that plans use.
         uniform: The uniform plans that were found; None: none were looked for.
         gap: The search may end once no plan is faster by more than this share.
@@ -75,33 +77,28 @@ def best_time(
     return search.answer(time.perf_counter() - started)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _Open:
-    """Rows that no bound has dropped, ascending in bound."""
+    """A row that no bound has dropped; `total` once its devices' totals are in the bound."""
 
-    rows: list[Rows]
-    row: IntArray  # of its part of `rows`
-    part: IntArray
-    bound: FloatArray
+    bound: float
+    number: int
+    part: int = field(compare=False)
+    row: int = field(compare=False)
+    total: bool = field(compare=False)
 
-    @staticmethod
-    def of(parts: list[tuple[Rows, FloatArray]]) -> _Open:
-        bounds = np.concatenate([np.empty(0), *(bound for _, bound in parts)])
-        sizes = [len(bound) for _, bound in parts]
-        order = np.argsort(bounds, kind="stable")
-        row = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(size) for size in sizes)])
-        part = np.repeat(np.arange(len(parts)), sizes)
-        return _Open(
-            rows=[rows for rows, _ in parts],
-            row=row[order],
-            part=part[order],
-            bound=bounds[order],
-        )
 
-    @property
-    def meshes(self) -> int:
-        """How many combinations of tp, cp and pp there are."""
-        return len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows in self.rows)))
+def _opened(parts: list[tuple[Rows, FloatArray]]) -> list[_Open]:
+    """The rows of all parts as a heap."""
+    found = [
+        (float(bound), part, row, int(rows.plans.interleave[row]) == 1)
+        for part, (rows, bounds) in enumerate(parts)
+        for row, bound in enumerate(bounds)
+    ]
+    return [
+        _Open(bound, number, part, row, total)
+        for number, (bound, part, row, total) in enumerate(sorted(found))
+    ]
 
 
 class _Search:
@@ -119,7 +116,7 @@ class _Search:
     ) -> None:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
-        self.clocks = model.clocks(wanted=False)
+        self.clocks = model.clocks(wanted=options.clocks and limits.power_w is not None)
         self.longest_s = _longest_s(model, limits, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
@@ -127,6 +124,7 @@ class _Search:
         self.funnel: list[FunnelStage] = []
         self.bound_s = np.inf
         self.solved, self.left, self.solves = 0, 0, 0
+        self.unproved: list[float] = []
         self.lowest_left: float | None = None
         self.solvers: Counter[str] = Counter()
         self.ended = False
@@ -168,11 +166,11 @@ class _Search:
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
         if not len(rows):
             return 0.0
-        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks))
+        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
-        self.funnel, self.bound_s = [], np.inf
+        self.funnel, self.bound_s, self.unproved = [], np.inf, []
         kept = np.flatnonzero(lower < self.wanted_s)
         self._stage("LB0", _meshes(skeletons), lower, kept)
         parts, counted = [], _Counted()
@@ -182,13 +180,13 @@ class _Search:
             parts.append(self._bounded(rows, counted))
         self.funnel += counted.stages()
         self.bound_s = min([self.bound_s, *(step.lowest or np.inf for step in self.funnel)])
-        self._solve(_Open.of(parts))
+        self._solve(parts)
 
     def _bounded(self, rows: Rows, counted: _Counted) -> tuple[Rows, FloatArray]:
         """The rows that LB1 and LB2 leave, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
-        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks))
+        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
@@ -198,47 +196,55 @@ class _Search:
         counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
         return rows.take(kept), second[kept]
 
-    def _solve(self, rows: _Open) -> None:
-        """Stage problems, the least bound first."""
-        total, bounds = len(rows.bound), rows.bound
-        unproved = [np.inf]
-        done = 0
-        while done < total and bounds[done] < self.wanted_s:
+    def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
+        """Stage problems, the least bound first; of interleaved rows their totals before."""
+        heap = _opened(parts)
+        total, kept = len(heap), np.inf
+        while heap and heap[0].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
                 break
-            self._progress("stage problems", done, total)
-            bound = self._solve_row(rows.rows[rows.part[done]], int(rows.row[done]), bounds[done])
-            unproved.append(bound)
-            done += 1
-        left = bounds[done:]
-        self.left = len(left) if self.ended else 0
-        self.lowest_left = float(left[0]) if self.left else None
-        self.bound_s = min(self.bound_s, *unproved, float(left.min(initial=np.inf)))
-        lowest = float(left.min()) if len(left) else None
-        dropped = 0 if self.ended else len(left)
-        self.funnel.append(
-            FunnelStage(
-                name="stages", rows=total, meshes=rows.meshes, dropped=dropped, lowest=lowest
-            )
+            self._progress("stage problems", total - len(heap), total)
+            row = heappop(heap)
+            rows = parts[row.part][0]
+            bound, proved = self._solve_row(rows, row)
+            if not row.total and bound < self.wanted_s:
+                heappush(heap, replace(row, bound=bound, total=True))
+            elif proved:
+                self.solved += 1
+                kept = min(kept, bound)
+            else:
+                self.unproved.append(bound)
+        bounds = [row.bound for row in heap]
+        if self.ended:
+            self.unproved += bounds
+        self.left = len(self.unproved)
+        self.lowest_left = min(self.unproved, default=None)
+        lowest = min(bounds, default=None)
+        self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
+        step = FunnelStage(
+            name="stages",
+            rows=total,
+            meshes=len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows, _ in parts))),
+            dropped=0 if self.ended else len(heap),
+            lowest=None if self.ended else lowest,
         )
+        self.funnel.append(step)
 
-    def _solve_row(self, rows: Rows, row: int, known: float) -> float:
-        """Solves the stage problem of a row; what no plan of it is below."""
-        at = (self.model, self.limits, rows, row, self.clocks, self.wanted_s)
-        if rows.plans.interleave[row] > 1:
-            known = max(known, self._ask(total_columns(*at))[1])
-        if known < self.wanted_s:
+    def _solve_row(self, rows: Rows, row: _Open) -> tuple[float, bool]:
+        """A better bound of a row, and whether no plan of it is between that and the incumbent."""
+        at = (self.model, self.limits, rows, row.row, self.clocks, self.wanted_s)
+        if not row.total:
+            return max(row.bound, self._ask(total_columns(*at))[1]), True
+        try:
             columns = row_columns(*at)
-            found, bound = self._ask(columns)
-            known = max(known, bound)
-            if columns is not None and found is not None and found.decision is not None:
-                self._take(columns, found.decision)
-            if found is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-                self.ended = True
-                return known
-        self.solved += 1
-        return known
+        except ValueError:  # too many columns
+            return row.bound, False
+        found, bound = self._ask(columns)
+        if columns is not None and found is not None and found.decision is not None:
+            self._take(columns, found.decision)
+        proved = found is None or found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        return max(row.bound, bound), proved
 
     def _ask(self, columns: RowColumns | None) -> tuple[Solution[Choice] | None, float]:
         """Solves the problem of a row for what is wanted; with its bound in seconds."""
@@ -283,7 +289,7 @@ class _Search:
             status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
             return self._found(none, np.empty((0, 2)), status, None, seconds)
         bound = min(self.bound_s, self.time_s)
-        proved = not self.ended and self.gap == 0.0
+        proved = not self.ended and not self.unproved and self.gap == 0.0
         certificate = Certificate(
             uniform=self.uniform_s,
             objective=self.time_s,

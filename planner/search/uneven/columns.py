@@ -9,7 +9,9 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
     dualpipe     the larger of P_paced + S_early and P_paced + P_over + S_late, pairs as devices
-    E = S_joules + T standing power, in units in which the power is 1
+    E = S_joules + T standing power
+
+A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -17,19 +19,14 @@ The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
-    GPIPE,
-    INTERLEAVED,
     SELECTIVE,
     SHARDINGS,
-    ZERO_BUBBLE,
     FloatArray,
     IntArray,
     Plan,
@@ -37,36 +34,22 @@ from planner.plan import (
 )
 from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
+from planner.search.uneven.integers import (
+    Tables,
+    Units,
+    joined_offers,
+    power_limits,
+    stage_problem,
+    standing_units,
+)
 from planner.search.uneven.interleaved import RowTables
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.pairs import Pairs
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, row_terms
+from planner.search.uneven.terms import row_terms
 from solvers.stages.device_columns import device_columns
 from solvers.stages.devices import device_problem
-from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
-
-FINEST = 2**36
-"""Units of time in the upper bound, by default."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
-    """What the integers count.
-
-    Attributes:
-        time_s, joules: One unit each.
-    """
-
-    time_s: float
-    joules: float
-
-    @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float) -> Units:
-        """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
-        time_s = upper_s / FINEST
-        power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+from solvers.stages.problem import Choice, Form, StageProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +152,8 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     powered = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
     if alone.both_ways[0]:
         pairs = Pairs(
             one=one,
@@ -202,10 +185,10 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
@@ -223,10 +206,8 @@ def interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, v = packing.one, int(packing.one.rows.plans.interleave[0])
-    m, bubbles = round(one.m), int(one.model.assumptions.bubbles)
-    if not bubbles:
-        v = 1
+    one, weights = packing.one, Tables.of(packing.one)
+    v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     tables = RowTables(
         one=one,
@@ -240,26 +221,24 @@ def interleaved_columns(
     if layout is None:
         return None
     found = device_columns(layout, tables)
-    devices = np.unique(found.columns.device)
-    if len(devices) < packing.devices:
+    if len(np.unique(found.columns.device)) < packing.devices:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
-    time = Form(constant=constant, sums=(bubbles, 0), peaks=(m * v - bubbles, v, v))
-    cost = Form(sums=(0, 1))
-    standing = _standing(one, units)
+    added, paced = weights.forms[0]
+    cost, standing = Form(sums=(0, 1)), standing_units(one, units)
     problem = device_problem(
         layout,
         found,
-        time=(time,),
+        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=power_limits(cost, limits, units, standing, packing.devices),
     )
     variants = np.array([(each.sharding, each.clock) for each in tables.variants])
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=(m + 2) * v + packing.devices + 8,
+        rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
         sharding=variants[found.setting, 0],
@@ -273,14 +252,14 @@ def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | No
     if made is None or pairs.layout is None:
         return None
     found, time = made
-    cost, standing = Form(sums=(0, 0, 1)), _standing(pairs.one, units)
+    cost, standing = Form(sums=(0, 0, 1)), standing_units(pairs.one, units)
     problem = device_problem(
         pairs.layout,
         found,
         time=time,
         cost=cost if pairs.energy else None,
         cost_per_time=standing if pairs.energy else 0,
-        limits=_limits(cost, limits, units, standing),
+        limits=power_limits(cost, limits, units, standing, len(pairs.layout.chunks)),
     )
     sharding, clock = np.divmod(found.setting, len(pairs.one.terms.clocks))
     return RowColumns(
@@ -292,12 +271,6 @@ def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | No
         sharding=sharding,
         clock=clock,
     )
-
-
-def _standing(one: OneRow, units: Units) -> int:
-    """Joules of waiting chips per unit of time, in their units."""
-    chips = int(one.rows.plans.chips[0])
-    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
 
 
 def _offers(packing: Packing) -> list[Offer] | None:
@@ -313,103 +286,3 @@ def _offers(packing: Packing) -> list[Offer] | None:
         if len(offers[d].vector) == 0:
             return None
     return [offers[first[d]] for d in range(packing.devices)]
-
-
-def _joined(offers: list[Offer]) -> Offer:
-    def of(part: str, name: str) -> Any:
-        return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
-
-    first = offers[0]
-    return Offer(
-        fills=replace(first.fills, **{name: of("fills", name) for name in _slots(first.fills)}),
-        costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
-        vector=np.concatenate([offer.vector for offer in offers]),
-    )
-
-
-def _slots(record: object) -> tuple[str, ...]:
-    return tuple(type(record).__slots__)  # type: ignore[attr-defined]
-
-
-def _problem(
-    packing: Packing,
-    offer: Offer,
-    devices: IntArray,
-    starts: IntArray,
-    units: Units,
-    limits: Limits,
-    *,
-    energy: bool,
-) -> StageProblem:
-    """The integers of the module."""
-    one = packing.one
-    schedule = int(one.rows.plans.schedule[0])
-    m, v, factor = round(one.m), one.v, one.factor
-    bubbles = bool(one.model.assumptions.bubbles)
-
-    def whole(values: FloatArray | float, unit: float) -> IntArray:
-        return np.floor(np.asarray(values) * factor / unit).astype(np.int64)
-
-    def seconds(*names: str) -> list[IntArray]:
-        return [whole(getattr(offer.costs, name), units.time_s) for name in names]
-
-    constant = int(whole(packing.form.constant, units.time_s))
-    once = 1
-    weights: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if schedule == GPIPE and bubbles:
-        sums, peaks = seconds("time"), seconds("forward", "backward")
-        weights = [((1,), (m - 1, m - 1))]
-    elif schedule == ZERO_BUBBLE and bubbles:
-        sums, peaks = seconds("left"), seconds("paced", "time")
-        weights = [((1,), (1, 0)), ((0,), (0, m))]
-    elif schedule == INTERLEAVED and bubbles:
-        sums, peaks = seconds("filling"), seconds("time")
-        weights = [((1,), (m * v - 1,))]
-        constant, once = int(whole(packing.form.constant, units.time_s / v)), v
-    else:
-        sums, peaks = seconds("time"), seconds("time")
-        weights = [((int(bubbles),), (m - int(bubbles),))]
-    peaks += seconds("exposed", "optimizer")
-    sums.append(np.floor(offer.costs.extra_j / units.joules).astype(np.int64))
-    sums.append(offer.fills.kinds[:, 0])
-    standing = _standing(one, units)
-    cost = Form(sums=(0,) * (len(sums) - 2) + (1, 0))
-    return StageProblem(
-        layers=one.model.job.model.layers,
-        chunks=np.arange(packing.devices)[:, None],
-        columns=Columns(
-            device=devices,
-            starts=starts[:, None],
-            ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
-            group=np.zeros_like(devices),
-            sums=np.stack(sums, axis=1),
-            peaks=np.stack(peaks, axis=1),
-        ),
-        time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, once, once))
-            for added, paced in weights
-        ),
-        cost=cost if energy else None,
-        cost_per_time=standing if energy else 0,
-        limits=(*_limits(cost, limits, units, standing), *_kinds(packing, len(sums))),
-    )
-
-
-def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
-    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
-    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
-    if not packing.in_all or len(packing.one.terms.layers) == 1:
-        return ()
-    form = (0,) * (sums - 1)
-    return (
-        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
-        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
-    )
-
-
-def _limits(cost: Form, limits: Limits, units: Units, standing: int) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time."""
-    if limits.power_w is None:
-        return ()
-    allowed = int(np.ceil(limits.power_w * units.time_s / units.joules))
-    return (Limit(name="power", form=cost, upper=0, per_time=standing - allowed),)

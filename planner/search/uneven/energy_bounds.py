@@ -158,14 +158,15 @@ def full_work(
     allowed[:, DDP] &= ~allowed[:, ZERO1]
     terms = row_terms(model, rows, clocks)
     layers = _layers(model, rows, forms, terms, allowed)
-    count, held, room = _memory(model, limits, rows, allowed, len(clocks))
+    used = np.flatnonzero(allowed.any(axis=0))
+    count, held, room = _memory(model, limits, rows, allowed, used, len(clocks))
     return Work(
-        pace=_by_setting([_flat(table) for table in layers.pace]),
-        ramp=_by_setting([_flat(table) for table in layers.ramp]),
-        cost=_by_setting([_flat(table) for table in layers.joules]),
+        pace=_by_setting([_flat(table[:, :, used]) for table in layers.pace]),
+        ramp=_by_setting([_flat(table[:, :, used]) for table in layers.ramp]),
+        cost=_by_setting([_flat(table[:, :, used]) for table in layers.joules]),
         count=count,
         **{
-            name: np.tile(table, (1, 1, allowed.shape[1]))
+            name: np.tile(table, (1, 1, len(used)))
             for name, table in _ends(model, rows, forms, terms, count.shape[1]).items()
         },
         held=held,
@@ -281,9 +282,14 @@ def _ends(
 
 
 def _memory(
-    model: CostModel, limits: Limits, rows: Rows, allowed: BoolArray, clocks: int
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    allowed: BoolArray,
+    used: IntArray,
+    clocks: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Stages per class, bytes of a layer, and room for layers; see `Work`.
+    """Stages per class, bytes of a layer, and room for layers under `used` shardings; see `Work`.
 
     Classes are the first stage, the last, and groups of the others with what the emptiest holds.
     """
@@ -301,8 +307,8 @@ def _memory(
     free[:, 0] -= np.where(alone, ends[:, 2], ends[:, 0])
     free[:, 1] -= np.where(alone, 0.0, ends[:, 1])
     free = np.where(allowed[:, None, :], free * (1 + 1e-12), -1.0)
-    held = np.stack(size, axis=2).swapaxes(3, 4)
-    return count, np.repeat(held, clocks, axis=3), np.repeat(free, clocks, axis=2)
+    held = np.stack(size, axis=2).swapaxes(3, 4)[:, :, :, used]
+    return count, np.repeat(held, clocks, axis=3), np.repeat(free[:, :, used], clocks, axis=2)
 
 
 def _groups(model: CostModel, rows: Rows) -> tuple[FloatArray, FloatArray]:

@@ -1,9 +1,10 @@
 """The rows of an uneven search as a family of stage problems of time and joules.
 
 A row has, in turn, the mean bound; with the memory of its stages; with ranges of its slowest stage;
-interleaved, devices by the layers that they hold in all; its columns, these two with prices of a
-second. Each costs more and is tighter; a row is taken to the next one only while it may hold a plan
-below the cheapest that is known.
+columns with prices of a second. Each costs more and is tighter; a row is taken to the next one only
+while it may hold a plan below the cheapest that is known. The columns of an interleaved row are at
+first those of what its devices hold in all; where the best choice of these cannot be dealt to
+chunks as it is, they are those of the chunks.
 
 No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
 is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
@@ -18,11 +19,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, FloatArray, IntArray
+from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.plan import BoolArray, FloatArray, IntArray, Plan, PlanTable
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, Units, row_columns, total_columns
+from planner.search.uneven.columns import RowColumns, row_columns, total_columns
+from planner.search.uneven.dealing import dealt_plan
 from planner.search.uneven.energy_bounds import full_work
+from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
 from solvers.stages.energy_bounds import (
     BottleneckBound,
@@ -30,12 +34,12 @@ from solvers.stages.energy_bounds import (
     bottleneck_bound,
     filled_mean_bound,
 )
-from solvers.stages.family import UNLIMITED
+from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
-from solvers.stages.problem import Ints, StageProblem
+from solvers.stages.problem import Choice, Ints, StageProblem
 
-LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "totals", "columns")
-_MEAN, _MEMORY, _RANGES, _TOTALS, _COLUMNS = range(len(LEVELS))
+LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "totals", "dealt", "columns")
+_MEAN, _MEMORY, _RANGES, _TOTALS, _DEALT, _COLUMNS = range(len(LEVELS))
 _INTERVALS = 16
 _PRICES = 8
 _AT_A_TIME = 64
@@ -58,6 +62,7 @@ class EnergyRows:
         top_j: Nothing dearer is wanted.
         standing_w: That all chips draw while they wait.
         units: Of the family.
+        plans: Known by their number; grow by those that are dealt.
         columns: Of the rows that have come to them.
     """
 
@@ -72,6 +77,7 @@ class EnergyRows:
     top_j: float
     standing_w: float
     units: Units
+    plans: list[Plan]
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
     _latest_s: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
@@ -88,9 +94,15 @@ class EnergyRows:
 
     @property
     def slack(self) -> FloatArray:
-        """(n,) units by which a plan may be longer or dearer than its integers say."""
+        """(n,) units of time by which a plan may be longer than its integers say."""
         plans = self.rows.plans
         return np.asarray(2 * self.rows.micro_batches(self.model) + 4 * plans.pp + 16)
+
+    @property
+    def slack_cost(self) -> FloatArray:
+        """(n,) units of joules by which a plan may be dearer than its integers say."""
+        per_time = round(self.standing_w * self.units.time_s / self.units.joules)
+        return np.asarray(per_time * self.slack + self.rows.plans.pp)
 
     def bounds(self, limit: int | None) -> Ints:
         """(n,) units of joules below which no choice within `limit` units of time is."""
@@ -100,7 +112,7 @@ class EnergyRows:
         for rows, bound in self._blocks:
             joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
         joules = np.where(self.soonest_s > latest, np.inf, joules)
-        low = np.clip(joules / self.units.joules - self.slack, 0, UNLIMITED).astype(np.int64)
+        low = np.clip(joules / self.units.joules - self.slack_cost, 0, UNLIMITED).astype(np.int64)
         for row, (priced, scale) in self._priced.items():
             within = None if limit is None else (limit + 1) * scale - 1
             low[row] = max(low[row], _whole(priced.at(within)) // scale)
@@ -114,13 +126,13 @@ class EnergyRows:
         return [(name, self._level == level) for level, name in enumerate(LEVELS)]
 
     def loose(self) -> BoolArray:
-        """(n,) rows that have no columns yet."""
-        return np.asarray(self._level < _COLUMNS)
+        """(n,) rows that have no columns yet, or whose totals could not be dealt."""
+        return np.asarray((self._level < _TOTALS) | (self._level == _DEALT))
 
     def tighten(self, rows: Ints, limit: int | None) -> None:
         """The next bound of the first of `rows`, and of others that are as far."""
         level = int(self._level[rows[0]])
-        if level >= _RANGES:
+        if level in (_RANGES, _DEALT):
             self._to_columns(int(rows[0]), limit)
             return
         same = rows[self._level[rows] == level]
@@ -138,6 +150,46 @@ class EnergyRows:
         """Units of a row in one of the family."""
         columns = self.columns[row]
         return 1 if columns is None else self._scale(columns)
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        """The plan of a choice, known by its number; of totals, as it can be dealt."""
+        columns = self.columns[row]
+        assert columns is not None
+        scale = self._scale(columns)
+        if self._level[row] == _COLUMNS:
+            time, cost = choice.time // scale, choice.cost // scale
+            self.plans.append(columns.plan(choice))
+            return Known(
+                time=time,
+                cost=cost,
+                row=row,
+                choice=choice,
+                problem=columns.problem,
+                label=len(self.plans) - 1,
+            )
+        dealt = dealt_plan(columns, choice, self.limits.chip_bytes(self.model))
+        known = None if dealt is None else self._evaluated(row, dealt)
+        wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack_cost[row])
+        if known is None or known.time > wanted[0] or known.cost > wanted[1]:
+            self._level[row] = _DEALT
+        return known
+
+    def _evaluated(self, row: int, plan: Plan) -> Known | None:
+        """A plan with its time and joules, rounded up; None where a limit forbids it."""
+        table = PlanTable.from_plans([plan])
+        fits, _ = self.limits.memory(self.model, memory_table(self.model, table))
+        totals = evaluate_totals(self.model, table)
+        costs = (totals.step_time_s, totals.energy_j, table.chips.astype(np.float64))
+        allowed, _ = self.limits.costs(self.model, *costs)
+        if not fits[0] or not (allowed is None or allowed[0]):
+            return None
+        self.plans.append(plan)
+        return Known(
+            time=math.ceil(float(totals.step_time_s[0]) / self.units.time_s),
+            cost=math.ceil(float(totals.energy_j[0]) / self.units.joules),
+            row=row,
+            label=len(self.plans) - 1,
+        )
 
     def _scale(self, columns: RowColumns) -> int:
         return round(self.units.time_s / columns.units.time_s)
@@ -178,11 +230,9 @@ class EnergyRows:
         upper_s = float(self._latest_s[row])
         if limit is not None:
             upper_s = min(upper_s, (limit + self.slack[row]) * self.units.time_s)
-        kinds = self.model.job.model.layer_kinds
-        in_all = self.rows.plans.interleave[row] > 1 and len(set(kinds)) == 1
-        first = in_all and self._level[row] == _RANGES
-        make = total_columns if first else row_columns
-        made = make(
+        chunks = self.rows.plans.interleave[row] > 1
+        in_all = bool(chunks) and self._level[row] == _RANGES
+        made = (total_columns if in_all else row_columns)(
             self.model,
             self.limits,
             self.rows,
@@ -192,17 +242,13 @@ class EnergyRows:
             units=self.units,
             energy=True,
         )
-        self._level[row] = _TOTALS if first else _COLUMNS
-        if made is None:
-            self.columns[row] = None
-            self._level[row] = _COLUMNS
-            return
-        scale = self._scale(made)
-        if not first:
-            self.columns[row] = made
-        beyond = None if limit is None else (limit + 1) * scale - 1
-        prices = self._prices(row)
-        self._priced[row] = priced_bound(made.problem, prices, beyond=beyond), scale
+        self.columns[row] = made
+        self._level[row] = _TOTALS if in_all and made is not None else _COLUMNS
+        if made is not None:
+            scale = self._scale(made)
+            beyond = None if limit is None else (limit + 1) * scale - 1
+            bound = priced_bound(made.problem, self._prices(row), beyond=beyond)
+            self._priced[row] = bound, scale
 
     def _prices(self, row: int) -> FloatArray:
         """(z,) units of joules per unit of time at which settings of the row tie."""

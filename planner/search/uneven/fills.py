@@ -14,7 +14,7 @@ import numpy as np
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.dualpipe import paced_messages_s, rank_times
-from planner.cost.energy import running_w, standing_w
+from planner.cost.energy import running_w
 from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
@@ -37,7 +37,7 @@ from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
-from planner.search.uneven.totals import least_kept, least_longest, moments
+from planner.search.uneven.totals import least_longest, moments, shortest_chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +217,8 @@ class OneRow:
             fused=self.model.assumptions.fused_attention,
         )
 
-    def costs(self, place: Place, fills: Fills) -> FillCosts:
-        """The costs of every fill."""
+    def costs(self, place: Place, fills: Fills, chunk: IntArray | float = 0.0) -> FillCosts:
+        """The costs of every fill, of whose chunks one has (c,) `chunk` layers at least."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         time = stage.sum_layers("total") + ends_s(stage, x)
@@ -231,7 +231,7 @@ class OneRow:
             backward=backward[0],
             paced=((x.m - 1) * time + filled)[0],
             left=(time - filled)[0],
-            filling=self._filling(stage, time[0]),
+            filling=self._filling(stage, time[0], chunk),
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
@@ -258,17 +258,18 @@ class OneRow:
             extra_j=extra[0] * self.factor,
         )
 
-    def least_bytes(self, place: Place, fills: Fills) -> FloatArray:
-        """(c,) bytes per chip at least, however layers are divided among chunks."""
-        total: FloatArray = self.bytes_of(place, fills).total[0]
-        pp, v = self.pp, self.v
+    def least_chunk(self, place: Place, fills: Fills, limit_bytes: float) -> IntArray:
+        """(c,) layers of the longest chunk at least, however they are divided; 0: nothing fits."""
+        total, v, layers = self.bytes_of(place, fills).total[0], self.v, fills.kinds.sum(axis=1)
         if v == 1:
-            return total
-        kept = self.kept(place)
+            return np.where(total <= limit_bytes, np.maximum(layers, 1), 0)
+        kept, held = self.kept(place), moments(self.pp, v, self.m, place.position)
         counts = fills.counts.reshape(len(fills), -1)
-        held = moments(pp, v, self.m, place.position)
-        least = least_kept(held, counts, kept, v - place.first - place.last)
-        return np.asarray(total - self.in_flight(place.position) * (counts @ kept) + least)
+        room = limit_bytes - total + self.in_flight(place.position) * (counts @ kept)
+        fewest = np.ones(v, dtype=np.int64)
+        fewest[0] -= place.first
+        fewest[-1] -= place.last
+        return shortest_chunk(held, counts, kept, fewest, room)
 
     @property
     def pp(self) -> int:
@@ -289,13 +290,13 @@ class OneRow:
         saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
-    def _filling(self, stage: StageCost, time: FloatArray) -> FloatArray:
+    def _filling(self, stage: StageCost, time: FloatArray, chunk: IntArray | float) -> FloatArray:
         """(c,) `FillCosts.filling`."""
         if self.v == 1:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
         counts = np.stack([layers[0] for layers, _ in stage.layers], axis=1)
-        longest = self.v * least_longest(counts, seconds, self.v)
+        longest = self.v * least_longest(counts, seconds, self.v, chunk)
         return np.asarray(longest + time - (counts * seconds).sum(axis=1))
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
@@ -347,7 +348,7 @@ class OneRow:
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],
-            standing_w=np.array([[standing_w(self.model, int(plans.chips[0]))]]),
+            standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
         )
 
 

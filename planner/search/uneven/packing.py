@@ -16,6 +16,7 @@ from planner.cost.step import paced_sends
 from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
+from planner.search.uneven.rows import given_runs
 from planner.search.uneven.terms import KINDS
 from solvers.frontier import nondominated
 from solvers.stages.devices import Layout
@@ -204,7 +205,7 @@ class Packing:
     def runs(self) -> list[IntArray]:
         """Per device the runs of layers that it may hold in some plan, by time alone."""
         lengths = np.stack([self._lengths(d) for d in range(self.devices)])
-        allowed = self._reachable(lengths & self._given())
+        allowed = self._reachable(lengths & self.given)
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
         runs = self.kinds.of[starts, ends]
@@ -223,6 +224,12 @@ class Packing:
         return max(left * (1 + 1e-9) - form.added * self.least_all, 0.0) / max(
             own - form.added, 1e-9
         )
+
+    @property
+    def given(self) -> BoolArray:
+        """(p, L + 1, L + 1) the layers of devices where given; not what they hold in all."""
+        layers = self.kinds.of.shape[0] - 1
+        return given_runs(None if self.in_all else self.one.rows.layers, self.devices, layers)
 
     def layout(self) -> Layout | None:
         """Chunks of an interleaved row and their layers at most; None where none are possible."""
@@ -258,17 +265,8 @@ class Packing:
         own = [self.kinds.run[offer.vector] for offer in offers]
         for d, run in enumerate(own):
             exists[d, run] = True
-        used = self._reachable(exists[:, runs] & self._given())
+        used = self._reachable(exists[:, runs] & self.given)
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
-
-    def _given(self) -> BoolArray:
-        """(p, L + 1, L + 1) the layers that a device has, by start and number; all if none are."""
-        layers, sizes = self.kinds.of.shape[0] - 1, self.one.rows.layers
-        if sizes is None:
-            return np.ones((self.devices, layers + 1, layers + 1), dtype=np.bool_)
-        given = np.zeros((self.devices, layers + 1, layers + 1), dtype=np.bool_)
-        given[np.arange(self.devices), np.cumsum((0, *sizes[:-1])), sizes] = True
-        return given
 
     def _lengths(self, device: int) -> BoolArray:
         """(L + 1, L + 1) whether a device may hold so many layers from a layer on."""
@@ -315,17 +313,32 @@ class Packing:
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
+        soon = self._soon(place, counts)
+        counts, vector = counts[soon], vector[soon]
         codes = np.flatnonzero(self.one.rows.shardings[0])
         fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
         vector = np.repeat(vector, len(codes))
-        held = self.one.least_bytes(place, fills)
-        fits = np.flatnonzero(held <= self.limit_bytes)
+        chunk = self.one.least_chunk(place, fills, self.limit_bytes)
+        fits = np.flatnonzero(chunk)
         clocks = np.arange(len(self.one.terms.clocks))
         fills = _clocked(fills.take(fits), clocks)
         vector = np.repeat(vector[fits], len(clocks))
-        offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
+        costs = self.one.costs(place, fills, np.repeat(chunk[fits], len(clocks)))
+        offer = Offer(fills=fills, costs=costs, vector=vector)
         offer = offer.take(np.flatnonzero(self._timely(place, offer)))
         return offer if self.every else offer.take(self._useful(offer))
+
+    def _soon(self, place: Place, counts: IntArray) -> BoolArray:
+        """(c,) counts of layers with which, by time alone, some plan may be within the bound."""
+        allowed = self.one.rows.shardings[0]
+        seconds = np.zeros((len(KINDS), len(self.one.rows.recomputes)))
+        for at, kind in enumerate(KINDS):
+            if kind in self.one.terms.layers:
+                seconds[at] = self.one.terms.layers[kind].total[0][:, allowed].min(axis=(1, 2))
+        time = np.tensordot(counts, seconds, axes=2) + self._ends(place)
+        own = counts.sum(axis=2) @ self.least_layer + self._ends(place)
+        step = self._least_step(time, own) * self.one.factor * ROUNDED_DOWN
+        return np.asarray(step <= self.upper_s)
 
     def _timely(self, place: Place, offer: Offer) -> BoolArray:
         """(c,) fills with which some plan may be within the upper bound."""

@@ -244,10 +244,13 @@ def _groups(
     """Some rows with as many devices, and these; `room` is of those `alive`."""
     devices = rows.devices[alive]
     for count in np.unique(devices).tolist():
-        for part in _parts(np.flatnonzero(devices == count), count):
+        for part in parts_of(np.flatnonzero(devices == count), count):
             at = alive[part]
             tau, ends = forms.layer[at, kind], forms.ends[at]
-            yield at, _stages(model, rows.take(at), tau, ends, room.take(part), layers, limit)
+            yield (
+                at,
+                stages_with_room(model, rows.take(at), tau, ends, room.take(part), layers, limit),
+            )
 
 
 def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
@@ -270,9 +273,11 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     for kind, layers in _by_count(model):
         room = room_of(model, few, kind)
         for count in np.unique(few.devices).tolist():
-            for at in _parts(np.flatnonzero((few.devices == count) & ok), count):
+            for at in parts_of(np.flatnonzero((few.devices == count) & ok), count):
                 ends = np.zeros((len(at), 2))
-                stages = _stages(model, few.take(at), tau[at], ends, room.take(at), layers, limit)
+                stages = stages_with_room(
+                    model, few.take(at), tau[at], ends, room.take(at), layers, limit
+                )
                 ok[at] = fits(stages, np.ones(len(at)))
     return ok[which]
 
@@ -311,11 +316,12 @@ def _placed(like: FloatArray, at: IntArray, values: FloatArray) -> FloatArray:
     return found
 
 
-def _parts(rows: IntArray, devices: int) -> list[IntArray]:
+def parts_of(rows: IntArray, devices: int) -> list[IntArray]:
+    """Rows of so many devices in parts that fit in memory."""
     return np.array_split(rows, len(rows) * devices // _AT_A_TIME + 1)
 
 
-def _stages(
+def stages_with_room(
     model: CostModel,
     rows: Rows,
     tau: FloatArray,

@@ -22,7 +22,13 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EVERY, NO_LAYOUTS
-from planner.search.space import Skeletons, cross_exchanges, cross_skeletons, recomputes
+from planner.search.space import (
+    Skeletons,
+    Space,
+    cross_exchanges,
+    cross_skeletons,
+    recomputes,
+)
 from planner.search.tables import Placements, build_placements
 
 _OF_SPLITS = ("layers", "split-offered")
@@ -95,6 +101,20 @@ class Rows:
         return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
 
 
+def given_runs(sizes: tuple[int, ...] | None, devices: int, layers: int) -> BoolArray:
+    """(p, L + 1, L + 1) runs of layers, by start and number, that devices have if they are given.
+
+    Args:
+        sizes: Layers of each device; None: any.
+        devices, layers: p, L.
+    """
+    if sizes is None:
+        return np.ones((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given = np.zeros((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given[np.arange(devices), np.cumsum((0, *sizes[:-1])), sizes] = True
+    return given
+
+
 def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:
     """Every mesh, micro-batch, schedule and interleave on some chip counts.
 
@@ -132,31 +152,18 @@ def cross_rows(
     Raises:
         OutOfTime: The deadline passed.
     """
-    space = cross_exchanges(model, skeletons, options)
-    rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
-    counts = dict(space.counts)
-    keep = np.ones(len(space), dtype=np.bool_)
-    for rule in rules:
-        if not rule.per_stage:
-            holds = rule.holds(model, space.plans)
-            _tally(counts, rule.name, keep & ~holds)
-            keep &= holds
-    shardings = _shardings(model, space.plans, options, rules)
-    some = shardings.any(axis=1)
-    _tally(counts, "sharding", keep & ~some)
-    at = np.flatnonzero(keep & some)
+    space, shardings = allowed_rows(model, skeletons, options)
     deadline.check()
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
     columns = skeletons.meshes.columns
-    if len(at):
+    if len(space):
         placements = build_placements(model, columns, orders, layouts, deadline)
     else:
         placements = _no_placements(len(skeletons.meshes))
-    mesh = space.mesh_id[at]
-    copies = placements.count[mesh]
-    logical = np.repeat(at, copies)
-    first = np.repeat(placements.start[mesh], copies)
+    copies = placements.count[space.mesh_id]
+    logical = np.repeat(np.arange(len(space)), copies)
+    first = np.repeat(placements.start[space.mesh_id], copies)
     within = np.arange(len(logical)) - np.repeat(np.cumsum(copies) - copies, copies)
     placed = first + within
     plans = replace(
@@ -170,9 +177,29 @@ def cross_rows(
         placements=placements,
         shardings=shardings[logical],
         recomputes=allowed_recomputes(model, options),
-        counts=counts,
+        counts=space.counts,
         layers=options.layers,
     )
+
+
+def allowed_rows(
+    model: CostModel, skeletons: Skeletons, options: SpaceOptions
+) -> tuple[Space, BoolArray]:
+    """The rows that the rules allow, before placement, and (n, 4) which shardings each may have."""
+    space = cross_exchanges(model, skeletons, options)
+    rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
+    counts = dict(space.counts)
+    keep = np.ones(len(space), dtype=np.bool_)
+    for rule in rules:
+        if not rule.per_stage:
+            holds = rule.holds(model, space.plans)
+            _tally(counts, rule.name, keep & ~holds)
+            keep &= holds
+    shardings = _shardings(model, space.plans, options, rules)
+    some = shardings.any(axis=1)
+    _tally(counts, "sharding", keep & ~some)
+    at = np.flatnonzero(keep & some)
+    return replace(space.take(at), counts=counts), shardings[at]
 
 
 def _no_placements(meshes: int) -> Placements:

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from search.uneven.brute import counted
 from support.jobs import random_cost_model
+from support.uneven import counted
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table

@@ -70,6 +70,42 @@ class Tables:
     def scale(self, _row: int) -> int:
         return 1
 
+    def real(self, row: int, choice: Choice) -> Known | None:
+        scale = self.scale(row)
+        return Known(
+            time=choice.time // scale,
+            cost=choice.cost // scale,
+            row=row,
+            choice=choice,
+            problem=self.problem(row, None),
+        )
+
+
+class Relaxed(Tables):
+    """Problems that are cheaper than the rows until a choice of theirs is asked for."""
+
+    def __init__(self, problems: list[StageProblem]) -> None:
+        super().__init__(problems)
+        self.level = np.zeros(len(problems), dtype=int)
+
+    def loose(self) -> np.ndarray:
+        return self.level == 1
+
+    def tighten(self, rows: np.ndarray, _limit: int | None) -> None:
+        self.level[rows[0]] = 2
+
+    def problem(self, row: int, limit: int | None) -> StageProblem | None:
+        problem = super().problem(row, limit)
+        if problem is None or self.level[row] == 2:
+            return problem
+        return replace(problem, cost=replace(problem.cost, constant=problem.cost.constant - 9))
+
+    def real(self, row: int, choice: Choice) -> Known | None:
+        if self.level[row] == 2:
+            return super().real(row, choice)
+        self.level[row] = 1
+        return None
+
 
 class Parts(Tables):
     """The same in units of a third: every table times three, and one more where time ends."""
@@ -125,6 +161,14 @@ def test_the_front_is_that_of_all_choices(seed: int) -> None:
 def test_rows_may_count_in_parts_of_a_unit(seed: int) -> None:
     problems = [random_problem(np.random.default_rng(300 + seed)) for _ in range(4)]
     points = list(search(problems, family=Parts(problems)).front())
+    assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_relaxations_give_way_to_their_rows(seed: int) -> None:
+    problems = [random_problem(np.random.default_rng(400 + seed)) for _ in range(4)]
+    rows = Relaxed(problems)
+    points = list(search(problems, family=rows).front())
     assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
 
 

@@ -1,0 +1,162 @@
+"""Lower bounds of random rows are below random plans of theirs."""
+
+import random
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+
+from models_db import load_model
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.listed import chunk_kinds
+from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
+from planner.rules import violations
+from planner.search.engine import Search
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven.bounds import first_bound, row_forms, skeleton_lower
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.room import second_bound
+from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.shortage import shortage
+from planner.search.uneven.terms import row_terms
+from solvers.solution import Status
+
+ROUNDED = 1 + 2e-12
+OPTIONS = SpaceOptions(clocks=False)
+
+
+def random_plan(rng: random.Random, model: CostModel, rows: Rows, row: int) -> Plan:
+    """Random chunks, recomputation counts and shardings on a row."""
+    plan = rows.plans.plan(row)
+    layers, chunks = model.job.model.layers, plan.pp * plan.interleave
+    sizes = np.array([0] + [1] * (chunks - 2) + [0] if chunks > 1 else [0])
+    spread = rng.choice([0.0, 0.3, 1.0])
+    while sizes.sum() < layers:
+        anywhere = rng.randrange(chunks)
+        sizes[anywhere if rng.random() < spread else int(sizes.argmin())] += 1
+    kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
+    shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.shardings[row])]
+    chosen = [rng.choice(shardings) for _ in range(plan.pp)]
+    share = rng.choice([0.0, 0.5, 1.0])
+    stages = []
+    for chunk, size in enumerate(sizes.tolist()):
+        full = [int(rng.random() * share * 1.99 * n) if n else 0 for n in kinds[chunk].tolist()]
+        full = [min(n, int(most)) for n, most in zip(full, kinds[chunk], strict=True)]
+        rest = [int(most) - n for n, most in zip(full, kinds[chunk], strict=True)]
+        some = [rng.randint(0, n) if SELECTIVE in rows.recomputes else 0 for n in rest]
+        stages.append(
+            Stage(
+                layers=size,
+                recompute="none",
+                selective=(some[0], some[1]),
+                full=(full[0], full[1]) if FULL in rows.recomputes else (0, 0),
+                sharding=chosen[chunk % plan.pp],
+                clock=1.0,
+            )
+        )
+    return replace(plan, stages=tuple(stages), clock=1.0)
+
+
+def real_model(seed: int) -> tuple[CostModel, int]:
+    """A published model on a cluster of its size, or a random small job."""
+    rng = random.Random(seed)
+    if seed % 3:
+        model = random_cost_model(seed)
+        return model, random_chips(model, seed, most=64)
+    name = rng.choice(["llama3.1-70b", "gpt3-175b", "deepseek-v2-lite", "gpt-oss-20b"])
+    frame = rng.choice(["megatron", "megatron-zb", "torchtitan", "jax"])
+    model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64, framework=frame)
+    return model, rng.choice([64, 128])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bounds_are_below_random_plans(seed: int) -> None:
+    rng = random.Random(seed)
+    model, chips = real_model(seed)
+    skeletons = uneven_skeletons(model, (chips,), OPTIONS)
+    if not len(skeletons):
+        pytest.skip("no mesh")
+    chosen = np.sort(rng.sample(range(len(skeletons)), min(len(skeletons), 12)))
+    for at in chosen:
+        few = skeletons.take(np.array([at]))
+        rows = cross_rows(model, few, OPTIONS)
+        if not len(rows):
+            continue
+        lowest = float(skeleton_lower(model, few, OPTIONS)[0])
+        forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
+        first = first_bound(forms)
+        row = rng.randrange(len(rows))
+        plans = PlanTable.from_plans([random_plan(rng, model, rows, row) for _ in range(4)])
+        assert not violations(model, plans)
+        cost = evaluate_table(model, plans)
+        limits = Limits(memory_bytes=float(np.median(cost.memory_per_chip_bytes)))
+        second = second_bound(model, limits, rows, forms, np.inf)
+        fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+        assert first[row] <= second[row] * ROUNDED
+        assert second[row] <= cost.step_time_s[fits].min() * ROUNDED
+        assert max(lowest, first[row]) <= cost.step_time_s.min() * ROUNDED
+
+
+def small() -> CostModel:
+    return cost_model(dense_model(10, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=16)
+
+
+def test_time_limit_keeps_a_bound() -> None:
+    model = small()
+    uniform = Search(model=model, options=OPTIONS, limits=Limits()).run((8,))
+    ended = best_time(model, OPTIONS, Limits(), 8, uniform=uniform, deadline=time.perf_counter())
+    assert ended.status is Status.FEASIBLE
+    assert ended.certificate is not None
+    proved = best_time(model, OPTIONS, Limits(), 8, uniform=uniform)
+    assert ended.certificate.bound <= proved.points[0, 0] <= ended.points[0, 0]
+    none = best_time(model, OPTIONS, Limits(), 8, deadline=time.perf_counter())
+    assert none.status is Status.TIME_LIMIT
+
+
+def test_gap_ends_early() -> None:
+    model = small()
+    uniform = Search(model=model, options=OPTIONS, limits=Limits()).run((8,))
+    proved = best_time(model, OPTIONS, Limits(), 8, uniform=uniform)
+    close = best_time(model, OPTIONS, Limits(), 8, uniform=uniform, gap=0.5)
+    assert close.certificate is not None
+    assert close.certificate.stage_solves == 0
+    assert close.certificate.gap <= 0.5
+    assert close.certificate.bound <= proved.points[0, 0]
+
+
+def test_limits_are_obeyed() -> None:
+    model = small()
+    free = best_time(model, OPTIONS, Limits(), 8)
+    least = float(free.points[0, 0])
+    assert best_time(model, OPTIONS, Limits(step_time_s=0.99 * least), 8).status is (
+        Status.INFEASIBLE
+    )
+    just = best_time(model, OPTIONS, Limits(step_time_s=least), 8)
+    assert just.points[0, 0] == pytest.approx(least, rel=1e-9)
+    power = 0.97 * float(free.points[0, 1]) / least
+    clocked = replace(OPTIONS, clocks=True)
+    capped = best_time(model, clocked, Limits(power_w=power), 8)
+    assert capped.points[0, 1] <= power * capped.points[0, 0]
+    uniform = Search(model=model, options=clocked, limits=Limits(power_w=power)).run((8,))
+    assert least < capped.points[0, 0] <= uniform.points[0, 0] * (1 + 1e-4)
+
+
+def test_shortage_names_stage_and_bytes() -> None:
+    model = cost_model(load_model("llama3.1-405b"), "dgx-h100-ndr", global_batch=16)
+    options = replace(OPTIONS, fixed={"micro_batch": frozenset({1})})
+    found = best_time(model, options, Limits(), 32)
+    assert found.status is Status.INFEASIBLE
+    missing = shortage(model, options, Limits(), 32)
+    assert missing is not None
+    assert missing.least_bytes <= missing.needed_bytes
+    assert missing.limit_bytes < missing.least_bytes
+    assert missing.plan.stages is not None
+    held = evaluate_table(model, PlanTable.from_plans([missing.plan]))
+    assert float(held.memory_per_chip_bytes[0]) == missing.needed_bytes
+    more = Limits(memory_bytes=missing.needed_bytes)
+    assert best_time(model, options, more, 32).status is Status.OPTIMAL
+    assert shortage(model, options, more, 32) is None

@@ -1,0 +1,127 @@
+"""Bounds, columns and the certificate against all plans of rows of small jobs."""
+
+import random
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, moe_model
+from support.uneven import every_plan, rows_of, values
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.plan import PlanTable
+from planner.search.engine import Search
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven.bounds import first_bound, row_forms
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.columns import RowColumns, row_columns, total_columns
+from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.rows import Rows
+from planner.search.uneven.terms import row_terms
+from solvers.solution import Status
+from solvers.stages.backend import Question
+from solvers.stages.solving import solve_stages
+
+ROUNDED = 1 + 2e-12
+FRAMEWORKS = ("megatron", "torchtitan", "jax", "megatron-zb", "deepspeed", "nanotron")
+
+
+def small_job(rng: random.Random) -> CostModel:
+    """A model of few layers of one or two kinds."""
+    two = rng.random() < 0.3
+    model = moe_model(3, 4) if two else dense_model(rng.choice([3, 4, 5]), 512, 8, 8, 2048)
+    hardware = rng.choice(["dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72"])
+    return cost_model(
+        model, hardware, global_batch=rng.choice([8, 16]), framework=rng.choice(FRAMEWORKS)
+    )
+
+
+def least_of(columns: RowColumns) -> tuple[float, float, PlanTable]:
+    """Bound and seconds of the best choice, and its plan."""
+    found = solve_stages(Question(problem=columns.problem))
+    assert found.status is Status.OPTIMAL
+    assert found.decision is not None
+    plan = PlanTable.from_plans([columns.plan(found.decision)])
+    return found.bound * columns.units.time_s, found.objective * columns.units.time_s, plan
+
+
+def some_rows(rng: random.Random, rows: Rows, most: int) -> list[int]:
+    """Rows whose plans can be listed, those with stages first."""
+    chunks = rows.plans.pp * rows.plans.interleave
+    small = np.flatnonzero(chunks <= 4).tolist()
+    rng.shuffle(small)
+    return sorted(small, key=lambda row: int(rows.plans.pp[row] == 1))[:most]
+
+
+@pytest.mark.parametrize("seed", range(45))
+def test_bounds_and_columns_against_all_plans(seed: int) -> None:
+    rng = random.Random(seed)
+    model = small_job(rng)
+    rows = rows_of(model, rng.choice([4, 8]))
+    for row in some_rows(rng, rows, 2):
+        plans = every_plan(model, rows, row)
+        if len(plans) > 6000:
+            continue
+        cost = evaluate_table(model, PlanTable.from_plans(plans))
+        share = rng.choice([0.02, 0.3, 0.9, 1.0])
+        limit = float(np.quantile(cost.memory_per_chip_bytes, share))
+        best = float(cost.step_time_s[cost.memory_per_chip_bytes <= limit].min())
+        check_row(model, Limits(memory_bytes=limit), rows, row, best)
+
+
+def check_row(model: CostModel, limits: Limits, rows: Rows, row: int, best: float) -> None:
+    """All bounds of a row are below its best plan, and its columns find that."""
+    clocks = model.clocks(wanted=False)
+    one = rows.take(np.array([row]))
+    forms = row_forms(model, one, row_terms(model, one, clocks))
+    first = float(first_bound(forms)[0])
+    second = float(second_bound(model, limits, one, forms, np.inf)[0])
+    assert first <= second * ROUNDED <= best * ROUNDED**2
+    assert roomy(model, limits, one).all()
+    columns = row_columns(model, limits, rows, row, clocks, 1.3 * best)
+    assert columns is not None
+    bound, _, plan = least_of(columns)
+    cost = evaluate_table(model, plan)
+    assert bound <= best * ROUNDED
+    assert float(cost.step_time_s[0]) == pytest.approx(best, rel=1e-7)
+    assert float(cost.memory_per_chip_bytes[0]) <= limits.chip_bytes(model)
+    assert row_columns(model, limits, rows, row, clocks, best * (1 - 1e-6)) is None or (
+        bound >= best * (1 - 1e-6)
+    )
+    if one.plans.interleave[0] > 1:
+        totals = total_columns(model, limits, rows, row, clocks, 1.3 * best)
+        assert totals is not None
+        least = solve_stages(Question(problem=totals.problem))
+        assert least.bound * totals.units.time_s <= best * ROUNDED
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("known", [True, False])
+def test_certificate_against_all_plans(seed: int, known: bool) -> None:
+    rng = random.Random(seed)
+    model = cost_model(
+        moe_model(3, 4) if seed % 4 == 3 else dense_model(rng.choice([3, 4]), 512, 4, 4, 2048),
+        "dgx-h100-ndr",
+        global_batch=4,
+        framework=FRAMEWORKS[seed % 5],
+    )
+    fixed = {"pp": frozenset({1, 2}), "ep": frozenset({1}), "interleave": frozenset({1, 2})}
+    fixed |= {"tp": frozenset({1})} if seed % 2 else {"cp": frozenset({1})}
+    rows = rows_of(model, 4, **fixed)
+    plans = [plan for row in range(len(rows)) for plan in every_plan(model, rows, row)]
+    cost = evaluate_table(model, PlanTable.from_plans(plans))
+    memory = cost.memory_per_chip_bytes
+    limit = float(np.quantile(memory, rng.choice([0.0, 0.05, 0.5, 1.0])))
+    best = float(cost.step_time_s[memory <= limit].min())
+    options, limits = SpaceOptions(fixed=fixed, clocks=False), Limits(memory_bytes=limit)
+    uniform = Search(model=model, options=options, limits=limits).run((4,)) if known else None
+    found = best_time(model, options, limits, 4, uniform=uniform)
+    assert found.status is Status.OPTIMAL
+    assert found.certificate is not None
+    assert found.points[0, 0] == pytest.approx(best, rel=1e-9)
+    assert found.certificate.bound <= best * ROUNDED
+    assert found.certificate.gap < 1e-6
+    seconds, fits = values(model, [found.plans.plan(0)], limits)
+    assert seconds[0] == found.points[0, 0]
+    assert fits[0]
