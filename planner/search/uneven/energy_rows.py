@@ -23,9 +23,10 @@ from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.plan import BoolArray, FloatArray, IntArray, Plan, PlanTable
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, Units, row_columns, total_columns
+from planner.search.uneven.columns import RowColumns, row_columns, total_columns
 from planner.search.uneven.dealing import dealt_plan
 from planner.search.uneven.energy_bounds import full_work
+from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
 from solvers.stages.energy_bounds import (
     BottleneckBound,

@@ -7,12 +7,13 @@ all fills at once: each is a class of stages of one plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import paced_messages_s, rank_times
 from planner.cost.energy import running_w
 from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
@@ -28,6 +29,7 @@ from planner.cost.step import (
     filled_s,
     passes_s,
     run_s,
+    split_passes,
     step_factor,
 )
 from planner.cost.terms import StateTerms
@@ -96,6 +98,38 @@ class FillCosts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairCosts:
+    """Costs of fills on a pair of ranks of DualPipe, (c,) each, without the factor of the step.
+
+    With the symbols of `planner.cost.dualpipe`, of n = pp / 2 pairs, its T is the larger of
+
+        max paced + sum early                early = Q + H / 2 - F / (2 n)
+        max paced + sum late + max over      late = Q + H / 2 - over
+
+    Attributes:
+        time: Seconds of a round on one rank, less what its passes hide of the layers.
+        round: m / 2 of them, with the messages that pace them.
+        paced: (m / 2)(D - H) + H - Q.
+        over, early, late: See above.
+        exposed, optimizer, extra_j: As of `FillCosts`; joules of both ranks.
+    """
+
+    time: FloatArray
+    round: FloatArray
+    paced: FloatArray
+    over: FloatArray
+    early: FloatArray
+    late: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    extra_j: FloatArray
+
+    def take(self, index: IntArray) -> PairCosts:
+        """The costs of the fills of `index`."""
+        return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where in the pipeline a stage is.
 
@@ -146,14 +180,25 @@ class OneRow:
         )
         return float(held[0, 0])
 
-    def bytes_of(self, place: Place, fills: Fills) -> Memory:
-        """(1, c) bytes per chip of every fill."""
-        stages = _classes(place, fills)
+    def bytes_of(self, place: Place, fills: Fills, near: IntArray | None = None) -> Memory:
+        """(1, c) bytes per chip of every fill.
+
+        Args:
+            place: Of the stage.
+            fills: c of them.
+            near: (c, 2, r) layers of each that are on the first of the two chunks of DualPipe;
+                None: as if chunks were equal.
+        """
+        stages, chunks = _classes(place, fills), None
+        if near is not None:
+            chunks = np.stack([near, fills.counts - near], axis=1)[None].astype(np.float64)
+            stages = replace(stages, chunks=chunks.sum(axis=4))
         groups = tuple(
             RecomputeGroup(
                 recompute=np.full((1, 1), code),
                 dense=fills.counts[None, :, 0, at].astype(np.float64),
                 moe=fills.counts[None, :, 1, at].astype(np.float64),
+                chunks=None if chunks is None else chunks[..., at],
             )
             for at, code in enumerate(self.rows.recomputes)
         )
@@ -192,12 +237,33 @@ class OneRow:
             extra_j=extra[0] * self.factor,
         )
 
+    def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
+        """The costs of every fill on a pair of ranks of DualPipe."""
+        a, x = self.model.assumptions, self._inputs(fills)
+        stage = self._stage(place, fills)
+        hidden, ends = stage.sum_layers("paired"), ends_s(stage, x)
+        time = stage.sum_layers("total") + ends - hidden
+        rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
+        filled = rank.wait + rank.hidden / 2
+        extra = 2 * x.chips * run_s(stage, x, ends) * stage.extra_w / x.pp
+        return PairCosts(
+            time=time[0],
+            round=(x.rounds * (time + paced_messages_s(a, x.p2p)))[0],
+            paced=rank.paced(x.rounds)[0],
+            over=rank.over[0],
+            early=(filled - rank.forward / x.pp)[0],
+            late=(filled - rank.over)[0],
+            exposed=exposed_reduction_s(a, stage, x)[0],
+            optimizer=stage.optimizer[0],
+            extra_j=extra[0] * self.factor,
+        )
+
     def least_chunk(self, place: Place, fills: Fills, limit_bytes: float) -> IntArray:
         """(c,) layers of the longest chunk at least, however they are divided; 0: nothing fits."""
         total, v, layers = self.bytes_of(place, fills).total[0], self.v, fills.kinds.sum(axis=1)
         if v == 1:
             return np.where(total <= limit_bytes, np.maximum(layers, 1), 0)
-        kept, held = self._kept(place), moments(self.pp, v, self.m, place.position)
+        kept, held = self.kept(place), moments(self.pp, v, self.m, place.position)
         counts = fills.counts.reshape(len(fills), -1)
         room = limit_bytes - total + self.in_flight(place.position) * (counts @ kept)
         fewest = np.ones(v, dtype=np.int64)
@@ -215,7 +281,7 @@ class OneRow:
         """Chunks per stage."""
         return int(self.rows.plans.interleave[0])
 
-    def _kept(self, place: Place) -> FloatArray:
+    def kept(self, place: Place) -> FloatArray:
         """(2 r,) bytes of activations of a layer per micro-batch in flight, by kind and mode."""
         modes = 2 * len(self.rows.recomputes)
         one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
@@ -278,6 +344,7 @@ class OneRow:
             v=plans.interleave[:, None],
             zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
             gpipe=(plans.schedule == GPIPE)[:, None],
+            dualpipe=self.rows.both_ways[:, None],
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],

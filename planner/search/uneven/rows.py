@@ -3,8 +3,9 @@
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
 Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
-hold a layer at least, the first and the last hold an end and may hold none. Plans that keep
-parts on the host are not among them.
+hold a layer at least, the first and the last hold an end and may hold none. Under DualPipe a device
+is a pair of ranks that hold the same two chunks. Plans that keep parts on the host are not among
+the rows.
 """
 
 from __future__ import annotations
@@ -15,17 +16,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
-from planner.plan import (
-    GPIPE,
-    INTERLEAVED,
-    ONE_F_ONE_B,
-    SHARDINGS,
-    ZERO_BUBBLE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.plan import DUALPIPE, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.rules import Rule, applicable
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
@@ -40,7 +31,6 @@ from planner.search.space import (
 )
 from planner.search.tables import Placements, build_placements
 
-SCHEDULES_SEARCHED = (GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE)
 _OF_SPLITS = ("layers", "split-offered")
 
 
@@ -87,6 +77,16 @@ class Rows:
         """(n,) m: micro-batches of a step."""
         return model.job.global_batch / (self.plans.data_ranks * self.plans.micro_batch)
 
+    @property
+    def both_ways(self) -> BoolArray:
+        """(n,) whether pipelines in opposite directions share the stages."""
+        return np.asarray(self.plans.schedule == DUALPIPE)
+
+    @property
+    def devices(self) -> IntArray:
+        """(n,) stages that choose their contents: pp, or pp / 2 pairs of equal stages."""
+        return np.where(self.both_ways, self.plans.pp // 2, self.plans.pp)
+
     def networks(self) -> dict[str, GroupCosts]:
         """Costs of every group of every row, (n, 1) each."""
         return {
@@ -125,16 +125,14 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
-    known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
+    if options.layers is None:
+        return skeletons
     chunks = meshes.columns["pp"][skeletons.mesh_id] * skeletons.columns["interleave"]
-    given = np.ones(len(skeletons), dtype=np.bool_)
-    if options.layers is not None:
-        given = chunks == len(options.layers)
+    given = np.flatnonzero(chunks == len(options.layers))
     tally = dict(skeletons.counts)
-    for name, keep in (("schedule", known), ("layout", given | ~known)):
-        if not keep.all():
-            tally[name] = int((~keep).sum())
-    return replace(skeletons.take(np.flatnonzero(known & given)), counts=tally)
+    if dropped := len(skeletons) - len(given):
+        tally["layout"] = dropped
+    return replace(skeletons.take(given), counts=tally)
 
 
 def cross_rows(
