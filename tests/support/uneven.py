@@ -47,6 +47,19 @@ def counted(
     return found
 
 
+def device_of(plan: Plan, chunk: int) -> int:
+    """Which device holds a chunk; ranks i and pp - 1 - i of DualPipe are one."""
+    stage = chunk % plan.pp
+    return min(stage, plan.pp - 1 - stage) if plan.schedule == "dualpipe" else stage
+
+
+def searched_sizes(plan: Plan, sizes: tuple[int, ...]) -> bool:
+    """Whether chunks of some sizes are searched: no empty middle one, pairs that are alike."""
+    pairs = list(zip(sizes, sizes[::-1], strict=True)) if plan.schedule == "dualpipe" else []
+    alike = all(abs(near - far) <= max((near + far) // 4, 1) for near, far in pairs)
+    return alike and all(sizes[1:-1])
+
+
 def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] = ()) -> list[Plan]:
     """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest."""
     shared = rows.plans.plan(row)
@@ -55,18 +68,19 @@ def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] =
     levels = [float(clock) for clock in clocks] or [float(model.clocks(wanted=False)[0])]
     plans = []
     for sizes in sizes_of(model.job.model.layers, pp * v):
-        if any(size == 0 for size in sizes[1:-1]):
+        if not searched_sizes(shared, sizes):
             continue
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]
         for counts in product(*options):
-            for chosen in product(product(shardings, levels), repeat=pp):
+            devices = 1 + max(device_of(shared, c) for c in range(pp))
+            for chosen in product(product(shardings, levels), repeat=devices):
                 stages = tuple(
                     Stage(
                         layers=size,
                         recompute="none",
-                        sharding=chosen[c % pp][0],
-                        clock=chosen[c % pp][1],
+                        sharding=chosen[device_of(shared, c)][0],
+                        clock=chosen[device_of(shared, c)][1],
                         **counts[c],  # type: ignore[arg-type]
                     )
                     for c, size in enumerate(sizes)

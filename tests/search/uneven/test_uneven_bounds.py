@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+from support.uneven import device_of
 
 from models_db import load_model
 from planner.cost.context import CostModel
@@ -54,7 +55,7 @@ def random_plan(rng: random.Random, model: CostModel, rows: Rows, row: int) -> P
                 recompute="none",
                 selective=(some[0], some[1]),
                 full=(full[0], full[1]) if FULL in rows.recomputes else (0, 0),
-                sharding=chosen[chunk % plan.pp],
+                sharding=chosen[device_of(plan, chunk)],
                 clock=1.0,
             )
         )
@@ -68,7 +69,7 @@ def real_model(seed: int) -> tuple[CostModel, int]:
         model = random_cost_model(seed)
         return model, random_chips(model, seed, most=64)
     name = rng.choice(["llama3.1-70b", "gpt3-175b", "deepseek-v2-lite", "gpt-oss-20b"])
-    frame = rng.choice(["megatron", "megatron-zb", "torchtitan", "jax"])
+    frame = rng.choice(["megatron", "megatron-zb", "torchtitan", "jax", "hai-llm"])
     model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64, framework=frame)
     return model, rng.choice([64, 128])
 

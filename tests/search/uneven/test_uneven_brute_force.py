@@ -24,7 +24,7 @@ from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages
 
 ROUNDED = 1 + 2e-12
-FRAMEWORKS = ("megatron", "torchtitan", "jax", "megatron-zb", "deepspeed", "nanotron")
+FRAMEWORKS = ("megatron", "torchtitan", "jax", "megatron-zb", "deepspeed", "nanotron", "hai-llm")
 
 
 def small_job(rng: random.Random) -> CostModel:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.jobs import random_cost_model
-from support.uneven import counted
+from support.uneven import counted, device_of
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -48,7 +48,7 @@ def random_plans(
             Stage(
                 layers=size,
                 recompute="none",
-                sharding=own[c % shared.pp],
+                sharding=own[device_of(shared, c)],
                 clock=clock,
                 **rng.choice(options[c]),  # type: ignore[arg-type]
             )
