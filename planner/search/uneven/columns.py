@@ -37,11 +37,10 @@ from planner.plan import (
 )
 from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
-from planner.search.uneven.interleaved import RowTables
+from planner.search.uneven.interleaved import InterleavedRow
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, row_terms
-from solvers.stages.device_columns import device_columns
+from planner.search.uneven.terms import row_terms
 from solvers.stages.devices import device_problem
 from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
 
@@ -121,33 +120,6 @@ def _pair(counts: IntArray) -> tuple[int, int]:
     return int(counts[0]), int(counts[1])
 
 
-def total_columns(
-    model: CostModel,
-    limits: Limits,
-    rows: Rows,
-    row: int,
-    clocks: FloatArray,
-    upper_s: float,
-    *,
-    units: Units | None = None,
-    energy: bool = False,
-) -> RowColumns | None:
-    """An interleaved row by the layers that devices hold in all; their order and chunks are open.
-
-    No plan of the row takes less than the best choice of this problem, which need not be a plan.
-    None where there is no choice.
-
-    Args:
-        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
-    """
-    alone = rows.take(np.array([row]))
-    one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
-    limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
-
-
 def row_columns(
     model: CostModel,
     limits: Limits,
@@ -179,7 +151,7 @@ def row_columns(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
     if alone.plans.interleave[0] > 1:
-        return interleaved_columns(packing, limits, units, energy=energy or powered)
+        return _interleaved_columns(packing, limits, units, energy=energy or powered)
     return _plain_columns(packing, limits, units, energy=energy or powered)
 
 
@@ -199,11 +171,10 @@ def _plain_columns(
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
-    v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
         problem=problem,
-        units=Units(time_s=units.time_s / v, joules=units.joules / v),
-        rounding=slack * v,
+        units=units,
+        rounding=slack,
         one=packing.one,
         counts=joined.fills.counts[:, None],
         sharding=joined.fills.sharding,
@@ -211,47 +182,39 @@ def _plain_columns(
     )
 
 
-def interleaved_columns(
+def _interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
     one, weights = packing.one, _Tables.of(packing.one)
     v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
-    tables = RowTables(
-        one=one,
-        limit_bytes=packing.limit_bytes,
-        time_s=units.time_s * v,
-        joules=units.joules,
-        energy=energy,
-        most_s=packing.most_s,
+    row = InterleavedRow(
+        packing=packing, time_s=units.time_s * v, joules=units.joules, energy=energy
     )
-    layout = packing.layout()
-    if layout is None:
-        return None
-    found = device_columns(layout, tables)
-    if len(np.unique(found.columns.device)) < packing.devices:
+    found = row.columns()
+    if found is None:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
     added, paced = weights.forms[0]
     cost, standing = Form(sums=(0, 1)), _standing(one, units)
     problem = device_problem(
-        layout,
+        row.layout,
         found,
         time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=_limits(cost, limits, units, standing, packing.devices),
     )
-    variants = np.array([(each.sharding, each.clock) for each in tables.variants])
+    sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
     return RowColumns(
         problem=problem,
         units=units,
         rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
-        sharding=variants[found.setting, 0],
-        clock=variants[found.setting, 1],
+        sharding=sharding,
+        clock=clock,
     )
 
 
@@ -319,8 +282,7 @@ class _Tables:
         if schedule == ZERO_BUBBLE:
             forms = (((1,), (1, 0)), ((0,), (0, m)))
             return _Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
-        filling = "time" if v == 1 else "filling"
-        return _Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+        return _Tables(sums=("filling",), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
 
 
 def stage_problem(
@@ -334,12 +296,11 @@ def stage_problem(
     energy: bool,
     standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module; `units` are those of a whole chunk.
+    """The integers of the module, of stages that are not interleaved.
 
     `standing`: joules per unit of time that wait; default those of the row's chips.
     """
     one, tables = packing.one, _Tables.of(packing.one)
-    v = tables.chunks
 
     def whole(values: FloatArray | float) -> IntArray:
         return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
@@ -347,10 +308,10 @@ def stage_problem(
     sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
     peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
-    constant = int(whole(v * packing.form.constant))
-    joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
+    constant = int(whole(packing.form.constant))
+    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
     standing = _standing(one, units) if standing is None else standing
-    cost = Form(sums=(0,) * len(sums) + (1, 0))
+    cost = Form(sums=(0,) * len(sums) + (1,))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -359,31 +320,16 @@ def stage_problem(
             starts=starts[:, None],
             ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
             group=np.zeros_like(devices),
-            sums=np.stack([*sums, joules, offer.fills.kinds[:, 0]], axis=1),
+            sums=np.stack([*sums, joules], axis=1),
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, v, v))
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
             for added, paced in tables.forms
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=(
-            *_limits(cost, limits, units, standing, packing.devices),
-            *_kinds(packing, len(sums) + 2),
-        ),
-    )
-
-
-def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
-    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
-    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
-    if not packing.in_all or len(packing.one.terms.layers) == 1:
-        return ()
-    form = (0,) * (sums - 1)
-    return (
-        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
-        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
+        limits=_limits(cost, limits, units, standing, packing.devices),
     )
 
 

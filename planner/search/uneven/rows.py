@@ -2,9 +2,9 @@
 
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
-Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
-hold a layer at least, the first and the last hold an end and may hold none. Plans that keep
-parts on the host are not among them.
+Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
+layers of the fullest device; every such v is searched that the framework can run. Layouts that are
+given may have any chunks. Plans that keep parts on the host are not among them.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from planner.search.space import (
     recomputes,
 )
 from planner.search.tables import Placements, build_placements
+from planner.search.uneven.aligned import aligned
 
 SCHEDULES_SEARCHED = (GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE)
 _OF_SPLITS = ("layers", "split-offered")
@@ -126,10 +127,11 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
     known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
-    chunks = meshes.columns["pp"][skeletons.mesh_id] * skeletons.columns["interleave"]
-    given = np.ones(len(skeletons), dtype=np.bool_)
-    if options.layers is not None:
-        given = chunks == len(options.layers)
+    pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
+    if options.layers is None:
+        given = aligned(model.job.model.layers, pp, v)
+    else:
+        given = pp * v == len(options.layers)
     tally = dict(skeletons.counts)
     for name, keep in (("schedule", known), ("layout", given | ~known)):
         if not keep.all():
