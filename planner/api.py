@@ -26,6 +26,9 @@ from planner.messages import Origin
 from planner.network.algorithms import NCCL
 from planner.plan import Plan
 from planner.planfile import asked_of, check_chips, read_plan_file
+from planner.pool_answer import evaluate_pools, solve_pools
+from planner.pool_request import check_pools, is_pooled
+from planner.pools import resolve_pools
 from planner.request import ARGUMENTS, Request, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import (
@@ -68,9 +71,13 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
     """
     if isinstance(source, Plan):
         request = request_from(fields)
+        if is_pooled(request):
+            return evaluate_pools(resolve_pools(request, ARGUMENTS), source)
         check_chips(request.chips, source, "chips")
         return evaluate_plan(resolve(request, chips=source.chips), source)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    if is_pooled(request):
+        return evaluate_pools(resolve_pools(request, origin), plan, assumed)
     return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
 
 
@@ -94,6 +101,9 @@ def solve_request(
     """
     started = time.perf_counter()
     check_uneven(request, origin)
+    check_pools(request, origin)
+    if is_pooled(request):
+        return solve_pools(resolve_pools(request, origin), on_progress, started)
     if is_joint(request):
         return _solve_machines(request, on_progress, origin)
     if request.chips is None:

@@ -114,3 +114,11 @@ def _stages(at: Sequence[int], noun: str) -> str:
             runs.append([number])
     words = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return f"{noun}{'s' if len(at) > 1 else ''} {', '.join(words)}"
+
+
+def pools_by_stage(plan: Plan) -> str:
+    """`dgx-a100-80-hdr 7 + dgx-h100-ndr 8 (stages in order)`; empty on one kind of chips."""
+    runs = [(name, len(list(group))) for name, group in groupby(s.pool for s in plan.stages or ())]
+    if not runs or any(name is None for name, _ in runs):
+        return ""
+    return f"{' + '.join(f'{name} {times}' for name, times in runs)} (stages in order)"

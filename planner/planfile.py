@@ -112,7 +112,11 @@ def plan_in(
     """
     point = None if row is None else content
     names = PlanModel.model_fields
-    data = dict(content) if point is None else plan_file_of(point, where, names, WRITTEN)
+    data = dict(content)
+    if point is not None:
+        pooled = isinstance(point.get("job"), dict) and point["job"].get("pools") is not None
+        written = [name for name in WRITTEN if not (pooled and name == "hardware")]
+        data = plan_file_of(point, where, names, written)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
@@ -304,13 +308,14 @@ def plan_text(
         comments: Lines that head the file.
         folder: Where the file will lie: the user's own files that lie in it are named from there.
     """
+    return file_text(job_of(resolved, folder), plan, comments)
+
+
+def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
+    """The YAML of a plan file with a job as it is written there."""
     import yaml  # noqa: PLC0415  (only when a file is written)
 
-    data = {
-        "schema_version": SCHEMA_VERSION,
-        "job": job_of(resolved, folder),
-        "plan": plan_fields(plan),
-    }
+    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": plan_fields(plan)}
     head = "".join(f"# {one_line(line)}\n" for line in comments)
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
     return with_end(head, text)

@@ -131,6 +131,9 @@ class StageModel(_Strict):
         default=None, description="What the data ranks share out; default the plan's."
     )
     clock: Clock | None = Field(default=None, description="Relative clock; default the plan's.")
+    pool: str | None = Field(
+        default=None, description="Pool of chips that it is on, where the job has several."
+    )
 
 
 class PlanModel(_Strict):

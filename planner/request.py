@@ -49,6 +49,7 @@ from planner.fields import (
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
+from planner.pool_text import pools_schema, read_pools
 from planner.records import cluster_named, model_named
 from planner.scaling import SCALES
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
@@ -147,6 +148,13 @@ class Request(BaseModel):
         default=None,
         description="Chips to plan for, of a torus also a slice such as 16x16x16; the front also "
         "ranges over smaller counts.",
+    )
+    pools: Annotated[
+        dict[str, int] | None, BeforeValidator(read_pools), WithJsonSchema(pools_schema())
+    ] = Field(
+        default=None,
+        description="Pools of different chips in one job, hardware to chips, instead of hardware "
+        "and chips; with uneven stages.",
     )
     batch_tokens: Count | None = Field(
         default=None, description="Tokens per step; default 4 Mi, rounded to whole sequences."

@@ -12,6 +12,7 @@ from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
 from planner.jsonfile import sealed
 from planner.plan_results import Neighbor, PlanResult, RankedPlan, plan_results
+from planner.pool_use import PoolUse
 from planner.printable import Shown
 from planner.search.uneven.found import Certificate
 from planner.stage_facts import PlanFacts
@@ -69,6 +70,8 @@ class SolveResult(Shown):
         layout: What was asked of the stages: uniform, uneven, or the layers of every chunk.
         certificate: Where stages may differ, why no plan is better; None where they may not.
         uniform: Where stages may differ, the best plan whose stages do not; None where none fits.
+        pools: Where the job has pools of different chips, what the best plan does on each; else
+            empty.
         job: Resolved job, for display and JSON; plan_job: as plan files hold it; asked: the
             question, as a job file holds it.
         versions: planner, schema, and the hashes of the databases.
@@ -107,6 +110,7 @@ class SolveResult(Shown):
     layout: str = "uniform"
     certificate: Certificate | None = field(default=None, repr=False)
     uniform: PlanResult | None = field(default=None, repr=False)
+    pools: tuple[PoolUse, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "front_counts", *_GIVEN)
@@ -155,6 +159,7 @@ class SolveResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
+            "pools": [use.to_dict() for use in self.pools],
             "machines": [searched.to_dict() for searched in self.machines],
             **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
@@ -170,6 +175,7 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
+        pools: Where the job has pools of different chips, what the plan does on each; else empty.
         run, defaults, job, plan_job, asked, versions, sources, spread, ...: As in `SolveResult`.
     """
 
@@ -188,6 +194,7 @@ class EvaluateResult(Shown):
     spread: Spread | None = field(default=None, repr=False)
     facts: PlanFacts | None = field(default=None, repr=False)
     asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    pools: tuple[PoolUse, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, *_GIVEN)
@@ -206,6 +213,7 @@ class EvaluateResult(Shown):
             "losses": list(self.losses),
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
+            "pools": [use.to_dict() for use in self.pools],
             **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
         return sealed(fields)

@@ -53,6 +53,8 @@ class StageFacts:
         memory_bytes: Bytes per chip by `planner.cost.memory.MEMORY_PARTS`; they add up to
             `total_bytes`, which is without the reserve.
         host_bytes: Offloaded bytes per chip.
+        pool: Pool of chips that it is on, where there are several.
+        memory_limit_bytes: What it may fill of a chip, where pools differ in it.
         forward_s, backward_s: Seconds of each pass of one micro-batch, collectives included, as
             they count in the step time (with site factor and jitter). Interleaved: of all chunks.
     """
@@ -72,6 +74,8 @@ class StageFacts:
     host_bytes: float
     forward_s: float
     backward_s: float
+    pool: str | None = None
+    memory_limit_bytes: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "memory_bytes")
@@ -166,15 +170,16 @@ def plan_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> PlanF
     table = PlanTable.from_plans([plan])
     x = evaluated(model, table, classes=every_stage(table, model.job.model))
     return PlanFacts(
-        stages=tuple(_stages(model, x)),
-        levels=tuple(_levels(model, x)),
+        stages=tuple(stages_of(model, x)),
+        levels=tuple(levels_of(model, x, breakdown(model, x).wire_bytes)),
         memory_limit_bytes=memory_limit_bytes,
         chip_memory_bytes=model.chip.memory_bytes,
         collectives=assumed_collectives(model, plan),
     )
 
 
-def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
+def stages_of(model: CostModel, x: Evaluated) -> list[StageFacts]:
+    """The stages of one evaluated plan, a class each, in order."""
     columns, factor = x.columns, float(x.step.factor[0, 0])
     facts = []
     for index, stage in enumerate(x.stages):
@@ -221,13 +226,20 @@ def _on(table: FloatArray | IntArray, stage: int) -> float:
     return float(table[0, stage if table.shape[1] > 1 else 0])
 
 
-def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
-    """The levels that hold more than one domain of the level inside."""
+def levels_of(
+    model: CostModel, x: Evaluated, crossing: Mapping[str, FloatArray]
+) -> list[LevelFacts]:
+    """The levels that hold more than one domain of the level inside.
+
+    Args:
+        model: Job, cluster, assumptions.
+        x: One evaluated plan.
+        crossing: (1,) bytes over each level of the cluster in a step, innermost first.
+    """
     plans = x.columns.plans
     chips = int(plans.chips[0])
     fabric = model.fabric(chips)
     members = members_by_level(fabric, mesh_of(plans).take(np.array([0])))
-    crossing = breakdown(model, x).wire_bytes
     moved = dict(zip(crossing, carried_bytes(model.cluster, list(crossing.values())), strict=True))
     torus, _ = torus_axes(fabric, plans.plan(0).ranks)
     facts, reach = [], 1

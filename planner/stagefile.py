@@ -57,6 +57,7 @@ def _stage(model: StageModel, layers: list[int]) -> Stage:
         full=(apart["dense"].full, apart["moe"].full),
         sharding=model.sharding,
         clock=model.clock,
+        pool=model.pool,
     )
 
 
@@ -67,6 +68,7 @@ def stage_fields(stage: Stage) -> dict[str, Any]:
         "recompute": _recompute_fields(stage) or stage.recompute,
         "sharding": stage.sharding,
         "clock": stage.clock,
+        "pool": stage.pool,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -68,6 +68,15 @@ def solve(
         ),
     ] = None,
     chips: Annotated[str | None, option("Chips to plan for.", JOB)] = None,
+    pools: Annotated[
+        str | None,
+        option(
+            "Pools of different chips in one job, instead of --hardware and --chips, e.g. "
+            "dgx-h100-ndr=512,dgx-a100-80-hdr=512; with --layout uneven.",
+            JOB,
+            metavar="HARDWARE=CHIPS,...",
+        ),
+    ] = None,
     batch_tokens: Annotated[
         str | None, option("Tokens per step, e.g. 4Mi or 3e6 (default: 4Mi).", JOB)
     ] = None,
@@ -264,6 +273,9 @@ def solve(
       planner solve --model llama3-8b --hardware a100-sxm4-80 --chips 32 --batch-tokens 1Mi
         --fix pp=8 --fix interleave=1 --layout uneven --front-points 3
 
+      planner solve --model llama3-8b --pools dgx-h100-ndr=16,dgx-a100-80-hdr=16
+        --batch-tokens 1Mi --layout uneven
+
       planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
         --assumptions rack-energy
     """
@@ -271,6 +283,7 @@ def solve(
         "model": model,
         "hardware": hardware,
         "chips": chips,
+        "pools": pools,
         "batch_tokens": batch_tokens,
         "seq_len": seq_len,
         "precision": precision,
@@ -378,6 +391,6 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but where a budget ends their number."""
-    budgets = ("total_pes", "max_area", "pes", "topology")
+    """Chips, but where a budget ends their number, or pools have theirs."""
+    budgets = ("total_pes", "max_area", "pes", "topology", "pools")
     return () if any(fields.get(name) is not None for name in budgets) else ("chips",)

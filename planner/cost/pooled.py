@@ -75,9 +75,7 @@ def evaluate_pooled(pools: Sequence[Pool], plan: Plan) -> PooledCost:
             pipeline of the model.
     """
     owner = owners(pools, plan)
-    table = PlanTable.from_plans([without_pools(plan)])
-    each = tuple(_on_pool(pool, table, int((owner == at).sum())) for at, pool in enumerate(pools))
-    whole = _joined(pools, owner, each)
+    each, whole = evaluate_stages(pools, owner, PlanTable.from_plans([without_pools(plan)]))
     moved = tuple(_traffic(pool, pools, owner, at, each[at]) for at, pool in enumerate(pools))
     return PooledCost(
         owner=owner,
@@ -86,6 +84,24 @@ def evaluate_pooled(pools: Sequence[Pool], plan: Plan) -> PooledCost:
         costs=_breakdown(pools, owner, whole, moved),
         moved=moved,
     )
+
+
+def evaluate_stages(
+    pools: Sequence[Pool], owner: IntArray, plans: PlanTable
+) -> tuple[tuple[Evaluated, ...], Evaluated]:
+    """Plans whose stages are on the same pools: as each pool sees them, and as one pipeline.
+
+    Args:
+        pools: The pools.
+        owner: (pp,) which of them every stage is on.
+        plans: n plans with listed stages.
+
+    Returns:
+        `PooledCost.each` and `PooledCost.whole`; columns, layers and costs of the latter mean
+        something for a single plan only.
+    """
+    each = tuple(_on_pool(pool, plans, int((owner == at).sum())) for at, pool in enumerate(pools))
+    return each, _joined(pools, owner, each)
 
 
 def pooled_table(pool: Pool, table: PlanTable, stages: int) -> Columns:
@@ -133,8 +149,9 @@ def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -
     )
     stages = [each[at].stages[stage] for stage, at in enumerate(owner.tolist())]
     slowest = int(slowest_class(stages, inputs)[0, 0])
+    seen: Evaluated = each[owner[slowest]]
     return replace(
-        each[owner[slowest]],
+        seen,
         memory=_memory(owner, [x.memory for x in each]),
         stages=stages,
         inputs=inputs,
@@ -180,7 +197,7 @@ def _traffic(pool: Pool, pools: Sequence[Pool], owner: IntArray, at: int, x: Eva
     within = max(int((owner == at).sum()) - 1, 1)
     groups["pp"] = [sent * inside / within for sent in groups["pp"]]
     wires = [
-        sum(crossing[level] for crossing in groups.values())
+        reduce(np.add, [crossing[level] for crossing in groups.values()])
         for level in range(len(found.wire_bytes))
     ]
     plans = columns.plans
@@ -218,7 +235,7 @@ def _breakdown(
     model = pools[owner[slowest]].model
     seen = moved[owner[slowest]]
     costs = breakdown(model, whole, seen)
-    time, flop = whole.step.time[:, 0], sum(each.flop for each in moved)
+    time, flop = whole.step.time[:, 0], reduce(np.add, [each.flop for each in moved])
     tokens = costs.tokens_per_s
     peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
     again = tokens * repeated_flop_per_token(model, whole.columns)
@@ -230,7 +247,7 @@ def _breakdown(
         mfu=needed / peak,
         hfu=(needed + again) / peak,
         flop=flop,
-        memory_traffic_bytes=sum(each.memory_bytes for each in moved),
+        memory_traffic_bytes=reduce(np.add, [each.memory_bytes for each in moved]),
         wire_bytes=_wires(pools, moved),
     )
 

@@ -1,9 +1,9 @@
 """Pools of different chips that run one pipeline together: who has which stage, where they meet.
 
-A plan of d chips per stage gives pool h of N_h chips N_h / d stages, anywhere in the pipeline. The
-groups of tp, cp, ep, dp and fsdp lie within a stage, so within a pool: they find its own network, as
-a job of N_h chips with N_h / d stages finds it. Pools meet on the innermost scale-out level that holds
-all chips of the job in the record of each of them; all levels up to it are in use. Every send
+A plan of d chips per stage gives pool h of N_h chips N_h / d stages, anywhere in the pipeline.
+Groups of tp, cp, ep, dp and fsdp lie within a stage, so within a pool: they find its own network,
+as a job of N_h chips with N_h / d stages finds it. Pools meet on the innermost scale-out level that
+holds all chips of the job in the record of each of them; all levels up to it are in use. Every send
 between stages counts as the slowest one: within a pool, or from each pool over the level on which
 they meet.
 """

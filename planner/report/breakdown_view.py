@@ -117,6 +117,7 @@ _CHOICES: dict[str, Callable[[StageFacts], str]] = {
     "recompute": recomputed_words,
     "sharding": lambda stage: stage.sharding,
     "clock": lambda stage: f"{stage.clock:g}",
+    "pool": lambda stage: stage.pool or "",
 }
 
 
@@ -145,15 +146,21 @@ def _stage_cells(
     numbers = f"{first.index}" if first is last else f"{first.index}-{last.index}"
     layers, *_, memory, forward, backward = _shown(first)
     choices = (_CHOICES[name](first) for name in own)
-    limit = facts.memory_limit_bytes
+    limit = _limit_of(first, facts)
     share = show_percent(first.total_bytes / limit) if limit > 0 else "no room"
     return numbers, layers, *choices, memory, share, forward, backward
 
 
+def _limit_of(stage: StageFacts, facts: PlanFacts) -> float:
+    """Bytes that a stage may fill of a chip."""
+    own = stage.memory_limit_bytes
+    return facts.memory_limit_bytes if own is None else own
+
+
 def _filled(group: Sequence[StageFacts], facts: PlanFacts, columns: int) -> str:
     """A bar up to the limit, which is a line; what does not fit goes beyond it."""
-    if not group or facts.memory_limit_bytes <= 0:
+    if not group or _limit_of(group[0], facts) <= 0:
         return ""
-    share = group[0].total_bytes / facts.memory_limit_bytes
+    share = group[0].total_bytes / _limit_of(group[0], facts)
     marks = round(min(share, 1.0) * columns)
     return f"{'#' * marks:{columns}}{'>' if share > 1 else '|'}"

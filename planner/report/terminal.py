@@ -19,6 +19,7 @@ from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
+from planner.report.pools_view import alone_words, pools_view
 from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
@@ -189,6 +190,7 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
         return []
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
+    title = "Candidates" if result.pools else title
     return [Text(), section(title, view)]
 
 
@@ -215,12 +217,13 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), *stage_view(result.facts)]
+        parts += [plan_view("Best plan", result.best), *pools_view(result.pools)]
+        parts += stage_view(result.facts)
         parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.spread)), Text()]
         parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
-        parts.append(_neighbor_table(result))
+        parts += [] if result.pools else [_neighbor_table(result)]
         if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
             parts.append(Text(ties))
         parts += _run_view(result.run)
@@ -233,6 +236,8 @@ def solve_view(result: SolveResult) -> RenderableType:
 
 def _gain(result: SolveResult) -> list[RenderableType]:
     """What stages that may differ gain, where they may."""
+    if result.pools:
+        return [Text(line) for line in alone_words(result)]
     return [] if result.certificate is None else [Text(gain_words(result))]
 
 
@@ -263,6 +268,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         *head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
+        *pools_view(result.pools),
         *stage_view(result.facts),
         *collectives_view(result.facts),
         Text(),
@@ -277,6 +283,8 @@ def fits_words(result: EvaluateResult) -> str:
     if not result.fits:
         return "The plan does not fit in memory."
     costs = result.result
+    if result.pools:
+        return "The plan fits: every pool has room for its stages."
     words = (
         f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
         f"{show_bytes(result.memory_limit_bytes)} of each chip that may be filled"

@@ -9,6 +9,7 @@ from planner.layout_words import (
     clocks_by_stage,
     layer_words,
     layers_by_chunk,
+    pools_by_stage,
     recomputed_by_chunk,
     shardings_by_stage,
 )
@@ -94,6 +95,8 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
         rows.append(("layer split", layers_by_chunk(plan)))
+    if pools := pools_by_stage(plan):
+        rows.append(("pools", pools))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
     if (clock := clocks_by_stage(plan)) != "1":
@@ -153,6 +156,8 @@ def best_words(result: SolveResult, best: PlanResult) -> list[str]:
 
 def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
+    if result.pools:
+        return "The fastest plan"
     front = f"Pareto front of {listed(result.front_objectives)}"
     if result.certificate is not None and result.status == "optimal" and not result.front_complete:
         return f"{front}, proved at some time limits"

@@ -43,7 +43,8 @@ def device_sizes(
         given: Of every chunk in the order of the pipeline; None: those of the module.
     """
     if given is not None:
-        return np.array(given, dtype=np.int64).reshape(v, pp).T[device][None]
+        own: IntArray = np.array(given, dtype=np.int64).reshape(v, pp).T[device][None]
+        return own
     fullest = -(-layers // pp)
     each = fullest // v
     end = {0: 0, pp - 1: v - 1}.get(device)

@@ -20,8 +20,9 @@ from planner.cost.context import CostModel
 from planner.plan import BoolArray, FloatArray, IntArray, Plan
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, Units, row_columns
+from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.energy_bounds import full_work
+from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
 from solvers.stages.energy_bounds import (
     BottleneckBound,
@@ -89,9 +90,15 @@ class EnergyRows:
 
     @property
     def slack(self) -> FloatArray:
-        """(n,) units by which a plan may be longer or dearer than its integers say."""
+        """(n,) units of time by which a plan may be longer than its integers say."""
         plans = self.rows.plans
         return np.asarray(2 * self.rows.micro_batches(self.model) + 4 * plans.pp + 16)
+
+    @property
+    def slack_cost(self) -> FloatArray:
+        """(n,) units of joules by which a plan may be dearer than its integers say."""
+        per_time = round(self.standing_w * self.units.time_s / self.units.joules)
+        return np.asarray(per_time * self.slack + self.rows.plans.pp)
 
     def bounds(self, limit: int | None) -> Ints:
         """(n,) units of joules below which no choice within `limit` units of time is."""
@@ -101,7 +108,7 @@ class EnergyRows:
         for rows, bound in self._blocks:
             joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
         joules = np.where(self.soonest_s > latest, np.inf, joules)
-        low = np.clip(joules / self.units.joules - self.slack, 0, UNLIMITED).astype(np.int64)
+        low = np.clip(joules / self.units.joules - self.slack_cost, 0, UNLIMITED).astype(np.int64)
         for row, (priced, scale) in self._priced.items():
             within = None if limit is None else (limit + 1) * scale - 1
             low[row] = max(low[row], _whole(priced.at(within)) // scale)

@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import paced_messages_s, rank_times
 from planner.cost.energy import running_w
 from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
@@ -28,6 +29,7 @@ from planner.cost.step import (
     filled_s,
     passes_s,
     run_s,
+    split_passes,
     step_factor,
 )
 from planner.cost.terms import StateTerms
@@ -96,6 +98,38 @@ class FillCosts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairCosts:
+    """Costs of fills on a pair of ranks of DualPipe, (c,) each, without the factor of the step.
+
+    With the symbols of `planner.cost.dualpipe`, of n = pp / 2 pairs, its T is the larger of
+
+        max paced + sum early                early = Q + H / 2 - F / (2 n)
+        max paced + sum late + max over      late = Q + H / 2 - over
+
+    Attributes:
+        time: Seconds of a round on one rank, less what its passes hide of the layers.
+        round: m / 2 of them, with the messages that pace them.
+        paced: (m / 2)(D - H) + H - Q.
+        over, early, late: See above.
+        exposed, optimizer, extra_j: As of `FillCosts`; joules of both ranks.
+    """
+
+    time: FloatArray
+    round: FloatArray
+    paced: FloatArray
+    over: FloatArray
+    early: FloatArray
+    late: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    extra_j: FloatArray
+
+    def take(self, index: IntArray) -> PairCosts:
+        """The costs of the fills of `index`."""
+        return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where in the pipeline a stage is.
 
@@ -152,7 +186,7 @@ class OneRow:
         Args:
             place: Of the stage.
             fills: c of them.
-            chunks: (c, v, 2, r) layers on each chunk; None: as if chunks were equal.
+            chunks: (c, v, 2, r) layers on each chunk (of DualPipe both); None: as if equal.
         """
         stages = _classes(place, fills)
         if chunks is not None:
@@ -201,6 +235,27 @@ class OneRow:
             extra_j=extra[0] * self.factor,
         )
 
+    def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
+        """The costs of every fill on a pair of ranks of DualPipe."""
+        a, x = self.model.assumptions, self._inputs(fills)
+        stage = self._stage(place, fills)
+        hidden, ends = stage.sum_layers("paired"), ends_s(stage, x)
+        time = stage.sum_layers("total") + ends - hidden
+        rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
+        filled = rank.wait + rank.hidden / 2
+        extra = 2 * x.chips * run_s(stage, x, ends) * stage.extra_w / x.pp
+        return PairCosts(
+            time=time[0],
+            round=(x.rounds * (time + paced_messages_s(a, x.p2p)))[0],
+            paced=rank.paced(x.rounds)[0],
+            over=rank.over[0],
+            early=(filled - rank.forward / x.pp)[0],
+            late=(filled - rank.over)[0],
+            exposed=exposed_reduction_s(a, stage, x)[0],
+            optimizer=stage.optimizer[0],
+            extra_j=extra[0] * self.factor,
+        )
+
     @property
     def pp(self) -> int:
         """Stages."""
@@ -210,6 +265,15 @@ class OneRow:
     def v(self) -> int:
         """Chunks per stage."""
         return int(self.rows.plans.interleave[0])
+
+    def kept(self, place: Place) -> FloatArray:
+        """(2 r,) bytes of activations of a layer per micro-batch in flight, by kind and mode."""
+        modes = 2 * len(self.rows.recomputes)
+        one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
+        same = np.zeros(2 * modes, dtype=np.int64)
+        fills = Fills(counts=np.concatenate([one, 2 * one]), sharding=same, clock=same)
+        saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
+        return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
     def _filling(self, stage: StageCost, time: FloatArray, chunks: IntArray | None) -> FloatArray:
         """(c,) `FillCosts.filling`."""
@@ -267,6 +331,7 @@ class OneRow:
             v=plans.interleave[:, None],
             zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
             gpipe=(plans.schedule == GPIPE)[:, None],
+            dualpipe=self.rows.both_ways[:, None],
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],

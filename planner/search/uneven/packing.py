@@ -8,6 +8,7 @@ another one with the same layers on the same stage beats in everything that coun
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -95,6 +96,7 @@ class StepForm:
         return StepForm(paced=m - shown / v, added=shown / v, constant=steady + ramp + a.step_s)
 
 
+@lru_cache(maxsize=4096)
 def splits(layers: int, modes: int) -> IntArray:
     """(c, modes) all ways to divide layers among recomputations."""
     if modes == 1:

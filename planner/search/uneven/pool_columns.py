@@ -13,8 +13,8 @@ import numpy as np
 from planner.cost.pools import Pool, standing_w, total_chips
 from planner.plan import FULL, SELECTIVE, SHARDINGS, FloatArray, IntArray, Plan, Stage
 from planner.search.limits import Limits
-from planner.search.uneven.columns import FINEST, Units, joined_offers, stage_problem
 from planner.search.uneven.fills import OneRow
+from planner.search.uneven.integers import FINEST, Units, joined_offers, stage_problem
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.pool_rows import PooledRows
 from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem
@@ -169,12 +169,12 @@ def _packings(
 
 
 def _offers(packings: list[Packing]) -> list[tuple[Offer, IntArray]] | None:
-    """What every device is offered on all pools, and on which; None where one is offered nothing."""
+    """What every device is offered, and on which pool; None where one is offered nothing."""
     first = alike(packings[0].one)
     found: dict[int, tuple[Offer, IntArray]] = {}
     runs = [packing.runs() for packing in packings]
     for d in sorted(set(first.values())):
-        parts = []
+        parts: list[Offer | None] = []
         for packing, own in zip(packings, runs, strict=True):
             wanted = np.unique(np.concatenate([own[e] for e in first if first[e] == d]))
             if len(wanted):

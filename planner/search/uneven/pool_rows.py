@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -166,7 +167,7 @@ def _placements(
     per_stage = columns["chips"] // columns["pp"]
     found = []
     for pool in pools:
-        own = {**axes, "pp": (pool.chips // per_stage)[mesh]}
+        own: dict[str, Any] = {**axes, "pp": (pool.chips // per_stage)[mesh]}
         found.append(_classes(networks(pool.model, Mesh(**own, order=order))))
     first, _ = distinct([mesh, *(column for classes, _ in found for column in classes.values())])
     keep = np.sort(first)

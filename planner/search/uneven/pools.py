@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.breakdown import peak_flop_per_s
-from planner.cost.pooled import evaluate_pooled
-from planner.cost.pools import Pool
-from planner.plan import FloatArray, IntArray, Plan
+from planner.cost.pooled import evaluate_stages
+from planner.cost.pools import Pool, owners, without_pools
+from planner.plan import BoolArray, FloatArray, Plan, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
@@ -151,10 +151,10 @@ class _Search:
         whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])
         self._stage("LB1", [rows for rows, _, _ in parts], first, whole)
         left, second, open_rows = [], [], []
-        for (rows, forms, _), at in zip(parts, kept, strict=True):
+        for (all_rows, forms, _), at in zip(parts, kept, strict=True):
             self.deadline.check()
-            rows, forms = rows.take(at), forms.take(at)
-            bound = pooled_second(self.limits, rows, forms, self.wanted_s)
+            rows = all_rows.take(at)
+            bound = pooled_second(self.limits, rows, forms.take(at), self.wanted_s)
             here = np.flatnonzero(bound < self.wanted_s)
             second.append(bound)
             left.append(rows)
@@ -223,14 +223,15 @@ class _Search:
     def _take(self, columns: PooledColumns, choice: Choice) -> None:
         """Takes over a plan if it is faster than the incumbent."""
         plan = columns.plan(choice)
-        step = evaluate_pooled(self.pools, plan).whole.step
+        table = PlanTable.from_plans([without_pools(plan)])
+        step = evaluate_stages(self.pools, owners(self.pools, plan), table)[1].step
         time_s = float(step.time[0, 0])
         if time_s < self.wanted_s:
             self.plan, self.time_s = plan, time_s
             self.joules = float(step.energy[0, 0])
 
     def _stage(
-        self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: FloatArray
+        self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: BoolArray
     ) -> None:
         dropped = bounds[~kept]
         self.funnel.append(
