@@ -306,7 +306,8 @@ def _memory(
     alone = (rows.both_ways | (rows.devices == 1))[:, None]
     free[:, 0] -= np.where(alone, ends[:, 2], ends[:, 0])
     free[:, 1] -= np.where(alone, 0.0, ends[:, 1])
-    free = np.where(allowed[:, None, :], free * (1 + 1e-12), -1.0)
+    empty = np.maximum(free * (1 + 1e-12), 0.0)  # a stage without layers holds less than base
+    free = np.where(allowed[:, None, :], empty, -1.0)
     held = np.stack(size, axis=2).swapaxes(3, 4)[:, :, :, used]
     return count, np.repeat(held, clocks, axis=3), np.repeat(free[:, :, used], clocks, axis=2)
 
