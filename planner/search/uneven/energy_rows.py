@@ -27,6 +27,7 @@ from planner.search.uneven.columns import RowColumns, Units, row_columns, total_
 from planner.search.uneven.dealing import dealt_plan
 from planner.search.uneven.energy_bounds import full_work
 from planner.search.uneven.rows import Rows
+from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import (
     BottleneckBound,
     MeanBound,
@@ -35,7 +36,7 @@ from solvers.stages.energy_bounds import (
 )
 from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
-from solvers.stages.problem import Choice, Ints, StageProblem
+from solvers.stages.problem import Choice, Ints, StageProblem, TooManyColumnsError
 
 LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "totals", "dealt", "columns")
 _MEAN, _MEMORY, _RANGES, _TOTALS, _DEALT, _COLUMNS = range(len(LEVELS))
@@ -63,6 +64,7 @@ class EnergyRows:
         units: Of the family.
         plans: Known by their number; grow by those that are dealt.
         columns: Of the rows that have come to them.
+        unmade: Rows whose columns are too many.
     """
 
     model: CostModel
@@ -78,6 +80,7 @@ class EnergyRows:
     units: Units
     plans: list[Plan]
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
+    unmade: set[int] = field(init=False, default_factory=set)
     _latest_s: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
     _blocks: list[tuple[IntArray, BottleneckBound]] = field(init=False, default_factory=list)
@@ -141,7 +144,13 @@ class EnergyRows:
         self._level[same] = level + 1
 
     def problem(self, row: int, _limit: int | None) -> StageProblem | None:
-        """The columns of a row."""
+        """The columns of a row.
+
+        Raises:
+            UnansweredError: They are too many.
+        """
+        if row in self.unmade:
+            raise UnansweredError("the columns of a row are too many")
         columns = self.columns[row]
         return None if columns is None else columns.problem
 
@@ -231,16 +240,14 @@ class EnergyRows:
             upper_s = min(upper_s, (limit + self.slack[row]) * self.units.time_s)
         chunks = self.rows.plans.interleave[row] > 1
         in_all = bool(chunks) and self._level[row] == _RANGES
-        made = (total_columns if in_all else row_columns)(
-            self.model,
-            self.limits,
-            self.rows,
-            row,
-            self.clocks,
-            upper_s,
-            units=self.units,
-            energy=True,
-        )
+        at = (self.model, self.limits, self.rows, row, self.clocks, upper_s)
+        try:
+            make = total_columns if in_all else row_columns
+            made = make(*at, units=self.units, energy=True)
+        except TooManyColumnsError:
+            self._level[row] = _DEALT if in_all else _COLUMNS
+            self.unmade |= set() if in_all else {row}
+            return
         self.columns[row] = made
         self._level[row] = _TOTALS if in_all and made is not None else _COLUMNS
         if made is not None:
