@@ -12,8 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import first_bound, longest_step_s, row_forms, skeleton_lower
-from planner.search.uneven.columns import RowColumns, row_columns, total_columns
+from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.room import roomy, second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
@@ -79,26 +78,20 @@ def best_time(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Open:
-    """A row that no bound has dropped; `total` once its devices' totals are in the bound."""
+    """A row that no bound has dropped."""
 
     bound: float
-    number: int
-    part: int = field(compare=False)
-    row: int = field(compare=False)
-    total: bool = field(compare=False)
+    part: int
+    row: int
 
 
 def _opened(parts: list[tuple[Rows, FloatArray]]) -> list[_Open]:
-    """The rows of all parts as a heap."""
-    found = [
-        (float(bound), part, row, int(rows.plans.interleave[row]) == 1)
-        for part, (rows, bounds) in enumerate(parts)
+    """The rows of all parts, the least bound first."""
+    return sorted(
+        _Open(float(bound), part, row)
+        for part, (_, bounds) in enumerate(parts)
         for row, bound in enumerate(bounds)
-    ]
-    return [
-        _Open(bound, number, part, row, total)
-        for number, (bound, part, row, total) in enumerate(sorted(found))
-    ]
+    )
 
 
 class _Search:
@@ -200,25 +193,21 @@ class _Search:
         return rows.take(kept), second[kept]
 
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
-        """Stage problems, the least bound first; of interleaved rows their totals before."""
-        heap = _opened(parts)
-        total, kept = len(heap), np.inf
-        while heap and heap[0].bound < self.wanted_s:
+        """Stage problems, the least bound first."""
+        rows, done, kept = _opened(parts), 0, np.inf
+        while done < len(rows) and rows[done].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
                 break
-            self._progress("stage problems", total - len(heap), total)
-            row = heappop(heap)
-            rows = parts[row.part][0]
-            bound, proved = self._solve_row(rows, row)
-            if not row.total and bound < self.wanted_s:
-                heappush(heap, replace(row, bound=bound, total=True))
-            elif proved:
+            self._progress("stage problems", done, len(rows))
+            bound, proved = self._solve_row(parts[rows[done].part][0], rows[done])
+            done += 1
+            if proved:
                 self.solved += 1
                 kept = min(kept, bound)
             else:
                 self.unproved.append(bound)
-        bounds = [row.bound for row in heap]
+        bounds = [row.bound for row in rows[done:]]
         if self.ended:
             self.unproved += bounds
         self.left = len(self.unproved)
@@ -227,9 +216,9 @@ class _Search:
         self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
         step = FunnelStage(
             name="stages",
-            rows=total,
-            meshes=len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows, _ in parts))),
-            dropped=0 if self.ended else len(heap),
+            rows=len(rows),
+            meshes=len(set[tuple[int, ...]]().union(*(part.logical_meshes for part, _ in parts))),
+            dropped=0 if self.ended else len(bounds),
             lowest=None if self.ended else lowest,
         )
         self.funnel.append(step)
@@ -239,14 +228,14 @@ class _Search:
         wanted = self.wanted_s
         at = (self.model, self.limits, rows, row.row, self.clocks, wanted)
         try:
-            columns = (row_columns if row.total else total_columns)(*at)
+            columns = row_columns(*at)
             if columns is None:
                 return wanted, True
             found, bound = self._ask(columns, wanted)
         except (TooManyColumnsError, UnansweredError):  # the bound is that of before
             return row.bound, False
         proved = found.status in (Status.OPTIMAL, Status.INFEASIBLE)
-        if row.total and found.decision is not None:
+        if found.decision is not None:
             proved &= self._take(columns, found.decision)
         return max(row.bound, bound), proved
 

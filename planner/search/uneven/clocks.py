@@ -28,7 +28,7 @@ from planner.cost.step import (
     run_s,
 )
 from planner.plan import FloatArray, IntArray, Plan, PlanTable, Stage
-from planner.search.uneven.columns import Units
+from planner.search.uneven.integers import Units
 from solvers.frontier import nondominated
 from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
 from solvers.stages.solving import exact_front

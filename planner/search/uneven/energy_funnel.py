@@ -20,10 +20,10 @@ from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import RowForms, first_bound, row_forms, skeleton_lower
-from planner.search.uneven.columns import Units
 from planner.search.uneven.energy_bounds import mean_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.integers import Units
 from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms

@@ -3,7 +3,7 @@
 Limits on the step time fall from the slowest time at which a plan can be the cheapest to the
 proved least step time; under each the cheapest plan of all rows is proved
 (`solvers.stages.family`). Uniform plans, and the fastest plan, are known from the start. Time and
-joules count in units of which `planner.search.uneven.columns.FINEST` make up the slowest time; the
+joules count in units of which `planner.search.uneven.integers.FINEST` make up the slowest time; the
 front is exact on those integers: a plan that beats it does so by less than the rounding of the
 integer tables, a few millionths of a percent.
 """

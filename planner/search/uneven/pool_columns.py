@@ -13,8 +13,8 @@ import numpy as np
 from planner.cost.pools import Pool, standing_w, total_chips
 from planner.plan import FULL, SELECTIVE, SHARDINGS, FloatArray, IntArray, Plan, Stage
 from planner.search.limits import Limits
-from planner.search.uneven.columns import FINEST, Units, joined_offers, stage_problem
 from planner.search.uneven.fills import OneRow
+from planner.search.uneven.integers import FINEST, Units, joined_offers, stage_problem
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.pool_rows import PooledRows
 from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem

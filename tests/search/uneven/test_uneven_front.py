@@ -43,7 +43,9 @@ def small_job(seed: int) -> tuple[CostModel, dict[str, frozenset[int]]]:
         moe_model(3, 4) if two else layers,
         rng.choice(["dgx-h100-ndr", "dgx-a100-80-hdr"]),
         global_batch=4,
-        framework=rng.choice(["megatron", "torchtitan", "jax", "megatron-zb", "deepspeed"]),
+        framework=rng.choice(
+            ["megatron", "torchtitan", "jax", "megatron-zb", "deepspeed", "hai-llm"]
+        ),
     )
     fixed = {
         "pp": frozenset({2}),
