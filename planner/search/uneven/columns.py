@@ -42,12 +42,11 @@ from planner.search.uneven.integers import (
     stage_problem,
     standing_units,
 )
-from planner.search.uneven.interleaved import RowTables
+from planner.search.uneven.interleaved import InterleavedRow
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.pairs import Pairs
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
-from solvers.stages.device_columns import device_columns
 from solvers.stages.devices import device_problem
 from solvers.stages.problem import Choice, Form, StageProblem
 
@@ -100,33 +99,6 @@ def _pair(counts: IntArray) -> tuple[int, int]:
     return int(counts[0]), int(counts[1])
 
 
-def total_columns(
-    model: CostModel,
-    limits: Limits,
-    rows: Rows,
-    row: int,
-    clocks: FloatArray,
-    upper_s: float,
-    *,
-    units: Units | None = None,
-    energy: bool = False,
-) -> RowColumns | None:
-    """An interleaved row by the layers that devices hold in all; their order and chunks are open.
-
-    No plan of the row takes less than the best choice of this problem, which need not be a plan.
-    None where there is no choice.
-
-    Args:
-        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
-    """
-    alone = rows.take(np.array([row]))
-    one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
-    limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
-
-
 def row_columns(
     model: CostModel,
     limits: Limits,
@@ -170,7 +142,7 @@ def row_columns(
         one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
     )
     if alone.plans.interleave[0] > 1:
-        return interleaved_columns(packing, limits, units, energy=energy or powered)
+        return _interleaved_columns(packing, limits, units, energy=energy or powered)
     return _plain_columns(packing, limits, units, energy=energy or powered)
 
 
@@ -190,11 +162,10 @@ def _plain_columns(
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
-    v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
         problem=problem,
-        units=Units(time_s=units.time_s / v, joules=units.joules / v),
-        rounding=slack * v,
+        units=units,
+        rounding=slack,
         one=packing.one,
         counts=joined.fills.counts[:, None],
         sharding=joined.fills.sharding,
@@ -202,47 +173,39 @@ def _plain_columns(
     )
 
 
-def interleaved_columns(
+def _interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
     one, weights = packing.one, Tables.of(packing.one)
     v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
-    tables = RowTables(
-        one=one,
-        limit_bytes=packing.limit_bytes,
-        time_s=units.time_s * v,
-        joules=units.joules,
-        energy=energy,
-        most_s=packing.most_s,
+    row = InterleavedRow(
+        packing=packing, time_s=units.time_s * v, joules=units.joules, energy=energy
     )
-    layout = packing.layout()
-    if layout is None:
-        return None
-    found = device_columns(layout, tables)
-    if len(np.unique(found.columns.device)) < packing.devices:
+    found = row.columns()
+    if found is None:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
     added, paced = weights.forms[0]
     cost, standing = Form(sums=(0, 1)), standing_units(one, units)
     problem = device_problem(
-        layout,
+        row.layout,
         found,
         time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
         limits=power_limits(cost, limits, units, standing, packing.devices),
     )
-    variants = np.array([(each.sharding, each.clock) for each in tables.variants])
+    sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
     return RowColumns(
         problem=problem,
         units=units,
         rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
-        sharding=variants[found.setting, 0],
-        clock=variants[found.setting, 1],
+        sharding=sharding,
+        clock=clock,
     )
 
 

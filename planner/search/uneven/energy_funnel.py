@@ -67,7 +67,8 @@ class Funnel:
         here = np.arange(len(self.family))
         for name, level in self.family.levels():
             at = np.flatnonzero(level[here])
-            at = at[[row not in search.solved for row in here[at]]] if len(at) else at
+            asked = search.solved | search.unanswered
+            at = at[[row not in asked for row in here[at]]] if len(at) else at
             meshes = len(self.family.rows.take(here).logical_meshes)
             self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)

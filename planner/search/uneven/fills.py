@@ -35,9 +35,9 @@ from planner.cost.step import (
 from planner.cost.terms import StateTerms
 from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
+from planner.search.uneven.aligned import longest_s
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
-from planner.search.uneven.totals import least_longest, moments, shortest_chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class FillCosts:
         forward, backward: Its passes.
         paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
             zero-bubble schedule fills; other schedules fill none.
-        filling: v times the longest chunk and the ends: of interleaved stages, from below.
+        filling: v times the longest chunk and the ends; of stages that are not interleaved, time.
         exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
         extra_j: Joules that running kernels add to waiting, all chips of the stage, per step.
     """
@@ -180,25 +180,23 @@ class OneRow:
         )
         return float(held[0, 0])
 
-    def bytes_of(self, place: Place, fills: Fills, near: IntArray | None = None) -> Memory:
+    def bytes_of(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> Memory:
         """(1, c) bytes per chip of every fill.
 
         Args:
             place: Of the stage.
             fills: c of them.
-            near: (c, 2, r) layers of each that are on the first of the two chunks of DualPipe;
-                None: as if chunks were equal.
+            chunks: (c, v, 2, r) layers on each chunk (of DualPipe both); None: as if equal.
         """
-        stages, chunks = _classes(place, fills), None
-        if near is not None:
-            chunks = np.stack([near, fills.counts - near], axis=1)[None].astype(np.float64)
-            stages = replace(stages, chunks=chunks.sum(axis=4))
+        stages = _classes(place, fills)
+        if chunks is not None:
+            stages = replace(stages, chunks=chunks.sum(axis=3)[None].astype(np.float64))
         groups = tuple(
             RecomputeGroup(
                 recompute=np.full((1, 1), code),
                 dense=fills.counts[None, :, 0, at].astype(np.float64),
                 moe=fills.counts[None, :, 1, at].astype(np.float64),
-                chunks=None if chunks is None else chunks[..., at],
+                chunks=None if chunks is None else chunks[None, ..., at].astype(np.float64),
             )
             for at, code in enumerate(self.rows.recomputes)
         )
@@ -217,8 +215,8 @@ class OneRow:
             fused=self.model.assumptions.fused_attention,
         )
 
-    def costs(self, place: Place, fills: Fills, chunk: IntArray | float = 0.0) -> FillCosts:
-        """The costs of every fill, of whose chunks one has (c,) `chunk` layers at least."""
+    def costs(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> FillCosts:
+        """The costs of every fill, with (c, v, 2, r) layers on each chunk where there are some."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         time = stage.sum_layers("total") + ends_s(stage, x)
@@ -231,7 +229,7 @@ class OneRow:
             backward=backward[0],
             paced=((x.m - 1) * time + filled)[0],
             left=(time - filled)[0],
-            filling=self._filling(stage, time[0], chunk),
+            filling=self._filling(stage, time[0], chunks),
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
@@ -258,19 +256,6 @@ class OneRow:
             extra_j=extra[0] * self.factor,
         )
 
-    def least_chunk(self, place: Place, fills: Fills, limit_bytes: float) -> IntArray:
-        """(c,) layers of the longest chunk at least, however they are divided; 0: nothing fits."""
-        total, v, layers = self.bytes_of(place, fills).total[0], self.v, fills.kinds.sum(axis=1)
-        if v == 1:
-            return np.where(total <= limit_bytes, np.maximum(layers, 1), 0)
-        kept, held = self.kept(place), moments(self.pp, v, self.m, place.position)
-        counts = fills.counts.reshape(len(fills), -1)
-        room = limit_bytes - total + self.in_flight(place.position) * (counts @ kept)
-        fewest = np.ones(v, dtype=np.int64)
-        fewest[0] -= place.first
-        fewest[-1] -= place.last
-        return shortest_chunk(held, counts, kept, fewest, room)
-
     @property
     def pp(self) -> int:
         """Stages."""
@@ -290,14 +275,16 @@ class OneRow:
         saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
-    def _filling(self, stage: StageCost, time: FloatArray, chunk: IntArray | float) -> FloatArray:
+    def _filling(self, stage: StageCost, time: FloatArray, chunks: IntArray | None) -> FloatArray:
         """(c,) `FillCosts.filling`."""
-        if self.v == 1:
+        if chunks is None:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
-        counts = np.stack([layers[0] for layers, _ in stage.layers], axis=1)
-        longest = self.v * least_longest(counts, seconds, self.v, chunk)
-        return np.asarray(longest + time - (counts * seconds).sum(axis=1))
+        layers = np.stack([count[0] for count, _ in stage.layers], axis=1)
+        ends = time - (layers * seconds).sum(axis=1)
+        kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
+        table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
+        return np.asarray(self.v * longest_s(chunks[:, :, kinds], table) + ends)
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
         """The fills as classes of stages."""

@@ -13,7 +13,6 @@ from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.packing import Offer, Packing
-from planner.search.uneven.terms import KINDS
 from solvers.stages.problem import Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
@@ -95,8 +94,7 @@ class Tables:
         if schedule == ZERO_BUBBLE:
             forms = (((1,), (1, 0)), ((0,), (0, m)))
             return Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
-        filling = "time" if v == 1 else "filling"
-        return Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+        return Tables(sums=("filling",), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
 
 
 def stage_problem(
@@ -110,12 +108,11 @@ def stage_problem(
     energy: bool,
     standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module; `units` are those of a whole chunk.
+    """The integers of the module, of stages that are not interleaved.
 
     `standing`: joules per unit of time that wait; default those of the row's chips.
     """
     one, tables = packing.one, Tables.of(packing.one)
-    v = tables.chunks
 
     def whole(values: FloatArray | float) -> IntArray:
         return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
@@ -123,10 +120,10 @@ def stage_problem(
     sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
     peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
-    constant = int(whole(v * packing.form.constant))
-    joules = np.floor(offer.costs.extra_j * v / units.joules).astype(np.int64)
+    constant = int(whole(packing.form.constant))
+    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
     standing = standing_units(one, units) if standing is None else standing
-    cost = Form(sums=(0,) * len(sums) + (1, 0))
+    cost = Form(sums=(0,) * len(sums) + (1,))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -135,31 +132,16 @@ def stage_problem(
             starts=starts[:, None],
             ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
             group=np.zeros_like(devices),
-            sums=np.stack([*sums, joules, offer.fills.kinds[:, 0]], axis=1),
+            sums=np.stack([*sums, joules], axis=1),
             peaks=np.stack(peaks, axis=1),
         ),
         time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, v, v))
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
             for added, paced in tables.forms
         ),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=(
-            *power_limits(cost, limits, units, standing, packing.devices),
-            *_kinds(packing, len(sums) + 2),
-        ),
-    )
-
-
-def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
-    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
-    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
-    if not packing.in_all or len(packing.one.terms.layers) == 1:
-        return ()
-    form = (0,) * (sums - 1)
-    return (
-        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
-        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
+        limits=power_limits(cost, limits, units, standing, packing.devices),
     )
 
 

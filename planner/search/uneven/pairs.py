@@ -347,7 +347,9 @@ class Pairs:
         for at in np.array_split(np.arange(len(first)), len(first) // _AT_A_TIME + 1):
             rows = first[at]
             few = fills.take(rows)
-            held = self.one.bytes_of(self._place(d), few, self._on_near(d, near[rows], few.counts))
+            on_near = self._on_near(d, near[rows], few.counts)
+            chunks = np.stack([on_near, few.counts - on_near], axis=1)
+            held = self.one.bytes_of(self._place(d), few, chunks)
             ok[at] = held.total[0] <= self.limit_bytes
         return ok[which]
 

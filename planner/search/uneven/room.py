@@ -36,6 +36,7 @@ from planner.distinct import distinct
 from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.aligned import longest_chunks
 from planner.search.uneven.bounds import RowForms, end_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
@@ -283,37 +284,25 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
 
 
 def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
-    """(n,) step times, with the longest chunks of interleaved rows in whole layers.
+    """(n,) step times, with the fullest device and the longest chunks of interleaved rows.
 
-    With at most N layers per device, N = q v + rest, at least x = (L - p q v) / (N - q v) devices,
-    rounded up, have a chunk of q + 1 layers, so that the longest chunks have
-    x (q + 1) + (L - x N) / v layers in all; the least over N counts.
+    `planner.search.uneven.aligned` says how many layers these have.
     """
-    plain = forms.step_s(slowest)
+    step = forms.step_s(slowest)
     at = np.flatnonzero(rows.plans.interleave > 1)
     if not model.assumptions.bubbles or not len(at):
-        return plain
-    here, layers = forms.take(at), float(model.job.model.layers)
-    v, pp = (getattr(rows.plans, name)[at].astype(np.float64) for name in ("interleave", "pp"))
+        return step
+    here, layers, plans = forms.take(at), model.job.model.layers, rows.plans.take(at)
+    first, which = distinct([plans.pp.astype(np.int64), plans.interleave.astype(np.int64)])
+    pairs = zip(plans.pp[first].tolist(), plans.interleave[first].tolist(), strict=True)
+    known = np.array([longest_chunks(layers, pp, v, rows.layers) for pp, v in pairs])[which]
     layer = here.layer.min(axis=(2, 3))
     tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
-    best = np.full(len(at), np.inf)
-    fewest = np.ceil(layers / pp)
-    for more in range(int(v.max())):
-        most = fewest + more
-        whole = np.floor(most / v) * v
-        full = np.maximum(np.ceil((layers - pp * whole) / np.maximum(most - whole, 1)), 0.0)
-        longest = full * (whole / v + 1) + np.ceil(np.maximum(layers - full * most, 0.0) / v)
-        paced = here.paced[:, 0] * np.maximum(slowest[at], most * tau)
-        step = paced + longest * tau + here.ends.sum(axis=1) / v + here.constant
-        best = np.minimum(best, step * here.factor * ROUNDED_DOWN)
-    return np.maximum(plain, _placed(plain, at, best))
-
-
-def _placed(like: FloatArray, at: IntArray, values: FloatArray) -> FloatArray:
-    found = np.full_like(like, -np.inf)
-    found[at] = values
-    return found
+    paced = here.paced[:, 0] * np.maximum(slowest[at], known[:, 0] * tau)
+    filled = known[:, 1] * tau + here.ends.sum(axis=1) / plans.interleave
+    whole = (paced + filled + here.constant) * here.factor * ROUNDED_DOWN
+    step[at] = np.maximum(step[at], whole)
+    return step
 
 
 def parts_of(rows: IntArray, devices: int) -> list[IntArray]:

@@ -2,10 +2,10 @@
 
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
-Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
-hold a layer at least, the first and the last hold an end and may hold none. Under DualPipe a device
-is a pair of ranks that hold the same two chunks. Plans that keep parts on the host are not among
-the rows.
+Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
+layers of the fullest device; every such v is searched that the framework can run. Layouts that are
+given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks.
+Plans that keep parts on the host are not among the rows.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from planner.search.space import (
     recomputes,
 )
 from planner.search.tables import Placements, build_placements
+from planner.search.uneven.aligned import aligned
 
 _OF_SPLITS = ("layers", "split-offered")
 
@@ -125,14 +126,16 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
+    pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
     if options.layers is None:
+        searched, name = aligned(model.job.model.layers, pp, v), "chunks"
+    else:
+        searched, name = pp * v == len(options.layers), "layout"
+    if searched.all():
         return skeletons
-    chunks = meshes.columns["pp"][skeletons.mesh_id] * skeletons.columns["interleave"]
-    given = np.flatnonzero(chunks == len(options.layers))
-    tally = dict(skeletons.counts)
-    if dropped := len(skeletons) - len(given):
-        tally["layout"] = dropped
-    return replace(skeletons.take(given), counts=tally)
+    kept = np.flatnonzero(searched)
+    dropped = {name: len(skeletons) - len(kept)}
+    return replace(skeletons.take(kept), counts={**skeletons.counts, **dropped})
 
 
 def cross_rows(
