@@ -17,6 +17,7 @@ from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult, plan_results
 from planner.search.engine import Found, Search
 from planner.search.objective import optimum
+from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
@@ -90,7 +91,7 @@ def _with_plan(
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
     request, model = resolved.request, resolved.cost
-    proof = found if request.objective == "time" else front
+    proof = _fastest(found, front) if request.objective == "time" else front
     alike = _best_uniform(resolved, uniform)
     best = optimum(proof.points, proof.bound, proof.status, request.objective)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
@@ -127,6 +128,22 @@ def _with_plan(
     why, near = reasons(resolved, result, search.limits, search.options, request.objective)
     answer = replace(answer, why=why, neighbors=near)
     return with_uneven_words(resolved, answer, alike)
+
+
+def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
+    """The fastest plan; of those that are as fast the one that the front begins with."""
+    assert found.certificate is not None
+    if not len(front.points) or front.points[0, 0] > found.points[0, 0] * (1 + SAME):
+        return found
+    first = np.array([0])
+    seconds = float(front.points[0, 0])
+    known = found.certificate
+    return replace(
+        found,
+        plans=front.plans.take(first),
+        points=front.points[first],
+        certificate=replace(known, objective=seconds, bound=min(known.bound, seconds)),
+    )
 
 
 def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:

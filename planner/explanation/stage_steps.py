@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from planner.cost.context import CostModel
+from planner.layout_words import recomputed_by_chunk
 from planner.plan import RECOMPUTES, Plan, Stage
 from planner.search.options import SpaceOptions
 from planner.search.space import recomputes
@@ -91,6 +92,8 @@ def _recomputed(
 ) -> Iterator[Change]:
     """One layer more or less recomputed in full, and one recomputation for all stages."""
     for name in names:
+        if recomputed_by_chunk(plan) == name:
+            continue
         plain = {"recompute": name, "selective": (0, 0), "full": (0, 0)}
         yield f"recompute {name}", with_all(plan, **plain)
     kinds = model.job.model.layer_kinds

@@ -1,10 +1,10 @@
 """The least cost within a limit on time over many stage problems, and their common front.
 
 Problems (rows) share units of time and cost, of which a row may count parts, and one incumbent:
-the cheapest choice known within the limit. A row whose bound is no lower is dropped. Of the others the one with the lowest
-bound comes first: its bound is tightened, or it is solved for a choice below the incumbent. What a
-row is proved not to go below under a limit, it does not go below under a smaller one, so bounds
-are kept while the limit falls.
+the cheapest choice known within the limit. A row whose bound is no lower is dropped. Of the others
+the one with the lowest bound comes first: its bound is tightened, or it is solved for a choice
+below the incumbent. What a row is proved not to go below under a limit, it does not go below under
+a smaller one, so bounds are kept while the limit falls.
 
 The front is that of Haimes' epsilon-constraint: the least cost, of equals the least time, then the
 limit moves below that time. Source: Haimes, Lasdon, Wismer 1971; Laumanns, Thiele, Zitzler, EJOR
@@ -121,8 +121,8 @@ class FamilySearch:
         fastest: A choice no dearer than the one given, of the same problem, in the least time.
         known: Choices known at the start; grows.
         gap: A row whose bound is above (1 - gap) times the incumbent is dropped.
-        rounding: Units of cost, and of time, that count as nothing: what choices from elsewhere
-            may differ by from their integers.
+        rounding, cost_rounding: Units of time, of cost, that count as nothing: what choices from
+            elsewhere may differ by from their integers.
         deadline: `time.perf_counter` value after which no further row is solved.
         row_seconds: For one row; None: no limit but the deadline.
         soonest: No choice takes less time, so that no smaller limit is asked for.
@@ -138,6 +138,7 @@ class FamilySearch:
     known: list[Known] = field(default_factory=list)
     gap: float = 0.0
     rounding: int = 0
+    cost_rounding: int = 0
     deadline: float | None = None
     row_seconds: float | None = None
     soonest: int = 0
@@ -186,7 +187,7 @@ class FamilySearch:
             limit=limit,
             found=best,
             bound=bound,
-            proved=bound >= best.cost - self.rounding,
+            proved=bound >= best.cost - self.cost_rounding,
             solved=solved,
             bounded=len(self.family) - solved,
             seconds=time.perf_counter() - started,
@@ -247,7 +248,7 @@ class FamilySearch:
         """What a bound must reach for its row to be dropped."""
         if best.cost >= UNLIMITED:
             return best.cost
-        return min(best.cost * (1 - self.gap), best.cost - self.rounding)
+        return min(best.cost * (1 - self.gap), best.cost - self.cost_rounding)
 
     def _tightened(self, rows: Ints, limit: int | None, low: Ints) -> Ints:
         """(n,) the bounds after some of the rows, lowest first, have got better ones."""
@@ -277,7 +278,7 @@ class FamilySearch:
             self._proved[row] = UNLIMITED
             return
         scale = self.family.scale(row)
-        below = best.cost - self.rounding if best.cost < UNLIMITED else UNLIMITED
+        below = best.cost - self.cost_rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
         found = self.solve(

@@ -1,5 +1,6 @@
 """The plans one step away from a plan with explicit stages can all be evaluated."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,6 +70,8 @@ def test_every_boundary_and_every_stage_has_its_steps() -> None:
     less = {"a layer less recomputed in full on stage 0"}
     assert words >= moves | clocks | layers | less | {"recompute full", "recompute none", "ddp"}
     assert "a layer less recomputed in full on stage 1" not in words
+    plain = replace(plan, stages=tuple(replace(stage, full=(0, 0)) for stage in plan.stages or ()))
+    assert "recompute none" not in {what for what, _ in steps(resolved.cost, plain, SpaceOptions())}
 
 
 def test_layers_that_move_keep_what_is_recomputed_within_the_chunk() -> None:

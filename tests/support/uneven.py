@@ -1,6 +1,6 @@
 """Every plan of a row of a small job, by the cost model; what searches are compared with."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -47,12 +47,12 @@ def counted(
     return found
 
 
-def every_plan(model: CostModel, rows: Rows, row: int) -> list[Plan]:
-    """All plans of a row: chunks, recomputation, sharding; the highest clock."""
+def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] = ()) -> list[Plan]:
+    """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest."""
     shared = rows.plans.plan(row)
     pp, v = shared.pp, shared.interleave
     shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.shardings[row])]
-    clock = float(model.clocks(wanted=False)[0])
+    levels = [float(clock) for clock in clocks] or [float(model.clocks(wanted=False)[0])]
     plans = []
     for sizes in sizes_of(model.job.model.layers, pp * v):
         if any(size == 0 for size in sizes[1:-1]):
@@ -60,17 +60,18 @@ def every_plan(model: CostModel, rows: Rows, row: int) -> list[Plan]:
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]
         for counts in product(*options):
-            for chosen in product(shardings, repeat=pp):
+            for chosen in product(product(shardings, levels), repeat=pp):
                 stages = tuple(
                     Stage(
                         layers=size,
                         recompute="none",
-                        sharding=chosen[c % pp],
-                        clock=clock,
+                        sharding=chosen[c % pp][0],
+                        clock=chosen[c % pp][1],
                         **counts[c],  # type: ignore[arg-type]
                     )
                     for c, size in enumerate(sizes)
                 )
+                clock = max(level for _, level in chosen)
                 plans.append(Plan(**{**_fields(shared), "stages": stages, "clock": clock}))
     return plans
 

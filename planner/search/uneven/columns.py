@@ -68,7 +68,7 @@ class Units:
         `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
         """
         finer = _POWER if powered else 1
-        time_s = upper_s * (16 if powered else 1) / FINEST
+        time_s = upper_s * (64 if powered else 1) / FINEST
         power_w = chips * standing_w(model, chips)
         return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
 

@@ -93,9 +93,15 @@ class EnergyRows:
 
     @property
     def slack(self) -> FloatArray:
-        """(n,) units by which a plan may be longer or dearer than its integers say."""
+        """(n,) units of time by which a plan may be longer than its integers say."""
         plans = self.rows.plans
         return np.asarray(2 * self.rows.micro_batches(self.model) + 4 * plans.pp + 16)
+
+    @property
+    def slack_cost(self) -> FloatArray:
+        """(n,) units of joules by which a plan may be dearer than its integers say."""
+        per_time = round(self.standing_w * self.units.time_s / self.units.joules)
+        return np.asarray(per_time * self.slack + self.rows.plans.pp)
 
     def bounds(self, limit: int | None) -> Ints:
         """(n,) units of joules below which no choice within `limit` units of time is."""
@@ -105,7 +111,7 @@ class EnergyRows:
         for rows, bound in self._blocks:
             joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
         joules = np.where(self.soonest_s > latest, np.inf, joules)
-        low = np.clip(joules / self.units.joules - self.slack, 0, UNLIMITED).astype(np.int64)
+        low = np.clip(joules / self.units.joules - self.slack_cost, 0, UNLIMITED).astype(np.int64)
         for row, (priced, scale) in self._priced.items():
             within = None if limit is None else (limit + 1) * scale - 1
             low[row] = max(low[row], _whole(priced.at(within)) // scale)
@@ -162,17 +168,19 @@ class EnergyRows:
             )
         dealt = dealt_plan(columns, choice, self.limits.chip_bytes(self.model))
         known = None if dealt is None else self._evaluated(row, dealt)
-        wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack[row])
+        wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack_cost[row])
         if known is None or known.time > wanted[0] or known.cost > wanted[1]:
             self._level[row] = _DEALT
         return known
 
     def _evaluated(self, row: int, plan: Plan) -> Known | None:
-        """A plan with its time and joules, rounded up; None where memory does not hold it."""
+        """A plan with its time and joules, rounded up; None where a limit forbids it."""
         table = PlanTable.from_plans([plan])
         fits, _ = self.limits.memory(self.model, memory_table(self.model, table))
         totals = evaluate_totals(self.model, table)
-        if not fits[0]:
+        costs = (totals.step_time_s, totals.energy_j, table.chips.astype(np.float64))
+        allowed, _ = self.limits.costs(self.model, *costs)
+        if not fits[0] or not (allowed is None or allowed[0]):
             return None
         self.plans.append(plan)
         return Known(

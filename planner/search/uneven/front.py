@@ -25,6 +25,7 @@ from planner.plan import FloatArray, Plan, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found, Progress
 from planner.search.limits import Limits, model_flop
+from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
@@ -93,9 +94,8 @@ def energy_front(
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
-    return _Run(model, family, funnel, search, known, start, objective, started).collect(
-        asked, points, on_progress, on_point
-    )
+    run = _Run(model, family, funnel, search, known, start, uniform, objective, started)
+    return run.collect(asked, points, on_progress, on_point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +184,7 @@ def _search(
         ],
         gap=gap,
         rounding=rounding,
+        cost_rounding=int(family.slack_cost.max(initial=64.0)),
         deadline=deadline,
         soonest=int(float(start.bound[0]) / units.time_s) - rounding,
     )
@@ -238,6 +239,7 @@ class _Run:
     search: FamilySearch
     known: _KnownPlans
     start: UnevenFound
+    uniform: Found
     objective: str
     started: float
 
@@ -307,14 +309,12 @@ class _Run:
     def _certificate(self, found: list[Point], points: FloatArray) -> Certificate:
         """Of the least energy, or of the least product of energy and time."""
         least = self._least_energy(found)
-        uniform = float(self.known.points[:, 1].min())
         value, bound = float(points[:, 1].min()), least
         if self.objective == EDP:
-            uniform = float(self.known.points.prod(axis=1).min())
             value, bound = float(points.prod(axis=1).min()), self._least_product(found, points)
         left, lowest = self.funnel.left(self.search, found)
         return Certificate(
-            uniform=uniform,
+            uniform=self._uniform(),
             objective=value,
             bound=min(bound, value),
             funnel=self.funnel.stages(),
@@ -324,6 +324,14 @@ class _Run:
             lowest_left=lowest,
             solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
         )
+
+    def _uniform(self) -> float | None:
+        """The objective of the best uniform plan."""
+        if not len(self.uniform.points):
+            return None
+        return optimum(
+            self.uniform.points, self.uniform.bound, self.uniform.status, self.objective
+        ).value
 
     def _least_product(self, found: list[Point], points: FloatArray) -> float:
         """Joule seconds that no plan goes below.

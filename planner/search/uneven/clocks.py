@@ -1,0 +1,228 @@
+"""Clocks of the stages of a given plan: the front of time and energy with all else fixed.
+
+The order of Perseus: plan for time first, then lower the clocks of stages that have slack. What the
+joint search of `planner.search.uneven.front` finds beyond it is what planning for both is worth.
+Each stage of the plan is a device, each clock a column; the weights are those of
+`planner.cost.step`. Source: Chung et al., Perseus, arXiv:2312.06902.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.cost.breakdown import Evaluated
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals, evaluated
+from planner.cost.layout import plan_chunks
+from planner.cost.listed import chunk_kinds
+from planner.cost.step import (
+    StageCost,
+    ends_s,
+    exposed_reduction_s,
+    filled_s,
+    paced_sends,
+    passes_s,
+    run_s,
+)
+from planner.plan import FloatArray, IntArray, Plan, PlanTable, Stage
+from planner.search.uneven.columns import Units
+from solvers.frontier import nondominated
+from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
+from solvers.stages.solving import exact_front
+
+
+def clock_front(
+    model: CostModel, plan: Plan, upper_s: float | None = None
+) -> tuple[list[Plan], FloatArray]:
+    """The plan with every choice of clocks per stage that no other is better than.
+
+    Args:
+        model: Job and machine.
+        plan: Uniform or with listed stages.
+        upper_s: Slower plans are not wanted; None: all are.
+
+    Returns:
+        The plans, ascending in time, and (f, 2) their seconds and joules.
+    """
+    clocked = _Clocked.build(model, listed_plan(model, plan))
+    longest = None if upper_s is None else int(upper_s / clocked.unit_s)
+    found = [
+        clocked.plan_of(point.decision)
+        for point in exact_front(clocked.problem, longest=longest)
+        if point.decision is not None
+    ]
+    if not found:
+        return [], np.empty((0, 2))
+    totals = evaluate_totals(model, PlanTable.from_plans(found))
+    points = np.stack([totals.step_time_s, totals.energy_j], axis=1)
+    keep = nondominated(points)
+    return [found[at] for at in keep], points[keep]
+
+
+def listed_plan(model: CostModel, plan: Plan) -> Plan:
+    """The same plan with its stages listed."""
+    if plan.stages is not None:
+        return plan
+    sizes = plan_chunks(plan, model.job.model)
+    kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
+    none = np.zeros_like(kinds)
+    counts = {name: kinds if plan.recompute == name else none for name in ("selective", "full")}
+    stages = tuple(
+        Stage(
+            layers=int(size),
+            recompute="none",
+            selective=_pair(counts["selective"][c]),
+            full=_pair(counts["full"][c]),
+            sharding=plan.sharding,
+            clock=plan.clock,
+        )
+        for c, size in enumerate(sizes)
+    )
+    return replace(plan, stages=stages)
+
+
+def _pair(counts: IntArray) -> tuple[int, int]:
+    return int(counts[0]), int(counts[1])
+
+
+def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
+    """A listed plan with a clock per stage."""
+    assert plan.stages is not None
+    stages = tuple(replace(stage, clock=clocks[c % plan.pp]) for c, stage in enumerate(plan.stages))
+    return replace(plan, stages=stages, clock=max(clocks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clocked:
+    """The stage problem of the clocks of a plan.
+
+    Attributes:
+        plan: With listed stages.
+        clocks: (k,) of which each stage has one.
+        problem: Column d k + c: stage d at clock c.
+        unit_s: Seconds of a unit of time.
+    """
+
+    plan: Plan
+    clocks: FloatArray
+    problem: StageProblem
+    unit_s: float
+
+    @staticmethod
+    def build(model: CostModel, plan: Plan) -> _Clocked:
+        """Of a listed plan."""
+        clocks = model.clocks(wanted=True)
+        table = PlanTable.from_plans(
+            [with_stage_clocks(plan, [clock] * plan.pp) for clock in clocks.tolist()]
+        )
+        x = evaluated(model, table)
+        upper_s = float(x.step.time.max())
+        units = Units.of(model, plan.chips, upper_s)
+        return _Clocked(
+            plan=plan,
+            clocks=clocks,
+            problem=_problem(model, x, plan, units),
+            unit_s=units.time_s / _parts(model, plan),
+        )
+
+    def plan_of(self, choice: Choice) -> Plan:
+        """The plan of a choice."""
+        return with_stage_clocks(self.plan, self.clocks[choice.columns % len(self.clocks)].tolist())
+
+
+def _parts(model: CostModel, plan: Plan) -> int:
+    """Units count in v-ths where chunks do."""
+    return plan.interleave if model.assumptions.bubbles else 1
+
+
+def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageProblem:
+    """Every stage at every clock, in whole numbers that are rounded down."""
+    a, v, bubbles = model.assumptions, _parts(model, plan), int(model.assumptions.bubbles)
+    m = round(float(x.inputs.m[0, 0]))
+    factor = float(x.step.factor[0, 0])
+    unit_j = units.joules / v
+
+    def whole(values: FloatArray) -> IntArray:
+        return np.floor(values * factor / units.time_s).astype(np.int64)
+
+    sums, peaks, weights = _form(plan.schedule if bubbles else "", m, v, bubbles)
+    columns = [_seconds(model, stage, x) for stage in x.stages[: plan.pp]]
+    named = {name: whole(np.concatenate([c[name] for c in columns])) for name in columns[0]}
+    joules = np.concatenate([_joules(stage, x) for stage in x.stages[: plan.pp]])
+    steady = m * (a.micro_batch_s + _sends(model, x)) + a.step_s
+    ramp = bubbles * (plan.pp - 1) * (x.inputs.p2p + a.micro_batch_s / plan.interleave)
+    constant = int(whole(v * (steady + ramp))[0, 0])
+    stages, clocks = plan.pp, len(joules) // plan.pp
+    device = np.repeat(np.arange(stages), clocks)
+    standing = round(plan.chips * float(x.inputs.standing_w[0, 0]) * units.time_s / units.joules)
+    return StageProblem(
+        layers=stages,
+        chunks=np.arange(stages)[:, None],
+        columns=Columns(
+            device=device,
+            starts=device[:, None],
+            ends=device[:, None] + 1,
+            group=np.zeros_like(device),
+            sums=np.stack([named[sums], np.floor(joules / unit_j).astype(np.int64)], axis=1),
+            peaks=_stacked(named, (*peaks, "exposed", "optimizer")),
+        ),
+        time=tuple(
+            Form(constant=constant, sums=(added, 0), peaks=(*paced, v, v))
+            for added, paced in weights
+        ),
+        cost=Form(sums=(0, 1)),
+        cost_per_time=standing,
+    )
+
+
+def _form(
+    schedule: str, m: int, v: int, bubbles: int
+) -> tuple[str, tuple[str, ...], list[tuple[int, tuple[int, ...]]]]:
+    """What adds up, what the largest decides, and the weights of both in every form of time."""
+    if schedule == "gpipe":
+        return "time", ("forward", "backward"), [(1, (m - 1, m - 1))]
+    if schedule == "zero-bubble":
+        return "left", ("paced", "time"), [(1, (1, 0)), (0, (0, m))]
+    return "filling", ("time",), [(bubbles, (m * v - bubbles,))]
+
+
+def _stacked(named: dict[str, IntArray], names: tuple[str, ...]) -> Ints:
+    return np.stack([named[name] for name in names], axis=1)
+
+
+def _sends(model: CostModel, x: Evaluated) -> FloatArray:
+    """Seconds of the messages that delay each micro-batch."""
+    return np.asarray(paced_sends(model.assumptions, x.inputs.v[:1]) * x.inputs.p2p[:1])
+
+
+def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
+    """(k,) seconds of a stage at every clock, by what they count for."""
+    a, inputs = model.assumptions, x.inputs
+    ends = ends_s(stage, inputs)
+    time = stage.sum_layers("total") + ends
+    forward, backward = passes_s(a, stage, inputs)
+    filled = filled_s(a, stage, inputs, time)
+    longest = time if stage.longest is None else stage.longest * inputs.v + ends
+    chunks = np.where(np.isnan(longest), time, longest)
+    found = {
+        "time": time,
+        "forward": forward,
+        "backward": backward,
+        "paced": (inputs.m - 1) * time + filled,
+        "left": time - filled,
+        "filling": chunks if a.bubbles else time,
+        "exposed": exposed_reduction_s(a, stage, inputs),
+        "optimizer": stage.optimizer,
+    }
+    return {name: np.broadcast_to(values, time.shape)[:, 0] for name, values in found.items()}
+
+
+def _joules(stage: StageCost, x: Evaluated) -> FloatArray:
+    """(k,) joules that running kernels add on all chips of a stage."""
+    inputs = x.inputs
+    run = run_s(stage, inputs, ends_s(stage, inputs))
+    extra = inputs.chips * run * stage.extra_w / inputs.pp * x.step.factor
+    return np.asarray(np.broadcast_to(extra, x.step.time.shape)[:, 0])
