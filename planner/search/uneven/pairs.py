@@ -8,9 +8,9 @@ mixes of recomputation fit then is decided by the cost model. Of the ways to div
 all of which take as long by the closed form, chunks of the most equal size are taken.
 
 The closed form sees the sum of a pair's chunks alone, and falls short where one of them is much
-longer. So where layers per chunk are not given, chunks of a pair differ by at most a layer or a
-quarter of both: with times per layer that are alike, a simulation of such pipelines takes 0.90 to
-1.04 of the closed form's time, and of those with any chunks up to 1.26.
+longer, by up to 20 % of a simulation. So where layers per chunk are not given, chunks of a pair
+differ by at most a layer or a quarter of both: with times per layer that are alike it is then 3 %
+below to 11 % above the simulation, 10 % below with a layer or two per chunk.
 """
 
 from __future__ import annotations
