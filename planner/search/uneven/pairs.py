@@ -28,11 +28,11 @@ from planner.search.uneven.fills import Fills, OneRow, PairCosts, Place
 from planner.search.uneven.packing import mixes
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, row_terms
-from solvers.frontier import nondominated
 from solvers.stages.device_columns import chunk_segments, joined
 from solvers.stages.devices import DeviceColumns, Layout
 from solvers.stages.fillings import row_ids
 from solvers.stages.problem import Columns, Form
+from solvers.stages.pruning import best_of_equals
 from solvers.stages.sequence import StateSegments, layer_states
 
 PEAKS = ("paced", "over", "exposed", "optimizer")
@@ -317,34 +317,24 @@ class Pairs:
         self, d: int, contents: Contents, mixed: Mixes, forms: tuple[Form, ...]
     ) -> tuple[IntArray, IntArray]:
         """Contents with mixes that fit and that no other that fits beats: rows of both."""
-        values = self._values(mixed.costs, forms)
         order = np.argsort(mixed.vector, kind="stable")
         ends = np.searchsorted(mixed.vector[order], np.arange(len(contents.vectors) + 1))
         own = [order[ends[v] : ends[v + 1]] for v in contents.vector.tolist()]
         content = np.repeat(np.arange(len(own)), [len(rows) for rows in own])
-        mix = np.concatenate(own) if own else order
-        fits = self._fits(d, contents.near[content], mixed.fills.take(mix))
-        best: dict[tuple[int, bytes], IntArray] = {}
-        kept: list[IntArray] = []
-        start = 0
-        for number, rows in enumerate(own):
-            inside = rows[fits[start : start + len(rows)]]
-            start += len(rows)
-            key = (int(contents.vector[number]), inside.tobytes())
-            if key not in best:
-                best[key] = inside if self.every else inside[nondominated(values[inside])]
-            kept.append(best[key])
-        rows = np.repeat(np.arange(len(own)), [len(some) for some in kept])
-        return rows, np.concatenate(kept) if kept else order
+        mix = np.concatenate([order[:0], *own])
+        fits = np.flatnonzero(self._fits(d, contents.near[content], mixed.fills.take(mix)))
+        content, mix = content[fits], mix[fits]
+        if self.every or not len(content):
+            return content, mix
+        keep = best_of_equals(content[:, None], self._values(mixed.costs, forms)[mix])
+        return content[keep], mix[keep]
 
-    def _values(self, costs: PairCosts, forms: tuple[Form, ...]) -> FloatArray:
-        """(c, k) what counts; less of each is better."""
+    def _values(self, costs: PairCosts, forms: tuple[Form, ...]) -> IntArray:
+        """(c, k) what counts, in whole units; less of each is better."""
         summed = np.any([form.sums or (0, 0) for form in forms], axis=0)
         peaked = np.any([form.peaks for form in forms], axis=0)
-        names = [name for name, used in zip(_SUMS, summed, strict=True) if used]
-        names += [name for name, used in zip(PEAKS, peaked, strict=True) if used]
-        names += ["extra_j"] if self.energy else []
-        return np.stack([getattr(costs, name) for name in names], axis=1)
+        used = np.concatenate([summed, [self.energy], peaked])
+        return np.asarray(np.hstack([self._sums(costs), self._peaks(costs)])[:, used])
 
     def _fits(self, d: int, near: IntArray, fills: Fills) -> BoolArray:
         """(c,) fills within memory with so many layers of each kind on the near chunk.
