@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -234,10 +234,21 @@ class _Search:
             found, bound = self._ask(columns, wanted)
         except (TooManyColumnsError, UnansweredError):  # the bound is that of before
             return row.bound, False
-        proved = found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        bound = max(row.bound, bound)
+        if found.decision is None or self._take(columns, found.decision):
+            return bound, found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        if columns.inside is not None:
+            self._take_inside(replace(columns, problem=columns.inside))
+        return bound, False
+
+    def _take_inside(self, columns: RowColumns) -> None:
+        """Takes over the best plan that is within the limits by its integers too."""
+        try:
+            found, _ = self._ask(columns, self.wanted_s)
+        except UnansweredError:
+            return
         if found.decision is not None:
-            proved &= self._take(columns, found.decision)
-        return max(row.bound, bound), proved
+            self._take(columns, found.decision)
 
     def _ask(self, columns: RowColumns, wanted: float) -> tuple[Solution[Choice], float]:
         """Solves the problem of a row for plans below `wanted`; with its bound in seconds."""

@@ -12,7 +12,7 @@ plan that is known, no slower plan matters at any limit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -218,6 +218,8 @@ class EnergyRows:
             self.unmade.add(row)
             return
         self.columns[row] = made
+        if made is not None and made.inside is not None:
+            self.columns[row] = replace(made, problem=made.inside)
         if made is not None:
             scale = self._scale(made)
             beyond = None if limit is None else (limit + 1) * scale - 1
