@@ -32,6 +32,17 @@ def aligned(layers: int, pp: IntArray, interleave: IntArray) -> BoolArray:
     return np.asarray((interleave == 1) | whole)
 
 
+def is_aligned(sizes: tuple[int, ...], pp: int) -> bool:
+    """Whether the chunks of an interleaved pipeline, in its order, are those of the module."""
+    v, layers = len(sizes) // pp, sum(sizes)
+    if not aligned(layers, np.array([pp]), np.array([v]))[0]:
+        return False
+    return all(
+        list(sizes[device::pp]) in device_sizes(layers, pp, v, device).tolist()
+        for device in range(pp)
+    )
+
+
 def device_sizes(
     layers: int, pp: int, v: int, device: int, given: tuple[int, ...] | None = None
 ) -> IntArray:
