@@ -21,8 +21,9 @@ from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
+from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
-from planner.stage_facts import PlanFacts, plan_facts
+from planner.stage_facts import PlanFacts
 from planner.uneven_diagnosis import diagnose_uneven
 from planner.uneven_request import FRONT_POINTS
 from planner.uneven_words import with_uneven_words
@@ -152,7 +153,7 @@ def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:
 
 def _facts(resolved: Resolved, search: Search, result: PlanResult) -> PlanFacts:
     model = resolved.cost
-    return plan_facts(model, result.plan, search.limits.chip_bytes(model))
+    return simulated_facts(model, result.plan, search.limits.chip_bytes(model))
 
 
 def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
