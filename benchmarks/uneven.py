@@ -8,9 +8,9 @@ Four parts; --only runs one:
   fronts    the least energy at 20 limits on the time, with the clock levels of the chip
   freedoms  what the best plan gains as stages may differ in more and more
 
-Seconds are wall seconds, CPU seconds those of all threads. "Saved" compares with the best uniform
-plan of the same search, all of whose stages share their choices. A page holds regions between
-`<!-- begin: NAME -->` and `<!-- end: NAME -->`; --write replaces those that were measured.
+CPU seconds are those of all threads; most of the work is done by one. "Saved" compares with the
+best uniform plan of the same search, all of whose stages share their choices. A page holds regions
+between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; --write replaces those that were measured.
 """
 
 from __future__ import annotations
@@ -167,6 +167,7 @@ def main() -> None:
     report = Report(name="uneven")
     names = list(PARTS) if options.only is None else [options.only]
     if options.write is not None:
+        measuring.require(options.job is None, "--write takes all jobs, so no --job")
         for name in names:
             parted(options.write, name)
     for name in names:

@@ -138,9 +138,9 @@ def proof_cells(asked: Asked) -> tuple[dict[str, Cell], dict[str, Cell]]:
     if certificate is None:
         raise SystemExit(f"error: {asked.job.title}: no plan")
     proof: dict[str, Cell] = {
-        "uniform, s": first.wall_s,
-        "uneven, s": second.wall_s,
-        "CPU s": first.cpu_s + second.cpu_s,
+        "uniform, CPU s": first.cpu_s,
+        "uneven, CPU s": second.cpu_s,
+        "wall s": first.wall_s + second.wall_s,
         "step, s": certificate.objective,
         "saved, %": gain(certificate.uniform or np.inf, certificate.objective),
         "proved": found.status is Status.OPTIMAL,
@@ -190,9 +190,9 @@ def front_cells(asked: Asked, points: int) -> tuple[dict[str, Cell], list[dict[s
     assert certificate is not None
     cells: dict[str, Cell] = {
         "job": asked.job.title,
-        "fastest, s": first.wall_s,
-        "front, s": second.wall_s,
-        "CPU s": first.cpu_s + second.cpu_s,
+        "fastest, CPU s": first.cpu_s,
+        "front, CPU s": second.cpu_s,
+        "wall s": first.wall_s + second.wall_s,
         "limits": points,
         "points": len(front.plans),
         "proved": front.status is Status.OPTIMAL,
@@ -224,7 +224,7 @@ def cheapest(points: FloatArray, within_s: float) -> float:
 def freedom_cells(asked: Asked) -> tuple[dict[str, Cell], list[dict[str, Cell]]]:
     """One row of what each freedom takes off the step time, and two of the energy."""
     known = asked.uniform()
-    started = time.perf_counter()
+    started = time.process_time()
     best, proved = known, True
     cells: dict[str, Cell] = {"job": asked.job.title, "uniform, s": _time_s(known)}
     for name, spaces in _spaces(asked.options).items():
@@ -234,9 +234,9 @@ def freedom_cells(asked: Asked) -> tuple[dict[str, Cell], list[dict[str, Cell]]]
             best = replace(known, plans=found.plans, points=found.points)
             last = found
         cells[f"{name}, %"] = gain(_time_s(known), _time_s(best))
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     said(f"{asked.job.title}: freedoms {seconds:.1f} s")
-    return cells | {"proved": proved, "s": seconds}, list(_clock_cells(asked, known, last))
+    return cells | {"proved": proved, "CPU s": seconds}, list(_clock_cells(asked, known, last))
 
 
 def _time_s(found: Found) -> float:
@@ -265,16 +265,17 @@ def _clock_cells(asked: Asked, known: Found, best: UnevenFound) -> Iterator[dict
         uniform_j = cheapest(known.points, within_s)
         front, spent = timed(partial(asked.front, best, known, 1, within_s=within_s))
         joint_j = cheapest(front.points, within_s)
-        then_j = cheapest(clock_front(asked.model, plan, within_s)[1], within_s)
+        clocked = clock_front(asked.model, plan, within_s)[1]
+        then_j = cheapest(np.concatenate([best.points, clocked]), within_s)
         said(f"{asked.job.title}: clocks at {slower} {spent.wall_s:.1f} s")
         yield {
             "job": asked.job.title,
             "times": f"{slower:.2f}",
             "uniform, MJ": _finite(uniform_j / 1e6),
-            "plan first, MJ": _finite(then_j / 1e6),
+            "plan first, MJ": then_j / 1e6,
             "joint, MJ": joint_j / 1e6,
             "of uniform, %": _finite(gain(uniform_j, joint_j)),
-            "of plan first, %": _finite(gain(then_j, joint_j)),
+            "of plan first, %": gain(then_j, joint_j),
             "proved": front.status is Status.OPTIMAL,
-            "s": spent.wall_s,
+            "CPU s": spent.cpu_s,
         }

@@ -13,6 +13,7 @@ from planner.plan_words import recompute_words, sharding_words
 from planner.results import PlanResult
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
+from planner.search.uneven.aligned import is_aligned
 from planner.units import show_bytes
 
 _TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
@@ -109,13 +110,16 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
             f"gathered, not {plan.interleave}; the gathers that it repeats are not counted"
         )
     chunks = plan.pp * plan.interleave
-    estimate = "the step time is an estimate, which may be up to 25 % too low"
+    estimate = "the step time is an estimate, which may be up to {} % too low"
     if plan.stages is not None:
-        if len({stage.layers for stage in plan.stages}) > 1:
-            lines.append(f"interleave: the {chunks} chunks have unequal layers; {estimate}")
+        sizes = tuple(stage.layers for stage in plan.stages)
+        if len(set(sizes)) > 1:
+            words = estimate.format(6 if is_aligned(sizes, plan.pp) else 25)
+            lines.append(f"interleave: the {chunks} chunks have unequal layers; {words}")
     elif not equal_chunks(model, chunks, code_of("split", plan.split)):
         lines.append(
-            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; {estimate}"
+            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; "
+            f"{estimate.format(25)}"
         )
     return lines
 

@@ -20,7 +20,7 @@ from planner.results import EvaluateResult, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
-from planner.stage_facts import plan_facts
+from planner.simulated import simulated_facts
 
 _DAY_S = 86400.0
 
@@ -60,7 +60,7 @@ def evaluate_plan(
         sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         spread=spread_of(model),
-        facts=plan_facts(model, plan, limits.chip_bytes(model)),
+        facts=simulated_facts(model, plan, limits.chip_bytes(model)),
     )
 
 

@@ -42,8 +42,9 @@ from planner.resultchecks import (
     status_mistakes,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.simulated import simulated_facts
 from planner.solved import about_job, reasons
-from planner.stage_facts import PlanFacts, plan_facts
+from planner.stage_facts import PlanFacts
 from planner.uneven_words import with_uneven_words
 
 Kind = Literal["solve", "front", "evaluate"]
@@ -294,7 +295,7 @@ def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resol
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     """The stages and levels of a plan."""
     limit = limits_of(resolved.request).chip_bytes(resolved.cost)
-    return plan_facts(resolved.cost, plan.plan, limit)
+    return simulated_facts(resolved.cost, plan.plan, limit)
 
 
 def _of_search(file: SolvedDocument) -> dict[str, Any]:

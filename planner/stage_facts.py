@@ -137,6 +137,9 @@ class PlanFacts:
         memory_limit_bytes: What a plan may fill of a chip, without the reserve.
         chip_memory_bytes: What a chip has.
         collectives: What the plan assumes of each of its collectives.
+        simulated_step_time_s: Of a plan with explicit stages, simulated operation by operation
+            (`planner.pipeline`); None: it is not, or not in short.
+        not_simulated: Why a plan with explicit stages is not.
     """
 
     stages: tuple[StageFacts, ...]
@@ -144,6 +147,8 @@ class PlanFacts:
     memory_limit_bytes: float
     chip_memory_bytes: float
     collectives: tuple[AssumedCollective, ...] = ()
+    simulated_step_time_s: float | None = None
+    not_simulated: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
@@ -153,6 +158,8 @@ class PlanFacts:
             "memory_limit_bytes": self.memory_limit_bytes,
             "chip_memory_bytes": self.chip_memory_bytes,
             "collectives": [one.to_dict() for one in self.collectives],
+            "simulated_step_time_s": self.simulated_step_time_s,
+            "not_simulated": self.not_simulated,
         }
 
 

@@ -21,8 +21,9 @@ from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
+from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
-from planner.stage_facts import PlanFacts, plan_facts
+from planner.stage_facts import PlanFacts
 from planner.uneven_diagnosis import diagnose_uneven
 from planner.uneven_front import how_proved, laid_out
 from planner.uneven_request import limits_on_front
@@ -161,7 +162,7 @@ def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:
 
 def _facts(resolved: Resolved, search: Search, result: PlanResult) -> PlanFacts:
     model = resolved.cost
-    return plan_facts(model, result.plan, search.limits.chip_bytes(model))
+    return simulated_facts(model, result.plan, search.limits.chip_bytes(model))
 
 
 def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:

@@ -60,6 +60,22 @@ class RankTimes:
     weight_grad: FloatArray
     hidden: FloatArray
 
+    @property
+    def wait(self) -> FloatArray:
+        """Q."""
+        f, b, w = self.forward, self.backward, self.weight_grad
+        return np.asarray((f + np.maximum(f, b) + np.maximum(b - w, 0.0)) / 2)
+
+    @property
+    def over(self) -> FloatArray:
+        """max(b - F, 0) / 2."""
+        return np.asarray(np.maximum(self.backward - self.forward, 0.0) / 2)
+
+    def paced(self, turns: FloatArray) -> FloatArray:
+        """(m/2)(D - H) + H - Q, `turns` being m / 2."""
+        whole = self.forward + self.backward + self.weight_grad
+        return np.asarray(turns * (whole - self.hidden) + self.hidden - self.wait)
+
 
 def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
     """(n, k) seconds of all passes: T of the module.
@@ -71,17 +87,33 @@ def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
     none = np.zeros_like(ranks[0].forward)
     longest = most_over = total_over = filled = ahead = none
     for rank in ranks:
-        f, b, w, h = rank.forward, rank.backward, rank.weight_grad, rank.hidden
         pairs, exists = rank.count / 2, rank.count > 0
-        wait = (f + np.maximum(f, b) + np.maximum(b - w, 0.0)) / 2
-        over = np.where(exists, np.maximum(b - f, 0.0) / 2, 0.0)
-        paced = turns * (f + b + w - h) + h - wait
-        longest = np.maximum(longest, np.where(exists, paced, 0.0))
-        filled = filled + pairs * (wait + h / 2)
-        ahead = ahead + pairs * f / 2
+        over = np.where(exists, rank.over, 0.0)
+        longest = np.maximum(longest, np.where(exists, rank.paced(turns), 0.0))
+        filled = filled + pairs * (rank.wait + rank.hidden / 2)
+        ahead = ahead + pairs * rank.forward / 2
         most_over, total_over = np.maximum(most_over, over), total_over + pairs * over
     count = reduce(np.add, [rank.count for rank in ranks]) / 2
     return np.asarray(longest + filled - np.minimum(ahead / count, total_over - most_over))
+
+
+def rank_times(
+    a: Assumptions, passes: SplitPasses, hidden: FloatArray, p2p: FloatArray
+) -> RankTimes:
+    """The times of a class of ranks; arguments as for `wait_s`."""
+    send = a.micro_batch_s + p2p  # one way on each of two chunks
+    return RankTimes(
+        count=passes.count,
+        forward=passes.total + hidden - passes.backward + send,
+        backward=passes.backward - passes.weight_grad + send,
+        weight_grad=passes.weight_grad,
+        hidden=hidden + 2 * a.dualpipe_overlap * p2p,
+    )
+
+
+def paced_messages_s(a: Assumptions, p2p: FloatArray) -> FloatArray:
+    """(n, k) seconds of the host and of messages in every round; `p2p` as for `wait_s`."""
+    return np.asarray(2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * p2p))
 
 
 def wait_s(
@@ -102,19 +134,9 @@ def wait_s(
         turns: (n, 1) rounds per step.
         slowest: (n, k) the longest round in `passes`.
     """
-    send = a.micro_batch_s + p2p  # one way on each of two chunks
-    ranks = [
-        RankTimes(
-            count=one.count,
-            forward=one.total + saved - one.backward + send,
-            backward=one.backward - one.weight_grad + send,
-            weight_grad=one.weight_grad,
-            hidden=saved + 2 * a.dualpipe_overlap * p2p,
-        )
-        for one, saved in zip(passes, hidden, strict=True)
-    ]
-    paced = 2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * p2p)
-    return np.maximum(pipeline_s(ranks, turns) - turns * (slowest + paced), 0.0)
+    ranks = [rank_times(a, *each, p2p) for each in zip(passes, hidden, strict=True)]
+    paced = turns * (slowest + paced_messages_s(a, p2p))
+    return np.maximum(pipeline_s(ranks, turns) - paced, 0.0)
 
 
 def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:

@@ -20,7 +20,6 @@ from functools import lru_cache
 import numpy as np
 
 from planner.cost.layout import StageClasses
-from planner.cost.listed import listed_plans
 from planner.distinct import distinct
 from planner.plan import DUALPIPE, GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
 
@@ -54,14 +53,18 @@ def saved_at_once(
     for layers, _, one in saved:
         whole = whole + layers * one
     whole = whole * held
-    uneven, both_ways = listed_plans(plans) & (plans.interleave > 1), plans.schedule == DUALPIPE
-    if stages.chunks is None or not (uneven | both_ways).any():
+    both_ways = plans.schedule == DUALPIPE
+    if stages.chunks is None:
+        return whole
+    uneven = stages.chunks.any(axis=(1, 2, 3)) & (plans.interleave > 1)
+    if not (uneven | both_ways).any():
         return whole
     of_chunks = np.zeros(stages.chunks.shape[:3])
     for _, chunks, one in saved:
         of_chunks = of_chunks + (0.0 if chunks is None else chunks * one[:, :, None])
     if uneven.any():
-        whole = np.where(uneven[:, None], most_held(plans, m, of_chunks), whole)
+        held_most = most_held(plans, m, stages.position, of_chunks)
+        whole = np.where(uneven[:, None], held_most, whole)
     if both_ways.any():
         pp, rank = plans.pp[:, None], stages.position
         ranks = of_chunks[..., 0] * (pp - rank) + of_chunks[..., 1] * (rank + 1)
@@ -69,28 +72,32 @@ def saved_at_once(
     return whole
 
 
-def most_held(plans: PlanTable, m: FloatArray, chunks: FloatArray) -> FloatArray:
+def most_held(
+    plans: PlanTable, m: FloatArray, position: FloatArray, chunks: FloatArray
+) -> FloatArray:
     """(n, s) most that a stage holds at once of what each micro-batch leaves on each chunk.
 
     Args:
-        plans: n plans; 0 for those without explicit interleaved stages.
+        plans: n plans; 0 for those without chunks.
         m: (n, 1) micro-batches per step.
+        position: (n, s) of each stage.
         chunks: (n, s, v) per micro-batch.
     """
     most = np.zeros(chunks.shape[:2])
-    rows = np.flatnonzero(listed_plans(plans) & (plans.interleave > 1))
+    rows = np.flatnonzero(chunks.any(axis=(1, 2)) & (plans.interleave > 1))
     rounds = np.minimum(np.maximum(np.ceil(m[:, 0] / plans.pp), 1), 3).astype(np.int64)
     keys = [plans.pp[rows], plans.interleave[rows], rounds[rows]]
     first, which = distinct(keys)
     for group, (pp, v, whole) in enumerate(np.stack(keys, axis=1)[first].tolist()):
         here = rows[which == group]
         held = held_chunks(pp, v, pp * whole)
+        place = np.clip(position[here], 0, pp - 1).astype(np.int64)
         for moment in range(held.shape[1]):
-            now = np.zeros((len(here), pp))
+            now = np.zeros(place.shape)
             for chunk in range(v):
-                count = np.minimum(m[here], held[None, :, moment, chunk])
-                now = now + count * chunks[here, :pp, chunk]
-            most[here, :pp] = np.maximum(most[here, :pp], now)
+                count = np.minimum(m[here], held[place, moment, chunk])
+                now = now + count * chunks[here, :, chunk]
+            most[here] = np.maximum(most[here], now)
     return most
 
 

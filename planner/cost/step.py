@@ -259,7 +259,7 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     return found
 
 
-def _split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPasses:
+def split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPasses:
     """The passes of a stage that takes `time` for both."""
     return SplitPasses(
         count=stage.count,
@@ -272,7 +272,7 @@ def _split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPas
 def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
     """Seconds of the bubble behind a stage that a zero-bubble schedule fills."""
     ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
-    passes = _split_passes(stage, x, time)
+    passes = split_passes(stage, x, time)
     return zero_bubble.filled_s(passes, (x.p2p + a.micro_batch_s) / 2, ramped)
 
 
@@ -357,7 +357,7 @@ def _bubble_s(
     if any(stage.longest is not None for stage in stages):
         wait = _chunk_wait_s(stages, x, slowest, wait)
     if np.any(x.zero_bubble | x.dualpipe):
-        passes = [_split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
+        passes = [split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
     if np.any(x.zero_bubble):
         filled = zero_bubble.wait_s(passes, (x.p2p + a.micro_batch_s) / 2, x.pp, x.m, slowest)
         wait = np.where(x.zero_bubble, filled, wait)

@@ -107,14 +107,20 @@ def why_not_simulated(model: CostModel, plan: Plan) -> str:
             f"{m:g} micro-batches per step and data rank cannot be drawn one by one; "
             "a whole number is needed"
         )
-    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
-    operations = plan.pp * plan.interleave * round(m) * passes
+    operations = operations_of(model, plan)
     if operations > MOST_OPERATIONS:
         return (
             f"{operations} operations are too many to simulate; at most {MOST_OPERATIONS} "
             f"(pp {plan.pp}, interleave {plan.interleave}, {round(m)} micro-batches)"
         )
     return ""
+
+
+def operations_of(model: CostModel, plan: Plan) -> int:
+    """Passes of all stages in a step of a plan, of whole micro-batches."""
+    m = model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
+    return plan.pp * plan.interleave * round(m) * passes
 
 
 def timeline_of(model: CostModel, plan: Plan) -> Timeline:

@@ -12,7 +12,7 @@ from planner.report.memory_chart import recomputed_words
 from planner.report.tables import ByWidth, section, side_by_side, table, width_of
 from planner.results import PlanResult
 from planner.stage_facts import PlanFacts, StageFacts
-from planner.units import show_bytes, show_percent, show_seconds
+from planner.units import is_change, show_bytes, show_change, show_percent, show_seconds
 
 _TITLES = ("Time (slowest stage)", "Energy (split assumed)", "Memory (fullest chip)")
 _BARS = (20, 16, 12)
@@ -100,6 +100,19 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
         return table((*header, name), rows, right=header[left_of:], whole=(*header[:left_of], name))
 
     return [Text(), section("Pipeline stages (per chip; passes of one micro-batch)", ByWidth(draw))]
+
+
+def simulated_words(facts: PlanFacts | None, step_time_s: float) -> list[str]:
+    """The step time simulated operation by operation, or why it is not; for explicit stages."""
+    if facts is not None and facts.simulated_step_time_s is not None:
+        seconds = facts.simulated_step_time_s
+        change = seconds / step_time_s - 1
+        apart = f"{show_change(change)} {'above' if change > 0 else 'below'} the step time"
+        apart = apart if is_change(change) else "as long as the step time"
+        return [f"Simulated operation by operation: {show_seconds(seconds)}, {apart}."]
+    if facts is not None and facts.not_simulated:
+        return [f"Not simulated operation by operation: {facts.not_simulated}."]
+    return []
 
 
 def _alike(stages: Sequence[StageFacts]) -> Iterator[list[StageFacts]]:

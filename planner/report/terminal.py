@@ -12,7 +12,7 @@ from rich.text import Text
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
-from planner.report.breakdown_view import breakdown_view, stage_view
+from planner.report.breakdown_view import breakdown_view, simulated_words, stage_view
 from planner.report.certificate_view import certificate_view, gain_words, uneven_proof_words
 from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
@@ -23,6 +23,7 @@ from planner.report.pools_view import alone_words, pools_view
 from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
+from planner.stage_facts import PlanFacts
 from planner.units import (
     plain,
     show_bytes,
@@ -218,7 +219,7 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += _no_plan(result)
     else:
         parts += [plan_view("Best plan", result.best), *pools_view(result.pools)]
-        parts += stage_view(result.facts)
+        parts += [*stage_view(result.facts), *_simulated(result.facts, result.best)]
         parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.spread)), Text()]
         parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
@@ -232,6 +233,10 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [Text(), machines_view(result)]
     parts += certificate_view(result)
     return Group(*parts, *_counts_table(result), *_defaults(result.defaults))
+
+
+def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
+    return [Text(line) for line in simulated_words(facts, plan.step_time_s)]
 
 
 def _gain(result: SolveResult) -> list[RenderableType]:
@@ -270,6 +275,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         plan_view("Plan", result.result),
         *pools_view(result.pools),
         *stage_view(result.facts),
+        *_simulated(result.facts, result.result),
         *collectives_view(result.facts),
         Text(),
         Text(spread_words(result.spread)),

@@ -99,7 +99,8 @@ def same(one: Any, other: Any) -> None:
 
 
 def test_the_table_of_fields_is_complete() -> None:
-    assert set(FIELDS) == set(Request.model_fields)
+    instead = {"pools"}  # of hardware and chips: tests/cli/test_cli_pools.py
+    assert set(FIELDS) | instead == set(Request.model_fields)
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -16,6 +16,8 @@ least bottleneck t* at which the stages have room for all layers, in time and in
 (`solvers.stages.filling`): LB2 = A t* + a S + C + D. Zero-bubble schedules take the larger of
 m max t and (m - 1) max t + sum (t - w), w bounded by the three parts whose least it is made of.
 Interleaved fills count the longest chunk, never less than the equal chunks that A and a stand for.
+Under DualPipe the devices are p / 2 pairs of ranks, t the time of a round; the forms are those of
+`planner.search.uneven.both_ways`.
 
 D bounds max exposed + max optimizer: some stage has ceil(L / p) layers or more, the first has the
 embedding, the last the head; of its reductions 1 - overlap is exposed whatever its backward pass.
@@ -31,15 +33,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import rounds
 from planner.cost.step import paced_sends, step_factor
 from planner.distinct import distinct
-from planner.plan import ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import Skeletons
+from planner.search.uneven.both_ways import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
@@ -121,15 +125,21 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     ends = np.stack([terms.ends.embedding[cell, 0], terms.ends.head[cell, 0]], axis=1)
     least = layer.min(axis=(2, 3))
     whole = least @ totals + ends.sum(axis=1)
-    shown = float(a.bubbles)
+    shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
     p2p = terms.p2p[cell]
-    steady = m * (a.micro_batch_s + paced_sends(a, v) * p2p)
+    sends = np.where(rows.both_ways, 1 - a.dualpipe_overlap, paced_sends(a, v))
+    steady = m * (a.micro_batch_s + sends * p2p)
     ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
-    paced, summed = (m - shown / v)[:, None], (shown / v * whole)[:, None]
-    if shown and (plans.schedule == ZERO_BUBBLE).any():
+    paced = (rounds(plans.schedule, m) - shown / v)[:, None]
+    summed = (shown / v * whole)[:, None]
+    offered = model.framework.schedules if a.bubbles else ()
+    if SCHEDULES[ZERO_BUBBLE] in offered:
         paced, summed = _zero_bubble(model, rows, terms, m, paced, summed)
-    most = np.ceil(totals / pp[:, None]) * least
-    slowest = np.maximum(np.maximum(whole / pp, most.max(axis=1)), ends.max(axis=1))
+    if SCHEDULES[DUALPIPE] in offered:
+        paced, summed = _both_ways(model, rows, terms, paced, summed)
+    most = np.ceil(totals / rows.devices[:, None]) * least
+    slowest = np.maximum(whole / rows.devices, most.max(axis=1))
+    slowest = np.maximum(slowest, end_times(rows, ends).max(axis=1))
     return RowForms(
         paced=paced,
         summed=summed,
@@ -141,19 +151,35 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     )
 
 
+def end_times(rows: Rows, ends: FloatArray) -> FloatArray:
+    """(n, 2) seconds of the ends on the first and on the last device.
+
+    Args:
+        rows: n rows.
+        ends: (n, 2) seconds of embedding and head; one pair of ranks of DualPipe has both.
+    """
+    both = rows.both_ways | (rows.devices == 1)
+    one = np.stack([ends.sum(axis=1), np.zeros(len(ends))], axis=1)
+    return np.where(both[:, None], one, ends)
+
+
 def _totals(model: CostModel) -> FloatArray:
     """(2,) layers of the model by kind."""
     kinds = model.job.model.layer_kinds
     return np.array([kinds.count(kind) for kind in KINDS], dtype=np.float64)
 
 
-def _layers(rows: Rows, terms: RowTerms) -> FloatArray:
-    """(n, 2, r, z) `RowForms.layer`."""
+def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
+    """(n, 2, r, z) `RowForms.layer`; `alone`: nothing runs beside it that would hide a part."""
     shape = (len(rows), len(KINDS), len(rows.recomputes), rows.shardings.shape[1])
     layer = np.zeros(shape)
     for at, kind in enumerate(KINDS):
         if kind in terms.layers:
-            layer[:, at] = terms.layers[kind].total[terms.cell, :, :, 0]
+            cost = terms.layers[kind]
+            layer[:, at] = cost.total[terms.cell, :, :, 0]
+            if rows.both_ways.any() and not alone:
+                hidden = np.broadcast_to(cost.paired, cost.total.shape)[terms.cell, :, :, 0]
+                layer[:, at] -= np.where(rows.both_ways[:, None, None], hidden, 0.0)
     return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 
@@ -204,30 +230,53 @@ def _zero_bubble(
     return np.where(zero, weights, paced), np.where(zero, own, summed)
 
 
+def _both_ways(
+    model: CostModel, rows: Rows, terms: RowTerms, paced: FloatArray, summed: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n, f + PARTS) weights and sums of `planner.search.uneven.both_ways` beside the others.
+
+    Rows of other schedules repeat their first.
+    """
+    at = np.flatnonzero(rows.both_ways)
+    some, cell = rows.take(at), terms.cell[at]
+    layers = [
+        (count, Round.of_layer(terms.layers[kind]).take((cell, ..., 0)))
+        for kind, count in zip(KINDS, _totals(model), strict=True)
+        if kind in terms.layers
+    ]
+    ends = Round.of_ends(terms.ends).take((cell, 0))
+    sends = Round.of_sends(model, terms.p2p[cell])
+    weights = np.repeat(paced[:, :1], PARTS, axis=1)
+    sums = np.repeat(summed[:, :1], PARTS, axis=1)
+    weights[at] -= longest_wait(some, [layer for _, layer in layers], ends)[:, None]
+    sums[at] = sums_s(some, layers, ends, sends)
+    return np.hstack([paced, weights]), np.hstack([summed, sums])
+
+
 def _data_parallel_s(model: CostModel, rows: Rows) -> FloatArray:
     """(n,) D of the module: once per placement and allowed shardings."""
     codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
-    first, which = distinct([rows.placement, codes])
+    first, which = distinct([rows.placement, codes, rows.both_ways.astype(np.int64)])
     found = np.zeros(len(first))
-    pp = rows.plans.pp[first]
-    for stages in np.unique(pp).tolist():
-        at = np.flatnonzero(pp == stages)
-        found[at] = _stages_s(model, rows.take(first[at]), stages)
+    few = rows.take(first)
+    for devices, both in np.unique(np.stack([few.devices, few.both_ways], axis=1), axis=0).tolist():
+        at = np.flatnonzero((few.devices == devices) & (few.both_ways == both))
+        found[at] = _stages_s(model, few.take(at), devices, both_ends=bool(both))
     return found[which]
 
 
-def _stages_s(model: CostModel, rows: Rows, pp: int) -> FloatArray:
-    """(n,) D of rows with as many stages."""
+def _stages_s(model: CostModel, rows: Rows, devices: int, *, both_ends: bool) -> FloatArray:
+    """(n,) D of rows with as many devices, of which the first may have both ends."""
     dense, moe = _totals(model).astype(np.int64).tolist()
-    if pp == 1:
+    if devices == 1:
         whole = _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True)
         return np.asarray(whole[:, 0])
-    layers = -(-(dense + moe) // pp)
+    layers = -(-(dense + moe) // devices)
     some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
     none = np.zeros(1, dtype=np.int64)
     fullest: FloatArray = _state_s(model, rows, some, layers - some).min(axis=1)
-    first = _state_s(model, rows, none, none, first=True)[:, 0]
-    last = _state_s(model, rows, none, none, last=True)[:, 0]
+    first = _state_s(model, rows, none, none, first=True, last=both_ends)[:, 0]
+    last = _state_s(model, rows, none, none, last=not both_ends)[:, 0]
     return np.asarray(np.maximum(fullest, np.maximum(first, last)))
 
 
@@ -257,8 +306,10 @@ def first_bound(forms: RowForms) -> FloatArray:
 def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
     """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
     forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
-    layer = np.where(np.isfinite(forms.layer), forms.layer, 0.0).max(axis=(2, 3))
-    whole = layer @ _totals(model) + forms.ends.sum(axis=1)
+    layer = _layers(rows, terms, alone=True)
+    layer = np.where(np.isfinite(layer), layer, 0.0).max(axis=(2, 3))
+    sends = model.assumptions.micro_batch_s + terms.p2p[terms.cell]
+    whole = layer @ _totals(model) + forms.ends.sum(axis=1) + 2 * sends
     dense, moe = _totals(model)
     stages = contents(np.array([[dense]]), np.array([[moe]]), first=True, last=True)
     state = stage_state(model, rows, stages)

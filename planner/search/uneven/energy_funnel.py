@@ -20,10 +20,10 @@ from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import RowForms, first_bound, row_forms, skeleton_lower
-from planner.search.uneven.columns import Units
 from planner.search.uneven.energy_bounds import mean_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.integers import Units
 from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
@@ -67,7 +67,8 @@ class Funnel:
         here = np.arange(len(self.family))
         for name, level in self.family.levels():
             at = np.flatnonzero(level[here])
-            at = at[[row not in search.solved for row in here[at]]] if len(at) else at
+            asked = search.solved | search.unanswered
+            at = at[[row not in asked for row in here[at]]] if len(at) else at
             meshes = len(self.family.rows.take(here).logical_meshes)
             self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)
@@ -137,7 +138,7 @@ def energy_rows(
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
         standing_w=funnel.watts,
-        units=Units.of(model, chips, upper_s, powered=limits.power_w is not None),
+        units=Units.of(model, chips, upper_s),
         plans=[],
     )
     funnel.family = family

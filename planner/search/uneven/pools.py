@@ -145,7 +145,7 @@ class _Search:
 
     def _below(self, parts: list[tuple[PooledRows, PooledForms, FloatArray]]) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
-        self.funnel, self.bound_s = [], np.inf
+        self.funnel, self.bound_s, self.solved = [], np.inf, 0
         first = np.concatenate([bound for _, _, bound in parts])
         kept = [np.flatnonzero(bound < self.wanted_s) for _, _, bound in parts]
         whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])

@@ -2,9 +2,11 @@
 
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
-Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
-hold a layer at least, the first and the last hold an end and may hold none. Plans that keep
-parts on the host are not among them.
+Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
+layers of the fullest device; every such v is searched that the framework can run. Layouts that are
+given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks,
+which are about equal (`planner.search.uneven.pairs`). Plans that keep parts on the host are not
+among the rows.
 """
 
 from __future__ import annotations
@@ -15,17 +17,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
-from planner.plan import (
-    GPIPE,
-    INTERLEAVED,
-    ONE_F_ONE_B,
-    SHARDINGS,
-    ZERO_BUBBLE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.plan import DUALPIPE, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.rules import Rule, applicable
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
@@ -39,8 +31,8 @@ from planner.search.space import (
     recomputes,
 )
 from planner.search.tables import Placements, build_placements
+from planner.search.uneven.aligned import aligned
 
-SCHEDULES_SEARCHED = (GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE)
 _OF_SPLITS = ("layers", "split-offered")
 
 
@@ -87,6 +79,16 @@ class Rows:
         """(n,) m: micro-batches of a step."""
         return model.job.global_batch / (self.plans.data_ranks * self.plans.micro_batch)
 
+    @property
+    def both_ways(self) -> BoolArray:
+        """(n,) whether pipelines in opposite directions share the stages."""
+        return np.asarray(self.plans.schedule == DUALPIPE)
+
+    @property
+    def devices(self) -> IntArray:
+        """(n,) stages that choose their contents: pp, or pp / 2 pairs of equal stages."""
+        return np.where(self.both_ways, self.plans.pp // 2, self.plans.pp)
+
     def networks(self) -> dict[str, GroupCosts]:
         """Costs of every group of every row, (n, 1) each."""
         return {
@@ -125,16 +127,16 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
-    known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
-    chunks = meshes.columns["pp"][skeletons.mesh_id] * skeletons.columns["interleave"]
-    given = np.ones(len(skeletons), dtype=np.bool_)
-    if options.layers is not None:
-        given = chunks == len(options.layers)
-    tally = dict(skeletons.counts)
-    for name, keep in (("schedule", known), ("layout", given | ~known)):
-        if not keep.all():
-            tally[name] = int((~keep).sum())
-    return replace(skeletons.take(np.flatnonzero(known & given)), counts=tally)
+    pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
+    if options.layers is None:
+        searched, name = aligned(model.job.model.layers, pp, v), "chunks"
+    else:
+        searched, name = pp * v == len(options.layers), "layout"
+    if searched.all():
+        return skeletons
+    kept = np.flatnonzero(searched)
+    dropped = {name: len(skeletons) - len(kept)}
+    return replace(skeletons.take(kept), counts={**skeletons.counts, **dropped})
 
 
 def cross_rows(

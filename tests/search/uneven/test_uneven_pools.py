@@ -1,4 +1,4 @@
-"""Pools of different chips: one model of both, bounds below every plan, the best by brute force."""
+"""Pools of different chips: their costs, bounds below every plan, and the best by brute force."""
 
 from collections.abc import Iterator
 from dataclasses import replace
