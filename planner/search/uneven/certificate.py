@@ -26,7 +26,13 @@ from planner.search.engine import Found
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
-from planner.search.uneven.bounds import first_bound, longest_step_s, row_forms, skeleton_lower
+from planner.search.uneven.bounds import (
+    FILLED,
+    clocked_forms,
+    first_bound,
+    longest_step_s,
+    skeleton_lower,
+)
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.room import roomy, second_bound
@@ -60,8 +66,8 @@ def best_time(
     """The fastest plan on some chips, uniform or not.
 
     Args:
-        model, options, limits: What is searched, and within what. Only a limit on power makes
-            a lower clock worth its time.
+        model, options, limits: What is searched, and within what. Only a limit on power, or a
+            schedule that fills bubbles with weight gradients, makes a lower clock worth its time.
         chips: Chips that plans use.
         uniform: The uniform plans that were found; None: none were looked for.
         gap: The search may end once no plan is faster by more than this share.
@@ -109,7 +115,7 @@ class _Search:
     ) -> None:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
-        self.clocks = model.clocks(wanted=options.clocks and limits.power_w is not None)
+        self.clocks = model.clocks(wanted=options.clocks)
         self.longest_s = _longest_s(model, limits, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
@@ -162,7 +168,7 @@ class _Search:
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
         if not len(rows):
             return 0.0
-        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
+        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[-1:]))
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
@@ -182,7 +188,7 @@ class _Search:
         """The rows that LB1 and LB2 leave, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
-        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
+        forms = clocked_forms(self.model, rows, self.clocks)
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
@@ -226,7 +232,9 @@ class _Search:
     def _solve_row(self, rows: Rows, row: _Open) -> tuple[float, bool]:
         """A better bound of a row, and whether no plan of it is between that and the incumbent."""
         wanted = self.wanted_s
-        at = (self.model, self.limits, rows, row.row, self.clocks, wanted)
+        lower = self.limits.power_w is not None or rows.plans.schedule[row.row] in FILLED
+        clocks = self.clocks if lower else self.clocks[:1]
+        at = (self.model, self.limits, rows, row.row, clocks, wanted)
         try:
             columns = row_columns(*at)
             if columns is None:

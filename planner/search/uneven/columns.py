@@ -34,6 +34,7 @@ from planner.plan import (
     Stage,
 )
 from planner.search.limits import Limits
+from planner.search.uneven.bounds import clocked_forms
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.integers import (
     Tables,
@@ -142,7 +143,7 @@ def row_columns(
     if alone.both_ways[0]:
         pairs = Pairs(
             one=one,
-            forms=Pairs.bounds(model, alone),
+            forms=clocked_forms(model, alone, clocks),
             limit_bytes=limits.chip_bytes(model),
             upper_s=upper_s,
             time_s=units.time_s,

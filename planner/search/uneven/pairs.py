@@ -20,14 +20,12 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.cost.context import CostModel
 from planner.distinct import distinct
 from planner.plan import BoolArray, FloatArray, IntArray
-from planner.search.uneven.bounds import RowForms, row_forms
+from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.fills import Fills, OneRow, PairCosts, Place
 from planner.search.uneven.packing import mixes
-from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, row_terms
+from planner.search.uneven.terms import KINDS
 from solvers.stages.device_columns import chunk_segments, joined
 from solvers.stages.devices import DeviceColumns, Layout
 from solvers.stages.fillings import row_ids
@@ -148,11 +146,6 @@ class Pairs:
     joules: float
     energy: bool
     every: bool
-
-    @staticmethod
-    def bounds(model: CostModel, rows: Rows) -> RowForms:
-        """`forms` of some rows."""
-        return row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
 
     @cached_property
     def layout(self) -> Layout | None:
