@@ -9,7 +9,7 @@ ways to recompute them, with sharding and clock, that fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -82,6 +82,7 @@ class InterleavedRow:
     time_s: float
     joules: float
     energy: bool
+    _of_size: dict[int, StateSegments] = field(init=False, default_factory=dict)
 
     @property
     def one(self) -> OneRow:
@@ -203,7 +204,9 @@ class InterleavedRow:
 
     def _segments(self, chunk: int, size: int) -> StateSegments:
         """The layers that a chunk of some size may have."""
-        segments = self.states.segments(size, size)
+        if size not in self._of_size:
+            self._of_size[size] = self.states.segments(size, size)
+        segments = self._of_size[size]
         inside = self.boundaries[chunk, segments.start] & self.boundaries[chunk + 1, segments.end]
         return segments.take(np.flatnonzero(inside))
 
