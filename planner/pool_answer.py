@@ -111,6 +111,7 @@ def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict
         "status": found.status.value,
         "objective_name": "time",
         "front_objectives": resolved.request.front,
+        "front_proved": (found.status is Status.OPTIMAL,),
         "neighbors": (),
         "losses": tuple(losses),
         "defaults": resolved.defaults,

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
-from planner.answers import Diagnosis, MachineSearch
+from planner.answers import Diagnosis, FrontLimits, MachineSearch
 from planner.explanation.judging import value_of
 from planner.fields import refusal
 from planner.request import Request
 from planner.rereading import differences
 from planner.results import PlanResult
 from planner.search.uneven.found import Certificate
-from planner.uneven_request import UNEVEN, is_uneven
+from planner.uneven_request import UNEVEN, is_uneven, limits_on_front
 
 Objective = Literal["time", "energy", "edp", "memory"]
 Whole = Annotated[int, Field(ge=0)]
@@ -81,6 +81,7 @@ class SolvedDocument(_Known):
     front: list[dict[str, Any]]
     front_objectives: tuple[Literal["time", "energy", "memory"], ...]
     front_complete: bool
+    front_limits: FrontLimits | None
     front_note: str
     top: list[dict[str, Any]]
     top_complete: bool
@@ -134,10 +135,21 @@ def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
         "layout": request.layout,
     }
     other = [name for name, value in wanted.items() if getattr(file, name) != value]
+    lines += _front_limit_mistakes(file, request)
     certified = is_uneven(request) and file.best is not None
     if (file.certificate is not None) != certified:
         lines.append("certificate: contradicts the layout that was asked for")
     return lines + [f"{name}: contradicts what was asked" for name in other]
+
+
+def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
+    """How the limits that make up a front contradict what was asked, or its plans."""
+    wanted = limits_on_front(request) if file.best is not None else None
+    if (file.front_limits and file.front_limits.asked) != wanted:
+        return ["front_limits: contradicts what was asked"]
+    if file.front_limits is not None and not 0 <= file.front_limits.proved <= (wanted or 0):
+        return [f"front_limits.proved: {file.front_limits.proved:,} of {wanted:,} limits"]
+    return []
 
 
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:

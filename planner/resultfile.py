@@ -241,9 +241,13 @@ def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> 
         front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
         defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
         plan_job=file.plan_job, sources=sources_of(resolved.cost), spread=spread_of(resolved.cost),
-        facts=_facts(resolved, points[0]),
+        facts=_facts(resolved, points[0]), front_proved=_proved(file.front),
     )  # fmt: skip
     return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
+
+
+def _proved(points: list[dict[str, Any]]) -> tuple[bool, ...]:
+    return tuple(point.get("proved") is True for point in points)
 
 
 def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
@@ -299,9 +303,9 @@ def _of_search(file: SolvedDocument) -> dict[str, Any]:
     names = (
         "status", "objective_name", "objective", "bound", "gap", "front_objectives",
         "front_complete", "top_complete", "diagnosis", "counts", "front_counts", "seconds",
-        "machines", "layout", "certificate",
+        "machines", "layout", "certificate", "front_limits",
     )  # fmt: skip
-    return {name: getattr(file, name) for name in names}
+    return {name: getattr(file, name) for name in names} | {"front_proved": _proved(file.front)}
 
 
 def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) -> SolveResult:

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.answers import MACHINE_FIELDS, Diagnosis, MachineSearch, Spread, TrainingRun
+from planner.answers import (
+    MACHINE_FIELDS,
+    Diagnosis,
+    FrontLimits,
+    MachineSearch,
+    Spread,
+    TrainingRun,
+)
 from planner.cost.traffic import MFU_CONVENTION
 from planner.errors import InfeasibleError, TimeLimitError
 from planner.frozen import freeze, thawed
@@ -51,6 +58,10 @@ class SolveResult(Shown):
         front_objectives: What they are compared by: time, energy and, if asked, memory.
         front_complete: Whether the front is proved to be all of it; False after a time limit.
         front_note: What the front ranges over and, for a single point, why it is one.
+        front_proved: Of a front that is not complete, which of its plans are proved to be on it;
+            empty: none.
+        front_limits: Where the front is made of plans within limits on the step time, how many of
+            these are proved; else None.
         top: The best three plans on exactly the chips asked for that differ in mesh or
             micro-batch, best first; only the best where memory is the objective.
         top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
@@ -111,6 +122,8 @@ class SolveResult(Shown):
     certificate: Certificate | None = field(default=None, repr=False)
     uniform: PlanResult | None = field(default=None, repr=False)
     pools: tuple[PoolUse, ...] = field(default=(), repr=False)
+    front_proved: tuple[bool, ...] = field(default=(), repr=False)
+    front_limits: FrontLimits | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "counts", "front_counts", *_GIVEN)
@@ -128,12 +141,25 @@ class SolveResult(Shown):
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
 
-    def point_fields(self, point: PlanResult) -> dict[str, Any]:
-        """A plan of the front as JSON-ready data; with its job, where its machine is its own."""
-        if point.machine is None:
-            return point.to_dict()
+    def is_proved(self, at: int) -> bool:
+        """Whether the plan of the front at a place, from 0, is proved to be on it."""
+        return self.front_complete or (bool(self.front_proved) and self.front_proved[at])
+
+    def front_rows(self) -> list[dict[str, Any]]:
+        """The plans of the front as JSON-ready data; with their jobs, where each has a machine."""
         job = {name: self.plan_job[name] for name in self.plan_job if name not in MACHINE_FIELDS}
-        return {**point.to_dict(), "job": thawed({**job, **point.machine.fields})}
+        return [
+            {
+                **point.to_dict(),
+                "proved": self.is_proved(at),
+                **(
+                    {}
+                    if point.machine is None
+                    else {"job": thawed({**job, **point.machine.fields})}
+                ),
+            }
+            for at, point in enumerate(self.front)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
@@ -146,9 +172,10 @@ class SolveResult(Shown):
             "uniform": self.uniform and self.uniform.to_dict(),
             "best": self.best
             and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
-            "front": [self.point_fields(point) for point in self.front],
+            "front": self.front_rows(),
             "front_objectives": list(self.front_objectives),
             **{name: getattr(self, name) for name in ("front_complete", "front_note")},
+            "front_limits": self.front_limits and self.front_limits.to_dict(),
             "top": [plan.to_dict() for plan in self.top],
             "top_complete": self.top_complete,
             "interval": self.spread.to_dict() if self.spread else None,

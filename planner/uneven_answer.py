@@ -11,7 +11,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.evaluation import training_run
 from planner.explanation.judging import value_of
 from planner.likely import against_first, spread_of
-from planner.plan import PlanTable
+from planner.plan import Plan, PlanTable
 from planner.provenance import sources_of
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult, plan_results
@@ -25,7 +25,8 @@ from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
 from planner.stage_facts import PlanFacts
 from planner.uneven_diagnosis import diagnose_uneven
-from planner.uneven_request import FRONT_POINTS
+from planner.uneven_front import how_proved, laid_out
+from planner.uneven_request import limits_on_front
 from planner.uneven_words import with_uneven_words
 from solvers.solution import Status
 
@@ -60,19 +61,26 @@ def solve_uneven(
     )
     if len(found.plans) == 0:
         return _without_plan(resolved, search, uniform, found, losses, started)
-    points = request.front_points or FRONT_POINTS
+    proved: list[tuple[float, float]] = []
+
+    def proved_point(plan: Plan, time_s: float, energy_j: float) -> None:
+        proved.append((time_s, energy_j))
+        if on_point is not None:
+            on_point(plan, time_s, energy_j)
+
     front = energy_front(
         *asked,
         start=found,
         uniform=known,
-        points=None if points == "all" else int(points),
+        points=limits_on_front(request),
         objective="edp" if request.objective == "edp" else "energy",
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
-        on_point=on_point,
+        on_point=proved_point,
     )
-    return _with_plan(resolved, search, uniform, found, front, losses, started)
+    front = laid_out(front, found, search.options.layers, request.objective)
+    return _with_plan(resolved, search, uniform, found, front, proved, losses, started)
 
 
 def _none_of(uniform: Found) -> Found:
@@ -87,6 +95,7 @@ def _with_plan(
     uniform: Found,
     found: UnevenFound,
     front: UnevenFound,
+    proved: list[tuple[float, float]],
     losses: tuple[str, ...],
     started: float,
 ) -> SolveResult:
@@ -109,8 +118,8 @@ def _with_plan(
         best=result,
         front=tuple(result if is_tied(point, result, request.front) else point for point in points),
         front_objectives=request.front,
-        front_complete=front.front_complete,
         front_note="",
+        **how_proved(request, front, proved),
         why=(),
         neighbors=(),
         run=training_run(request, result),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from models_db import Model
 from planner.errors import InputError
-from planner.fields import LAYOUTS
+from planner.fields import ALL_POINTS, LAYOUTS
 from planner.layout_text import parse_layout
 from planner.messages import Attempts, Origin
 from planner.request import Request
@@ -23,6 +23,14 @@ _USE = "leave it out, or use layout uniform"
 def is_uneven(request: Request) -> bool:
     """Whether the stages of a plan may differ."""
     return request.layout != UNIFORM
+
+
+def limits_on_front(request: Request) -> int | None:
+    """Limits on the step time of which the front is made; None where it is not made of limits."""
+    by_product = request.objective == "edp"
+    if not is_uneven(request) or by_product or request.front_points == ALL_POINTS:
+        return None
+    return None if request.pools is not None else int(request.front_points or FRONT_POINTS)
 
 
 def check_uneven(request: Request, origin: Origin) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.explanation.causes import CAUSES
-from planner.fields import ALL_POINTS
+from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
 from planner.stage_facts import PlanFacts
-from planner.uneven_request import FRONT_POINTS
 from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
 
@@ -67,11 +66,31 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     count = plural(len(answer.front), "plan")
     if answer.front_complete:
         return f"The exact front of {ranges}: {count}; proved complete."
-    if request.front_points == ALL_POINTS or answer.status != Status.OPTIMAL.value:
-        return f"The front of {ranges} is incomplete: the search ended before; {count} so far."
-    limits = plural(int(request.front_points or FRONT_POINTS), "time limit")
+    proved = sum(answer.front_proved)
+    if (limits := answer.front_limits) is not None:
+        how = f"{limits.proved:,} of {limits.asked:,} time limits proved"
+        stopped = limits.proved < limits.asked
+    else:
+        how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
+        stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
+    if stopped:
+        return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
+    if limits is None:
+        return (
+            f"The front of {ranges}: {count}. Those that the least product of energy and time "
+            "depends on are proved; the others are the best known."
+        )
     return (
-        f"The front of {ranges}: {count}. Those of at most {limits}, from the fastest plan to the "
-        "one of least energy, are proved; the others are the best known (front points all proves "
-        "every one)."
+        f"The front of {ranges}: {count}. Those of at most {plural(limits.asked, 'time limit')}, "
+        "from the fastest plan to the one of least energy, are proved; the others are the best "
+        "known (front points all proves every one)."
     )
+
+
+def _ended(request: Request) -> str:
+    """What left points of a front without a proof."""
+    if request.time_limit is None and request.gap is not None:
+        return f"its points are within {show_percent(request.gap)} of the least energy"
+    if request.time_limit is None:
+        return "the search ended before"
+    return "stopped by the time limit" + (" or within the gap" if request.gap else "")

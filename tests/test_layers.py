@@ -55,7 +55,7 @@ LAYERS: dict[str, int] = {
     "planner.stagefile": 7,
     "planner.slices": 2, "planner.resultchecks": 8, "planner.plan_results": 8,
     "planner.solved": 8, "planner.uneven_request": 8, "planner.uneven_answer": 8,
-    "planner.uneven_words": 8, "planner.uneven_diagnosis": 8,
+    "planner.uneven_words": 8, "planner.uneven_front": 8, "planner.uneven_diagnosis": 8,
     "planner.pool_text": 2, "planner.pool_use": 1, "planner.pool_request": 8,
     "planner.pools": 8, "planner.pool_results": 8, "planner.pool_answer": 8,
     "planner.api": 9, "planner.explaining": 9,

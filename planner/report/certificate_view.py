@@ -37,7 +37,10 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
-        return f"{proved}: no plan on any of {rows:,} rows has less {least}, whatever its stages."
+        return (
+            f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
+            f"{least}, whatever its stages and placement."
+        )
     asked = result.asked.get("gap")
     if asked is not None and gap <= float(asked):
         return (
@@ -61,6 +64,12 @@ def gain_words(result: SolveResult) -> str:
     if gain < -_ROUNDING:  # where a layout was given
         less = show_change(1 - uniform / best)
         return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
+    if gain <= _ROUNDING and result.status != "optimal":
+        left = show_percent(result.certificate.gap) if result.certificate else ""
+        return (
+            "No plan with uneven stages was found so far that is better than the best uniform one; "
+            f"up to {left} less {least} is possible."
+        )
     if gain <= _ROUNDING:
         return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
     return (
@@ -99,6 +108,19 @@ def solver_words(certificate: Certificate) -> str:
     return f"{solved}, {left}; {stages} solved{f' ({by})' if by else ''}."
 
 
+def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str]:
+    """What the rows of the funnel are, what else drops them, and what was solved."""
+    first = certificate.funnel[0].name if certificate.funnel else ""
+    rows = (
+        f"Rows of {first} are meshes with micro-batch and schedule; below it each placement of one "
+        "that is left is a row of its own."
+    )
+    gap = result.asked.get("gap")
+    within = "Dropped: no plan on the row is better than the best plan"
+    within += f" by more than {show_percent(float(gap))}." if gap else "."
+    return [*([rows] if first else []), within, solver_words(certificate)]
+
+
 def certificate_view(result: SolveResult) -> list[RenderableType]:
     """The funnel of bounds; nothing where all stages are equal."""
     certificate = result.certificate
@@ -106,5 +128,5 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
         return []
     header, rows = funnel_rows(certificate, result.objective_name)
     view = table(header, rows, right=header[1:], whole=("bound",))
-    title = "Certificate (rows: meshes with micro-batch, schedule and placement)"
-    return [Text(), section(title, view, Text(solver_words(certificate)))]
+    notes = [Text(line) for line in certificate_notes(result, certificate)]
+    return [Text(), section("Certificate", view, *notes)]

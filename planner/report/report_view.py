@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.answers import Diagnosis
-from planner.report.certificate_view import funnel_rows, gain_words, solver_words
+from planner.report.certificate_view import certificate_notes, funnel_rows, gain_words
 from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,
@@ -306,11 +306,11 @@ def _search(answer: SolveResult) -> Section:
 def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
     """Why no plan with other stages is better, and what stages that differ gain."""
     header, rows = funnel_rows(certificate, answer.objective_name)
-    caption = "Certificate: meshes with micro-batch, schedule and placement, by what excludes them"
+    caption = "Certificate: meshes with their choices, by what excludes them"
     return [
         Prose(lines=(proof_words(answer), gain_words(answer))),
         words_table(caption, header, rows, right=tuple(range(1, len(header)))),
-        Prose(lines=(solver_words(certificate),)),
+        Prose(lines=tuple(certificate_notes(answer, certificate))),
     ]
 
 

@@ -159,9 +159,21 @@ def front_title(result: SolveResult) -> str:
     if result.pools:
         return "The fastest plan"
     front = f"Pareto front of {listed(result.front_objectives)}"
-    if result.certificate is not None and result.status == "optimal" and not result.front_complete:
-        return f"{front}, proved at some time limits"
+    if marks_proved(result):
+        limits = result.front_limits
+        stopped = limits is not None and limits.proved < limits.asked
+        return f"{front}, proved where marked{' (search stopped)' * stopped}"
     return f"Exact {front}" if result.front_complete else f"{front}, incomplete (search stopped)"
+
+
+def marks_proved(result: SolveResult) -> bool:
+    """Whether some plans of the front are proved and others are not."""
+    return any(result.front_proved) and not result.front_complete
+
+
+def proved_mark(result: SolveResult, at: int) -> str:
+    """Whether the plan of the front at a place, from 0, is proved, in a word."""
+    return "yes" if result.is_proved(at) else "no"
 
 
 def best_apart(result: SolveResult) -> list[PlanResult]:

@@ -25,7 +25,7 @@ from solvers.stages.fillings import (
     fillings,
     row_ids,
 )
-from solvers.stages.problem import Columns, Ints
+from solvers.stages.problem import Columns, Ints, TooManyColumnsError
 from solvers.stages.sequence import StateSegments
 
 FEW_STATES = 6
@@ -39,7 +39,7 @@ def device_columns(layout: Layout, tables: DeviceTables) -> DeviceColumns:
     """All columns of all devices, without those that another with the same boundaries beats.
 
     Raises:
-        ValueError: One device has too many.
+        TooManyColumnsError: One device has too many.
     """
     maker = _Maker(layout, tables)
     return joined([maker.columns(device) for device in range(len(layout.chunks))])
@@ -208,7 +208,7 @@ def _at_all(found: DeviceColumns, placed: Sequence[StateSegments]) -> DeviceColu
         low = np.searchsorted(offered[order], wanted)
         times = np.searchsorted(offered[order], wanted, side="right") - low
         if times.sum() > MOST_COLUMNS:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} "
                 "(give a tighter time limit or fewer layers per chunk)"
             )

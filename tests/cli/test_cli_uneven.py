@@ -52,7 +52,9 @@ def test_the_page_for_people_says_what_is_proved(answer: Any) -> None:
     text = planner("solve", *PIPED).out
     words = " ".join(text.split())
     assert "Proved optimal" in words
-    assert "Certificate (rows: meshes with micro-batch, schedule and placement)" in words
+    rows = answer["certificate"]["funnel"][0]["rows"]
+    assert f"no plan on any of {rows:,} meshes with micro-batch and schedule has less" in words
+    assert "Rows of LB0 are meshes with micro-batch and schedule" in words
     gain = 1 - answer["objective"] / answer["certificate"]["uniform"]
     if gain > 1e-6:
         assert "off the step time of the best uniform plan" in words

@@ -109,6 +109,35 @@ def test_unequal_chunks_are_estimated(spread: float, below: float, above: float)
     assert max(gaps) <= above
 
 
+@pytest.mark.parametrize(("layers", "below"), [(1, 0.1), (2, 0.03), (4, 0.03), (15, 0.03)])
+def test_pairs_that_are_searched_are_estimated(layers: int, below: float) -> None:
+    """Chunks of a pair that differ by at most a layer or a quarter of both, and a head."""
+    rng = random.Random(1)
+    gaps = []
+    for _ in range(40):
+        pp = rng.choice([2, 4, 6, 8])
+        m = pp * rng.choice([2, 3, 4])
+        sizes = [0] * pp
+        for rank in range(pp // 2):
+            both, least = 2 * layers + rng.choice([-1, 0, 0, 1]), min(rank, 1)
+            near = [
+                size
+                for size in range(least, both - least + 1)
+                if abs(2 * size - both) <= max(both // 4, 1)
+            ]
+            sizes[rank] = rng.choice(near or [both // 2])
+            sizes[pp - 1 - rank] = both - sizes[rank]
+        b, w, h = rng.choice([0.9, 1.1, 1.3]), rng.choice([0.8, 0.95]), rng.choice([0.0, 0.1, 0.3])
+        ends = [0.0] * (pp - 1) + [0.5]
+        chunks = [
+            Chunk(size + end, size * b + end, size * w + end, size * h / 2, size * h / 2)
+            for size, end in zip(sizes, ends, strict=True)
+        ]
+        gaps.append(closed_form(chunks, m) / makespan(chunks, m) - 1)
+    assert -below <= min(gaps)
+    assert max(gaps) <= 0.11
+
+
 def test_the_simulation_is_the_oracles() -> None:
     """What hides beside another pass only shortens the run."""
     rng = np.random.default_rng(3)

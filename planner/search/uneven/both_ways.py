@@ -100,13 +100,13 @@ def longest_wait(rows: Rows, layers: list[Round], ends: Round) -> FloatArray:
 
     Args:
         rows: n rows.
-        layers: Of each kind, (n, r, z).
-        ends: (n,).
+        layers: Of each kind, (n, r, z, k).
+        ends: (n, k).
     """
-    most = _share(ends)
+    most: FloatArray = _share(ends).max(axis=1)
     for layer in layers:
-        each = np.where(rows.shardings[:, None, :], _share(layer), 0.0)
-        most = np.maximum(most, each.max(axis=(1, 2)))
+        each = np.where(rows.shardings[:, None, :, None], _share(layer), 0.0)
+        most = np.maximum(most, each.max(axis=(1, 2, 3)))
     return most
 
 
@@ -121,11 +121,13 @@ def sums_s(rows: Rows, layers: list[tuple[int, Round]], ends: Round, sends: Roun
 
     Args:
         rows: n rows.
-        layers: How many of each kind, and one of them, (n, r, z).
-        ends, sends: (n,) each.
+        layers: How many of each kind, and one of them, (n, r, z, k).
+        ends: (n, k).
+        sends: (n,).
     """
     pairs = np.maximum(rows.devices, 1).astype(np.float64)
-    own, each = ends.parts(pairs), sends.parts(pairs)
+    own = [part.min(axis=1) for part in ends.parts(pairs[:, None])]
+    each = sends.parts(pairs)
     least = [_least(rows, layer, pairs) for _, layer in layers]
     found = [
         own[part]
@@ -138,7 +140,7 @@ def sums_s(rows: Rows, layers: list[tuple[int, Round]], ends: Round, sends: Roun
 
 
 def _least(rows: Rows, layer: Round, pairs: FloatArray) -> list[FloatArray]:
-    """(n,) the least of each part over recomputations and shardings."""
-    parts = layer.parts(pairs[:, None, None])
-    allowed = rows.shardings[:, None, :]
-    return [np.where(allowed, part, np.inf).min(axis=(1, 2)) for part in parts]
+    """(n,) the least of each part over recomputations, shardings and clocks."""
+    parts = layer.parts(pairs[:, None, None, None])
+    allowed = rows.shardings[:, None, :, None]
+    return [np.where(allowed, part, np.inf).min(axis=(1, 2, 3)) for part in parts]

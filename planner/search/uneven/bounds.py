@@ -34,7 +34,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.dualpipe import rounds
-from planner.cost.step import paced_sends, step_factor
+from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
 from planner.distinct import distinct
 from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
@@ -45,7 +45,10 @@ from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import Skeletons
 from planner.search.uneven.both_ways import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
-from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
+from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
+
+FILLED = (ZERO_BUBBLE, DUALPIPE)
+"""Schedules in which weight gradients fill bubbles."""
 
 
 def skeleton_lower(
@@ -116,7 +119,8 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     Args:
         model: Job and machine.
         rows: n rows.
-        terms: Theirs, at the highest clock alone.
+        terms: Theirs, the highest clock first. What weight gradients fill of bubbles is the most
+            at any of the clocks; all else is least at the highest.
     """
     a, plans, cell = model.assumptions, rows.plans, terms.cell
     pp, v, m = plans.pp.astype(np.float64), plans.interleave, rows.micro_batches(model)
@@ -149,6 +153,26 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
         ends=ends,
         factor=step_factor(a, plans.chips.astype(np.float64)),
     )
+
+
+def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
+    """The forms of rows whose stages have any of (k,) relative clocks, the highest first.
+
+    A lower clock lengthens weight gradients. Where these fill bubbles beside passes that the clock
+    does not lengthen, as those that wait for the host, it may make a step faster; no other
+    schedule gains from it.
+    """
+    filled = np.isin(rows.plans.schedule, FILLED)
+    at = [np.flatnonzero(~filled), np.flatnonzero(filled)]
+    parts = []
+    for here, levels in zip(at, (clocks[:1], clocks), strict=True):
+        some = rows.take(here)
+        if len(here):
+            parts.append(row_forms(model, some, row_terms(model, some, levels)))
+    if len(parts) == 1:
+        return parts[0]
+    joined = {n: np.concatenate([getattr(p, n) for p in parts]) for n in RowForms.__slots__}
+    return RowForms(**joined).take(np.argsort(np.concatenate(at), kind="stable"))
 
 
 def end_times(rows: Rows, ends: FloatArray) -> FloatArray:
@@ -200,34 +224,43 @@ def _zero_bubble(
     pp = plans.pp.astype(np.float64)
     ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
     send = (terms.p2p[cell] + model.assumptions.micro_batch_s) / 2
-    parts = [m * 0.0 for _ in range(3)]
-    r = ramped[:, None, None]
-    for at, kind in enumerate(KINDS):
-        if kind not in terms.layers:
-            continue
-        cost = terms.layers[kind]
-        shape = cost.total.shape
-        total, back, grad = (
-            np.broadcast_to(table, shape)[cell, :, :, 0]
-            for table in (cost.total, cost.backward, cost.weight_grad)
-        )
-        count = _totals(model)[at]
-        for piece, x in enumerate((total - back, back - grad, grad)):
-            left = np.where(rows.shardings[:, None, :], total - grad - r * x, np.inf)
-            parts[piece] = parts[piece] + count * left.min(axis=(1, 2))
-    ends = terms.ends
-    embedding, head, back, grad = (
-        table[cell, 0]
-        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
-    )
-    both = embedding + head
-    for piece, x in enumerate((both - back, back - grad, grad)):
-        sent = pp * send if piece < 2 else 0.0
-        parts[piece] = parts[piece] + both - grad - ramped * (x + sent)
+    sent = ramped * pp * send
+    parts = np.stack([-sent, -sent, np.zeros_like(m)])
+    clocks = range(len(terms.clocks))
+    for kind, count in zip(KINDS, _totals(model), strict=True):
+        if kind in terms.layers:
+            layer = terms.layers[kind]
+            left = [_left_of_layers(rows, cell, layer, ramped, clock) for clock in clocks]
+            parts += count * np.min(left, axis=0)
+    parts += np.min([_left_of_ends(cell, terms.ends, ramped, clock) for clock in clocks], axis=0)
     zero = (plans.schedule == ZERO_BUBBLE)[:, None]
     own = np.stack([np.zeros_like(m), *parts], axis=1)
     weights = np.stack([m, m - 1, m - 1, m - 1], axis=1)
     return np.where(zero, weights, paced), np.where(zero, own, summed)
+
+
+def _left_of_layers(
+    rows: Rows, cell: IntArray, layer: LayerCost, ramped: FloatArray, clock: int
+) -> FloatArray:
+    """(3, n) least t - W - r X of a layer of a kind at a clock, for each X without messages."""
+    shape = layer.total.shape
+    total, back, grad = (
+        np.broadcast_to(table, shape)[cell, :, :, clock]
+        for table in (layer.total, layer.backward, layer.weight_grad)
+    )
+    r, allowed = ramped[:, None, None], rows.shardings[:, None, :]
+    left = [total - grad - r * x for x in (total - back, back - grad, grad)]
+    return np.stack([np.where(allowed, each, np.inf).min(axis=(1, 2)) for each in left])
+
+
+def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int) -> FloatArray:
+    """(3, n) t - W - r X of embedding and head together at a clock."""
+    embedding, head, back, grad = (
+        table[cell, clock]
+        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
+    )
+    both = embedding + head
+    return np.stack([both - grad - ramped * x for x in (both - back, back - grad, grad)])
 
 
 def _both_ways(
@@ -240,11 +273,11 @@ def _both_ways(
     at = np.flatnonzero(rows.both_ways)
     some, cell = rows.take(at), terms.cell[at]
     layers = [
-        (count, Round.of_layer(terms.layers[kind]).take((cell, ..., 0)))
+        (count, Round.of_layer(terms.layers[kind]).take(cell))
         for kind, count in zip(KINDS, _totals(model), strict=True)
         if kind in terms.layers
     ]
-    ends = Round.of_ends(terms.ends).take((cell, 0))
+    ends = Round.of_ends(terms.ends).take(cell)
     sends = Round.of_sends(model, terms.p2p[cell])
     weights = np.repeat(paced[:, :1], PARTS, axis=1)
     sums = np.repeat(summed[:, :1], PARTS, axis=1)

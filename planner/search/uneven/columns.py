@@ -11,7 +11,7 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     dualpipe     the larger of P_paced + S_early and P_paced + P_over + S_late, pairs as devices
     E = S_joules + T standing power
 
-A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
+A limit on the mean power of the cluster is rounded both ways (`RowColumns`).
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
     SELECTIVE,
@@ -33,12 +34,13 @@ from planner.plan import (
     Stage,
 )
 from planner.search.limits import Limits
+from planner.search.uneven.bounds import clocked_forms
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.integers import (
     Tables,
     Units,
     joined_offers,
-    power_limits,
+    powered,
     stage_problem,
     standing_units,
 )
@@ -56,7 +58,9 @@ class RowColumns:
     """The stage problem of a row with what its columns stand for.
 
     Attributes:
-        problem: The columns as whole numbers.
+        problem: The columns as whole numbers. Every plan within the limits obeys its limits.
+        inside: The same, with limits that every plan which obeys them is within; None where that
+            is the problem itself.
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
         one: The row.
@@ -65,12 +69,22 @@ class RowColumns:
     """
 
     problem: StageProblem
+    inside: StageProblem | None = None
     units: Units
     rounding: int
     one: OneRow
     counts: IntArray
     sharding: IntArray
     clock: IntArray
+
+    def powered(self, limits: Limits, joules: int) -> RowColumns:
+        """With the limit on the mean power; `joules`: which of the sums of the columns they are."""
+        if limits.power_w is None:
+            return self
+        model, chips = self.one.model, int(self.one.rows.plans.chips[0])
+        watts = limits.power_w - chips * standing_w(model, chips)
+        problem, inside = powered(self.problem, joules, self.units, watts, self.rounding)
+        return replace(self, problem=problem, inside=inside)
 
     def plan(self, choice: Choice) -> Plan:
         """The plan of a choice, with its stages listed."""
@@ -124,26 +138,26 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    powered = limits.power_w is not None
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
+    every = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     if alone.both_ways[0]:
         pairs = Pairs(
             one=one,
-            forms=Pairs.bounds(model, alone),
+            forms=clocked_forms(model, alone, clocks),
             limit_bytes=limits.chip_bytes(model),
             upper_s=upper_s,
             time_s=units.time_s,
             joules=units.joules,
-            energy=energy or powered,
-            every=powered,
+            energy=energy or every,
+            every=every,
         )
-        return _pair_columns(pairs, limits, units)
+        return _pair_columns(pairs, limits, units, energy=energy)
     packing = Packing.build(
-        one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
+        one, limits.chip_bytes(model), upper_s, energy=energy or every, every=every
     )
     if alone.plans.interleave[0] > 1:
-        return _interleaved_columns(packing, limits, units, energy=energy or powered)
-    return _plain_columns(packing, limits, units, energy=energy or powered)
+        return _interleaved_columns(packing, limits, units, energy=energy)
+    return _plain_columns(packing, limits, units, energy=energy)
 
 
 def _plain_columns(
@@ -160,7 +174,7 @@ def _plain_columns(
     joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = stage_problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     return RowColumns(
         problem=problem,
@@ -170,7 +184,7 @@ def _plain_columns(
         counts=joined.fills.counts[:, None],
         sharding=joined.fills.sharding,
         clock=joined.fills.clock,
-    )
+    ).powered(limits, problem.columns.sums.shape[1] - 1)
 
 
 def _interleaved_columns(
@@ -181,7 +195,10 @@ def _interleaved_columns(
     v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     row = InterleavedRow(
-        packing=packing, time_s=units.time_s * v, joules=units.joules, energy=energy
+        packing=packing,
+        time_s=units.time_s * v,
+        joules=units.joules,
+        energy=energy or limits.power_w is not None,
     )
     found = row.columns()
     if found is None:
@@ -195,7 +212,6 @@ def _interleaved_columns(
         time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=power_limits(cost, limits, units, standing, packing.devices),
     )
     sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
     return RowColumns(
@@ -206,10 +222,10 @@ def _interleaved_columns(
         counts=found.counts,
         sharding=sharding,
         clock=clock,
-    )
+    ).powered(limits, 1)
 
 
-def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | None:
+def _pair_columns(pairs: Pairs, limits: Limits, units: Units, *, energy: bool) -> RowColumns | None:
     """The columns of a row of DualPipe, one device per pair of ranks."""
     made = pairs.columns()
     if made is None or pairs.layout is None:
@@ -220,9 +236,8 @@ def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | No
         pairs.layout,
         found,
         time=time,
-        cost=cost if pairs.energy else None,
-        cost_per_time=standing if pairs.energy else 0,
-        limits=power_limits(cost, limits, units, standing, len(pairs.layout.chunks)),
+        cost=cost if energy else None,
+        cost_per_time=standing if energy else 0,
     )
     sharding, clock = np.divmod(found.setting, len(pairs.one.terms.clocks))
     return RowColumns(
@@ -233,7 +248,7 @@ def _pair_columns(pairs: Pairs, limits: Limits, units: Units) -> RowColumns | No
         counts=found.counts,
         sharding=sharding,
         clock=clock,
-    )
+    ).powered(limits, 2)
 
 
 def _offers(packing: Packing) -> list[Offer] | None:

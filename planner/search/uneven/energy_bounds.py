@@ -292,6 +292,7 @@ def _memory(
     """Stages per class, bytes of a layer, and room for layers under `used` shardings; see `Work`.
 
     Classes are the first stage, the last, and groups of the others with what the emptiest holds.
+    The first and the last of several have room for no layers where they have none for some.
     """
     kinds = [at for at, name in enumerate(KINDS) if name in model.job.model.layer_kinds]
     rooms = [room_of(model, rows, kind) for kind in kinds]
@@ -306,8 +307,9 @@ def _memory(
     alone = (rows.both_ways | (rows.devices == 1))[:, None]
     free[:, 0] -= np.where(alone, ends[:, 2], ends[:, 0])
     free[:, 1] -= np.where(alone, 0.0, ends[:, 1])
-    empty = np.maximum(free * (1 + 1e-12), 0.0)  # a stage without layers holds less than base
-    free = np.where(allowed[:, None, :], empty, -1.0)
+    single = (rows.devices == 1)[:, None, None]
+    free[:, :2] = np.where(single, free[:, :2], np.maximum(free[:, :2], 0.0))
+    free = np.where(allowed[:, None, :], free * (1 + 1e-12), -1.0)
     held = np.stack(size, axis=2).swapaxes(3, 4)[:, :, :, used]
     return count, np.repeat(held, clocks, axis=3), np.repeat(free[:, :, used], clocks, axis=2)
 

@@ -12,7 +12,7 @@ plan that is known, no slower plan matters at any limit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.energy_bounds import full_work
 from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
+from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import (
     BottleneckBound,
     MeanBound,
@@ -32,7 +33,7 @@ from solvers.stages.energy_bounds import (
 )
 from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
-from solvers.stages.problem import Choice, Ints, StageProblem
+from solvers.stages.problem import Choice, Ints, StageProblem, TooManyColumnsError
 
 LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "columns")
 _MEAN, _MEMORY, _RANGES, _COLUMNS = range(len(LEVELS))
@@ -60,6 +61,7 @@ class EnergyRows:
         units: Of the family.
         plans: Known by their number.
         columns: Of the rows that have come to them.
+        unmade: Rows whose columns are too many.
     """
 
     model: CostModel
@@ -75,6 +77,7 @@ class EnergyRows:
     units: Units
     plans: list[Plan]
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
+    unmade: set[int] = field(init=False, default_factory=set)
     _latest_s: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
     _blocks: list[tuple[IntArray, BottleneckBound]] = field(init=False, default_factory=list)
@@ -138,7 +141,13 @@ class EnergyRows:
         self._level[same] = level + 1
 
     def problem(self, row: int, _limit: int | None) -> StageProblem | None:
-        """The columns of a row."""
+        """The columns of a row.
+
+        Raises:
+            UnansweredError: They are too many.
+        """
+        if row in self.unmade:
+            raise UnansweredError("the columns of a row are too many")
         columns = self.columns[row]
         return None if columns is None else columns.problem
 
@@ -201,18 +210,16 @@ class EnergyRows:
         upper_s = float(self._latest_s[row])
         if limit is not None:
             upper_s = min(upper_s, (limit + self.slack[row]) * self.units.time_s)
-        made = row_columns(
-            self.model,
-            self.limits,
-            self.rows,
-            row,
-            self.clocks,
-            upper_s,
-            units=self.units,
-            energy=True,
-        )
-        self.columns[row] = made
         self._level[row] = _COLUMNS
+        at = (self.model, self.limits, self.rows, row, self.clocks, upper_s)
+        try:
+            made = row_columns(*at, units=self.units, energy=True)
+        except TooManyColumnsError:
+            self.unmade.add(row)
+            return
+        self.columns[row] = made
+        if made is not None and made.inside is not None:
+            self.columns[row] = replace(made, problem=made.inside)
         if made is not None:
             scale = self._scale(made)
             beyond = None if limit is None else (limit + 1) * scale - 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from planner.assumptions import Assumptions
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.dualpipe import paced_messages_s, rank_times
@@ -239,18 +240,10 @@ class OneRow:
         """The costs of every fill on a pair of ranks of DualPipe."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
-        hidden, ends = stage.sum_layers("paired"), ends_s(stage, x)
-        time = stage.sum_layers("total") + ends - hidden
-        rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
-        filled = rank.wait + rank.hidden / 2
-        extra = 2 * x.chips * run_s(stage, x, ends) * stage.extra_w / x.pp
+        parts = pair_parts(a, stage, x)
+        extra = 2 * x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
         return PairCosts(
-            time=time[0],
-            round=(x.rounds * (time + paced_messages_s(a, x.p2p)))[0],
-            paced=rank.paced(x.rounds)[0],
-            over=rank.over[0],
-            early=(filled - rank.forward / x.pp)[0],
-            late=(filled - rank.over)[0],
+            **{name: seconds[0] for name, seconds in parts.items()},
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
@@ -337,6 +330,22 @@ class OneRow:
             p2p=self.terms.p2p[:, None],
             standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
         )
+
+
+def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, FloatArray]:
+    """(n, k) seconds of a pair of ranks of DualPipe, by the names of `PairCosts`."""
+    hidden = stage.sum_layers("paired")
+    time = stage.sum_layers("total") + ends_s(stage, x) - hidden
+    rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
+    filled = rank.wait + rank.hidden / 2
+    return {
+        "time": time,
+        "round": x.rounds * (time + paced_messages_s(a, x.p2p)),
+        "paced": rank.paced(x.rounds),
+        "over": rank.over,
+        "early": filled - rank.forward / x.pp,
+        "late": filled - rank.over,
+    }
 
 
 def _classes(place: Place, fills: Fills) -> StageClasses:

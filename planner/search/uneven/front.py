@@ -32,7 +32,7 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import Certificate, UnevenFound
 from solvers.frontier import nondominated
 from solvers.solution import Status
-from solvers.stages.backend import TIME, Question
+from solvers.stages.backend import TIME, Question, UnansweredError
 from solvers.stages.family import FamilySearch, Known, Point
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
@@ -199,7 +199,11 @@ def _fastest(problem: StageProblem, choice: Choice, seconds: float | None) -> Ch
         per_time=problem.cost_per_time,
     )
     limited = replace(problem, limits=(*problem.limits, least))
-    found = solve_stages(Question(problem=limited, minimize=TIME, hint=choice, seconds=seconds))
+    asked = Question(problem=limited, minimize=TIME, hint=choice, seconds=seconds)
+    try:
+        found = solve_stages(asked)
+    except UnansweredError:
+        return choice
     return found.decision or choice
 
 

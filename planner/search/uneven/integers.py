@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +11,12 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
-from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.packing import Offer, Packing
-from solvers.stages.problem import Columns, Form, Limit, StageProblem
+from solvers.stages.problem import LARGEST, Columns, Form, Limit, StageProblem
 
 FINEST = 2**36
 """Units of time in the upper bound, by default."""
-_POWER = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +31,11 @@ class Units:
     joules: float
 
     @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float, *, powered: bool = False) -> Units:
-        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power.
-
-        `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
-        """
-        finer = _POWER if powered else 1
-        time_s = upper_s * (64 if powered else 1) / FINEST
+    def of(model: CostModel, chips: int, upper_s: float) -> Units:
+        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power."""
+        time_s = upper_s / FINEST
         power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
 
 
 def standing_units(one: OneRow, units: Units) -> int:
@@ -103,7 +98,6 @@ def stage_problem(
     devices: IntArray,
     starts: IntArray,
     units: Units,
-    limits: Limits,
     *,
     energy: bool,
     standing: int | None = None,
@@ -123,7 +117,6 @@ def stage_problem(
     constant = int(whole(packing.form.constant))
     joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
     standing = standing_units(one, units) if standing is None else standing
-    cost = Form(sums=(0,) * len(sums) + (1,))
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -139,17 +132,39 @@ def stage_problem(
             Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
             for added, paced in tables.forms
         ),
-        cost=cost if energy else None,
+        cost=Form(sums=(0,) * len(sums) + (1,)) if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=power_limits(cost, limits, units, standing, packing.devices),
     )
 
 
-def power_limits(
-    cost: Form, limits: Limits, units: Units, standing: int, devices: int
-) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time, rounding included."""
-    if limits.power_w is None:
-        return ()
-    allowed = int(limits.power_w * units.time_s / units.joules)
-    return (Limit(name="power", form=cost, upper=-devices, per_time=standing - allowed),)
+def powered(
+    problem: StageProblem, joules: int, units: Units, watts: float, rounding: int
+) -> tuple[StageProblem, StageProblem]:
+    """A problem with a limit on the power that kernels add: joules <= watts T.
+
+    The joules that count are a sum of their own, in units of which a unit of time allows one. The
+    limit is rounded twice: so that every plan within it obeys it, and so that every choice that
+    obeys it is a plan within it. A few units of time are between the two.
+
+    Args:
+        problem: Without it.
+        joules: Which of its sums they are, in `units` rounded down.
+        units: Of the problem.
+        watts: What the limit leaves kernels beside what flows whatever happens.
+        rounding: A choice takes less than this many units of time more than its integers say.
+    """
+    columns, p = problem.columns, problem.devices
+    ratio = units.joules / (watts * units.time_s) if watts > 0 else math.inf
+    own = columns.sums[:, joules]
+    most = LARGEST // (4 * p)
+    scaled = np.where(own > 0, np.minimum(np.maximum(own, 1) * ratio, most), 0.0)
+    sums = np.concatenate([columns.sums, scaled.astype(np.int64)[:, None]], axis=1)
+    form = Form(sums=(0,) * columns.sums.shape[1] + (1,))
+    within = min(math.ceil(min(ratio, most)) + 1, most) * p
+    problem = replace(problem, columns=replace(columns, sums=sums))
+
+    def limited(upper: int) -> StageProblem:
+        limit = Limit(name="power", form=form, upper=upper, per_time=-1)
+        return replace(problem, limits=(*problem.limits, limit))
+
+    return limited(rounding), limited(-within)

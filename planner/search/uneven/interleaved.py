@@ -20,7 +20,7 @@ from planner.search.uneven.fills import OneRow
 from planner.search.uneven.packing import Offer, Packing, mixes, place_of
 from planner.search.uneven.terms import KINDS
 from solvers.stages.devices import DeviceColumns, Layout
-from solvers.stages.problem import Columns
+from solvers.stages.problem import Columns, TooManyColumnsError
 from solvers.stages.sequence import LayerStates, StateSegments, layer_states
 
 MOST_COLUMNS = 5_000_000
@@ -46,11 +46,11 @@ class Contents:
         """Each with every way to take the layers of one more chunk.
 
         Raises:
-            ValueError: There are too many.
+            TooManyColumnsError: There are too many.
         """
         one, more = len(self.use), len(segments)
         if one * more > MOST_COLUMNS:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"{one * more} contents of one device are too many; allowed: {MOST_COLUMNS} (give "
                 "a smaller interleave)"
             )
@@ -146,7 +146,7 @@ class InterleavedRow:
         Sums: v C + ends, joules. Peaks: D, exposed, optimizer; see the module.
 
         Raises:
-            ValueError: A device has too many.
+            TooManyColumnsError: A device has too many.
         """
         parts = []
         for device in range(self.one.pp):
@@ -173,7 +173,7 @@ class InterleavedRow:
         if times.sum() == 0:
             return None
         if times.sum() > MOST_COLUMNS:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} (give "
                 "a tighter time limit)"
             )

@@ -14,7 +14,7 @@ from planner.cost.pools import Pool, standing_w, total_chips
 from planner.plan import FULL, SELECTIVE, SHARDINGS, FloatArray, IntArray, Plan, Stage
 from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
-from planner.search.uneven.integers import FINEST, Units, joined_offers, stage_problem
+from planner.search.uneven.integers import FINEST, Units, joined_offers, powered, stage_problem
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
 from planner.search.uneven.pool_rows import PooledRows
 from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem
@@ -25,7 +25,7 @@ class PooledColumns:
     """The stage problem of a row with what its columns stand for.
 
     Attributes:
-        problem: The columns as whole numbers.
+        problem, inside: The columns as whole numbers; as of `RowColumns`.
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
         ones: The row as each pool sees it.
@@ -34,6 +34,7 @@ class PooledColumns:
     """
 
     problem: StageProblem
+    inside: StageProblem | None
     units: Units
     rounding: int
     ones: tuple[OneRow, ...]
@@ -97,9 +98,9 @@ def pooled_columns(
         energy: Whether joules count; else time alone does.
     """
     alone = rows.take(np.array([row]))
-    powered = limits.power_w is not None
+    every = limits.power_w is not None
     units = units or pooled_units(rows.pools, upper_s)
-    packings = _packings(limits, alone, clocks, upper_s, energy=energy or powered, every=powered)
+    packings = _packings(limits, alone, clocks, upper_s, energy=energy or every, every=every)
     offers = _offers(packings)
     if offers is None:
         return None
@@ -117,14 +118,20 @@ def pooled_columns(
         devices,
         starts,
         units,
-        limits,
-        energy=energy or powered,
+        energy=energy,
         standing=round(pooled_standing(rows.pools, units)),
     )
+    rounding = int(packings[0].form.paced) * 2 + 3 * packings[0].devices + 8
+    counted, inside = _counted(problem, pool, alone.stages[0]), None
+    if limits.power_w is not None:
+        watts = limits.power_w - pooled_standing_w(rows.pools)
+        joules = problem.columns.sums.shape[1] - 1
+        counted, inside = powered(counted, joules, units, watts, rounding)
     return PooledColumns(
-        problem=_counted(problem, pool, alone.stages[0]),
+        problem=counted,
+        inside=inside,
         units=units,
-        rounding=int(packings[0].form.paced) * 2 + 3 * packings[0].devices + 8,
+        rounding=rounding,
         ones=tuple(packing.one for packing in packings),
         pools=rows.pools,
         offer=joined,
@@ -134,9 +141,13 @@ def pooled_columns(
 
 def pooled_standing(pools: tuple[Pool, ...], units: Units) -> float:
     """Joules of waiting chips per unit of time, in their units."""
+    return pooled_standing_w(pools) * units.time_s / units.joules
+
+
+def pooled_standing_w(pools: tuple[Pool, ...]) -> float:
+    """Watts of all waiting chips."""
     total = total_chips(pools)
-    power_w = sum(pool.chips * standing_w(pool, total) for pool in pools)
-    return power_w * units.time_s / units.joules
+    return float(sum(pool.chips * standing_w(pool, total) for pool in pools))
 
 
 def _packings(

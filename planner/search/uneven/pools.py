@@ -26,9 +26,9 @@ from planner.search.uneven.found import Certificate, FunnelStage
 from planner.search.uneven.pool_bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.uneven.pool_columns import PooledColumns, pooled_columns
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
-from solvers.solution import Status
-from solvers.stages.backend import Question
-from solvers.stages.problem import Choice
+from solvers.solution import Solution, Status
+from solvers.stages.backend import Question, UnansweredError
+from solvers.stages.problem import Choice, StageProblem
 from solvers.stages.solving import solve_stages
 
 SAME = 1e-12
@@ -145,7 +145,7 @@ class _Search:
 
     def _below(self, parts: list[tuple[PooledRows, PooledForms, FloatArray]]) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
-        self.funnel, self.bound_s = [], np.inf
+        self.funnel, self.bound_s, self.solved = [], np.inf, 0
         first = np.concatenate([bound for _, _, bound in parts])
         kept = [np.flatnonzero(bound < self.wanted_s) for _, _, bound in parts]
         whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])
@@ -204,31 +204,43 @@ class _Search:
         if columns is None:
             self.solved += 1
             return wanted
-        unit = columns.units.time_s
-        below = int(np.ceil(wanted / unit))
-        found = solve_stages(
-            Question(problem=columns.problem, below=below, seconds=self.deadline.left_s)
-        )
-        self.solves += 1
-        self.solvers.update(name for name in found.counts if name.startswith("solved by "))
-        proved = wanted if found.bound >= below else min(found.bound * unit, wanted)
-        if found.decision is not None:
-            self._take(columns, found.decision)
-        if found.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        try:
+            found, bound = self._ask(columns, columns.problem)
+            within = found.decision is None or self._take(columns, found.decision)
+            known = max(known, bound)
+            if not within and columns.inside is not None:
+                inner = self._ask(columns, columns.inside)[0].decision
+                if inner is not None:
+                    self._take(columns, inner)
+        except UnansweredError:  # the bound is what is known
+            self.ended = True
+            return known
+        if within and found.status in (Status.OPTIMAL, Status.INFEASIBLE):
             self.solved += 1
         else:
             self.ended = True
-        return max(known, proved)
+        return known
 
-    def _take(self, columns: PooledColumns, choice: Choice) -> None:
-        """Takes over a plan if it is faster than the incumbent."""
+    def _ask(self, columns: PooledColumns, problem: StageProblem) -> tuple[Solution[Choice], float]:
+        """Solves the problem of a row for what is wanted; with its bound in seconds."""
+        wanted, unit = self.wanted_s, columns.units.time_s
+        below = int(np.ceil(wanted / unit))
+        found = solve_stages(Question(problem=problem, below=below, seconds=self.deadline.left_s))
+        self.solves += 1
+        self.solvers.update(name for name in found.counts if name.startswith("solved by "))
+        return found, wanted if found.bound >= below else min(found.bound * unit, wanted)
+
+    def _take(self, columns: PooledColumns, choice: Choice) -> bool:
+        """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
         plan = columns.plan(choice)
         table = PlanTable.from_plans([without_pools(plan)])
         step = evaluate_stages(self.pools, owners(self.pools, plan), table)[1].step
-        time_s = float(step.time[0, 0])
+        time_s, joules = float(step.time[0, 0]), float(step.energy[0, 0])
+        if self.limits.power_w is not None and joules > self.limits.power_w * time_s:
+            return False
         if time_s < self.wanted_s:
-            self.plan, self.time_s = plan, time_s
-            self.joules = float(step.energy[0, 0])
+            self.plan, self.time_s, self.joules = plan, time_s, joules
+        return True
 
     def _stage(
         self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: BoolArray

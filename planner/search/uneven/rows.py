@@ -4,8 +4,9 @@ A row is a mesh with its placement, micro-batch, schedule, interleave, sequence 
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
 Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
 layers of the fullest device; every such v is searched that the framework can run. Layouts that are
-given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks.
-Plans that keep parts on the host are not among the rows.
+given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks,
+which are about equal (`planner.search.uneven.pairs`). Plans that keep parts on the host are not
+among the rows.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise, product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from planner.errors import InputError
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.uneven import pools as pool_search
 from planner.search.uneven.pool_bounds import pooled_forms, pooled_second
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
 from planner.search.uneven.pools import best_on_pools
 from solvers.solution import Status
+from solvers.stages.backend import UnansweredError
 
 FAR = 1e3
 
@@ -191,6 +194,28 @@ def test_time_that_ends_leaves_an_honest_bound() -> None:
     ended = best_on_pools(pools, SpaceOptions(), Limits(), deadline=0.0)
     assert ended.status is Status.TIME_LIMIT
     assert ended.bound_s == 0.0
+
+
+def test_limits_on_power_are_exact_and_rows_without_an_answer_stay_open() -> None:
+    pools = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
+    fixed = {"pp": {2}, "tp": {4}, "cp": {1}, "micro_batch": {2}, "recompute": {0}}
+    options = SpaceOptions(fixed={name: frozenset(codes) for name, codes in fixed.items()})
+    best = best_on_pools(pools, options, Limits())
+    assert best.status is Status.OPTIMAL
+    watts = best.energy_j / best.time_s
+    above = best_on_pools(pools, options, Limits(power_w=watts * (1 + 1e-12)))
+    assert above.status is Status.OPTIMAL
+    assert above.time_s == pytest.approx(best.time_s, rel=1e-9)
+    for below in (1e-13, 1e-6):
+        limit = Limits(power_w=watts * (1 - below))
+        found = best_on_pools(pools, options, limit)
+        assert found.plan is None or found.energy_j <= limit.power_w * found.time_s
+        assert found.plan is None or found.time_s >= best.time_s * (1 - 1e-9)
+        assert below == 1e-6 or found.bound_s <= best.time_s
+    with patch.object(pool_search, "solve_stages", side_effect=UnansweredError):
+        unanswered = best_on_pools(pools, options, Limits())
+    assert unanswered.status is Status.TIME_LIMIT
+    assert 0.3 * best.time_s < unanswered.bound_s <= best.time_s
 
 
 @pytest.mark.parametrize(
