@@ -6,10 +6,11 @@ agree in sharding and clock, so that those stand for stages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from planner.layout_text import short_layout_text
 from planner.plan import Plan, Stage
 from planner.units import plural
 
@@ -40,18 +41,12 @@ def explicit_stages(plan: Plan) -> tuple[Stage, ...]:
     return plan.stages or ()
 
 
-def layer_words(counts: Iterable[int]) -> str:
-    """`7 + 14x8 + 7`: 7 layers, then 14 times 8, then 7."""
-    runs = ((layers, len(list(group))) for layers, group in groupby(counts))
-    return " + ".join(f"{layers}" if times == 1 else f"{times}x{layers}" for layers, times in runs)
-
-
 def layers_by_chunk(plan: Plan) -> str:
-    """How the layers are dealt: the rule, or the layers of every chunk."""
+    """How the layers are dealt: the rule, or `7,8*14,7 (stages in order)`, 14 times 8 after 7."""
     if plan.stages is None:
         return plan.split
     what = "chunks" if plan.interleave > 1 else "stages"
-    return f"{layer_words(stage.layers for stage in plan.stages)} ({what} in order)"
+    return f"{short_layout_text([stage.layers for stage in plan.stages])} ({what} in order)"
 
 
 def recomputed_by_chunk(plan: Plan) -> str:

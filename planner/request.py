@@ -222,7 +222,8 @@ class Request(BaseModel):
     layout: LayerLayout = Field(
         default=LAYOUTS[0],
         description="Pipeline stages: uniform, uneven (their layers, recomputation, sharding and "
-        "clocks may differ), or the layers of every chunk, e.g. 7,8*14,7; the rest is found.",
+        "clocks may differ), or the layers of every chunk, e.g. 7,8*14,7 "
+        "(8*14: 14 chunks of 8); the rest is found.",
     )
     gap: Share | None = Field(
         default=None,

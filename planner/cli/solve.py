@@ -132,8 +132,8 @@ def solve(
         str | None,
         option(
             "Pipeline stages: uniform, uneven (layers, recomputation, sharding and clock of each "
-            "are decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7, "
-            "of which the rest is decided (default: uniform).",
+            "are decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7 "
+            "(8*14: 14 chunks of 8), of which the rest is decided (default: uniform).",
             _SEARCH,
         ),
     ] = None,

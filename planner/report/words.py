@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planner.layout_text import short_layout_text
 from planner.layout_words import (
     clocks_by_stage,
-    layer_words,
     layers_by_chunk,
     pools_by_stage,
     recomputed_by_chunk,
@@ -57,7 +57,7 @@ def choice_words(plan: Plan) -> str:
     if plan.pp > 1:
         words.append(schedule_words(plan))
     if plan.stages is not None and len(plan.stages) > 1:
-        words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
+        words.append(f"layers {short_layout_text([stage.layers for stage in plan.stages])}")
     one = plan.stages is not None and len(plan.stages) == 1
     if (recompute := (recomputed_by_chunk if one else recompute_words)(plan)) != "none":
         words.append(f"recompute {recompute}")

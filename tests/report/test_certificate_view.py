@@ -20,15 +20,8 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     known = Certificate(uniform=10.0, objective=objective, bound=bound, funnel=FUNNEL, solved=0,
                         stage_solves=0, left=0, lowest_left=None, solvers={})  # fmt: skip
     plan = SimpleNamespace(plan=Plan(tp=2))
-    told = SimpleNamespace(
-        status=status,
-        objective=objective,
-        uniform=plan,
-        objective_name="time",
-        certificate=known,
-        asked=asked,
-    )
-    return cast("Any", told)
+    fields = {"status": status, "objective": objective, "objective_name": "time", "asked": asked}
+    return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.layout_text import parse_layout
 from planner.layout_words import (
     chunk_layers,
     clocks_by_stage,
-    layer_words,
     layers_by_chunk,
     recomputed_by_chunk,
     shardings_by_stage,
@@ -31,27 +31,23 @@ UNEVEN = plan_of(
 )
 
 
-def test_layers_of_equal_stages_stand_together() -> None:
-    assert layer_words([7, *[8] * 14, 7]) == "7 + 14x8 + 7"
-    assert layer_words([0, 5]) == "0 + 5"
-    assert layer_words([4, 4]) == "2x4"
-
-
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_the_words_of_layers_add_up(counts: list[int]) -> None:
-    parts = [part.split("x") for part in layer_words(counts).split(" + ")]
-    runs = [(int(part[0]), int(part[1])) if len(part) > 1 else (1, int(part[0])) for part in parts]
-    assert [layers for times, layers in runs for _ in range(times)] == counts
+def test_the_layers_are_said_as_a_question_gives_them(counts: list[int]) -> None:
+    plan = plan_of(*(Stage(layers=count) for count in counts))
+    words = layers_by_chunk(plan).removesuffix(" (stages in order)")
+    assert parse_layout(words) == tuple(counts)
+    if len(counts) > 1:
+        assert f"layers {words}" in choice_words(plan)
 
 
 def test_choices_name_the_stages_that_have_them() -> None:
-    assert layers_by_chunk(UNEVEN) == "7 + 2x8 + 7 (stages in order)"
+    assert layers_by_chunk(UNEVEN) == "7,8*2,7 (stages in order)"
     assert recomputed_by_chunk(UNEVEN) == (
         "selective on 2 of 30 layers (stage 3); full on 6 of 30 layers (stages 0-2)"
     )
     assert shardings_by_stage(UNEVEN) == "zero2 (stage 0), zero1 (stages 1-3)"
     assert clocks_by_stage(UNEVEN) == "1 (stage 0), 0.9 (stages 1-3)"
-    assert "layers 7 + 2x8 + 7" in choice_words(UNEVEN)
+    assert "layers 7,8*2,7" in choice_words(UNEVEN)
 
 
 def test_one_choice_for_all_stages_is_named_once() -> None:
@@ -67,7 +63,7 @@ def test_one_choice_for_all_stages_is_named_once() -> None:
 def test_chunks_of_interleaved_pipelines_are_called_chunks() -> None:
     stages = tuple(Stage(layers=n, clock=c) for n, c in ((3, 1), (4, 0.9), (4, 1), (3, 0.9)))
     plan = Plan(pp=2, interleave=2, schedule="interleaved", stages=stages)
-    assert layers_by_chunk(plan) == "3 + 2x4 + 3 (chunks in order)"
+    assert layers_by_chunk(plan) == "3,4*2,3 (chunks in order)"
     assert clocks_by_stage(plan) == "1 (stage 0), 0.9 (stage 1)"
     chart = layout_chart(plan)
     assert chart.header[0] == "chunk"
