@@ -37,6 +37,7 @@ def test_the_top_three(answer: dict[str, Any]) -> None:
     assert len(top) == 3
     assert {**top[0], "difference": 0.0, "tie": True} == top[0]
     facts = {"per_stage", "per_level", "memory_limit_bytes", "chip_memory_bytes", "collectives"}
+    facts |= {"simulated_step_time_s", "not_simulated"}
     assert {name for name in answer["best"] if name not in top[0]} == facts
     assert all(top[0][name] == answer["best"][name] for name in answer["best"].keys() - facts)
     for plan in top:
