@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from planner.cost.context import CostModel
 from planner.request import request_from
@@ -18,6 +19,7 @@ class BenchmarkJob:
         chips: Chips that it runs on.
         sequences: Global batch.
         seq_len: Tokens per sequence.
+        framework: That runs it; None: the usual one of the chip's vendor.
     """
 
     model: str
@@ -25,22 +27,27 @@ class BenchmarkJob:
     chips: int
     sequences: int
     seq_len: int
+    framework: str | None = None
 
     @property
     def title(self) -> str:
         """Model, chips and cluster."""
         return f"{self.model} @ {self.chips:,} {self.hardware}"
 
-    def cost_model(self) -> CostModel:
-        """The cost model of the job on its cluster."""
-        fields = {
+    def fields(self) -> dict[str, Any]:
+        """The job as a question names it."""
+        return {
             "model": self.model,
             "hardware": self.hardware,
             "chips": self.chips,
             "batch_tokens": self.sequences * self.seq_len,
             "seq_len": self.seq_len,
+            "framework": self.framework,
         }
-        return resolve(request_from(fields)).cost
+
+    def cost_model(self) -> CostModel:
+        """The cost model of the job on its cluster."""
+        return resolve(request_from(self.fields())).cost
 
 
 LLAMA2_13B = BenchmarkJob(

@@ -9,7 +9,7 @@ analytic, not measured: the instances compare solvers, not machines.
 Every solver gets the same columns in whole microseconds, MiB and millijoules: those of choices
 within the limit on the time, or no slower than the best with one mode per device and kind. CP-SAT
 and HiGHS start from a choice, and get what the pruning of `solve_stages` leaves, which may be
-nothing; the dynamic program and the labels take all columns. Seconds are wall seconds of one solve,
+nothing; the dynamic program and the labels take all columns. Seconds are CPU seconds of one solve,
 pruning included; `columns s` is what making the columns takes. Least energy is asked within limits
 on the time, relative to the least time.
 """
@@ -40,6 +40,8 @@ _TENSOR = (4, 4, 8, 8, 16, 16)
 _ZERO3 = (False, True) * 3
 _CLOCKS = (1.0, 0.9, 0.8, 0.7, 0.6)
 _LIMITS = (1.0, 1.02, 1.05, 1.1)
+
+Sizes = tuple[tuple[int, int], ...]
 
 _HIDDEN, _FFN, _VOCAB, _SEQ, _BATCH = 16384, 53248, 128256, 8192, 2048
 _FFN_OF_KIND = (1.0, 0.75)
@@ -163,11 +165,13 @@ def uniform_start(problem: StageProblem) -> Choice | None:
 
 
 def asked(question: Question, solver: str) -> Solution[Choice]:
-    """One solve by name; `dynamic` and `labels` take all columns."""
+    """One solve by name; `dynamic` and `labels` take all columns, `first` is the usual choice."""
     if solver == "dynamic":
         return Dynamic().solve(question)
     if solver == "labels":
         return Labels().solve(question)
+    if solver == "first":
+        return solve_stages(question)
     return solve_stages(question, backend=solver)
 
 
@@ -179,13 +183,17 @@ def compared(
     Raises:
         SystemExit: Two proofs contradict each other.
     """
-    answers = {name: asked(question, name) for name in solvers}
+    seconds, answers = {}, {}
+    for name in solvers:
+        started = time.process_time()
+        answers[name] = asked(question, name)
+        seconds[name] = time.process_time() - started
     best = min(answers.values(), key=lambda answer: answer.objective)
     bound = max(answer.bound for answer in answers.values())
     measuring.require(bound <= best.objective, "a bound is above the best choice")
     cells: dict[str, Cell] = {"objective": best.objective * unit, "bound": bound * unit}
     for name, answer in answers.items():
-        cells[f"{name} s"] = answer.seconds
+        cells[f"{name} s"] = seconds[name]
         cells[f"{name} proved"] = answer.status is Status.OPTIMAL
     return cells, best
 
@@ -195,27 +203,27 @@ def made(tables: LinearTables, longest: int | None) -> tuple[LinearColumns, floa
 
     Without a time, that of the best choice with one mode per device and kind is the limit.
     """
-    started = time.perf_counter()
+    started = time.process_time()
     if longest is None:
         first = linear_columns(tables, pure=True)
         if isinstance(first, LinearColumns):
             longest = int(Dynamic().solve(Question(problem=first.problem)).objective)
     columns = linear_columns(tables, None if longest is None else longest + 1)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     if not isinstance(columns, LinearColumns):
         raise SystemExit(f"error: no columns: {columns}")
     return columns, seconds
 
 
-def least_times(options: argparse.Namespace) -> list[dict[str, Cell]]:
+def least_times(sizes: Sizes, solvers: list[str], most_s: float) -> list[dict[str, Cell]]:
     """One row per size and number of kinds: least time with one clock."""
     rows = []
-    for (layers, p), kinds in ((size, k) for size in _sizes(options) for k in (1, 2)):
+    for (layers, p), kinds in ((size, k) for size in sizes for k in (1, 2)):
         tables = tables_of(layers, p, kinds, 1)
         columns, seconds = made(tables, None)
         start = uniform_start(columns.problem)
-        question = Question(problem=columns.problem, hint=start, seconds=options.seconds)
-        cells, best = compared(question, ["dynamic", *options.solvers], _UNITS[0])
+        question = Question(problem=columns.problem, hint=start, seconds=most_s)
+        cells, best = compared(question, solvers, _UNITS[0])
         over = None if start is None else start.time / best.objective
         size: dict[str, Cell] = {"layers": layers, "p": p, "kinds": kinds}
         size |= {"columns": len(columns.problem.columns), "columns s": seconds}
@@ -223,13 +231,15 @@ def least_times(options: argparse.Namespace) -> list[dict[str, Cell]]:
     return rows
 
 
-def least_costs(options: argparse.Namespace) -> list[dict[str, Cell]]:
+def least_costs(
+    sizes: Sizes, limits: tuple[float, ...], solvers: list[str], most_s: float
+) -> list[dict[str, Cell]]:
     """One row per size and limit: least energy within a time, five clocks."""
     rows = []
-    for layers, p in _sizes(options):
+    for layers, p in sizes:
         tables = tables_of(layers, p, 1, len(_CLOCKS))
         fastest = Dynamic().solve(Question(problem=made(tables, None)[0].problem)).objective
-        for limit in _LIMITS:
+        for limit in limits:
             longest = int(fastest * limit)
             columns, seconds = made(tables, longest)
             question = Question(
@@ -237,16 +247,16 @@ def least_costs(options: argparse.Namespace) -> list[dict[str, Cell]]:
                 minimize=COST,
                 longest=longest,
                 hint=Dynamic().solve(Question(problem=columns.problem)).decision,
-                seconds=options.seconds,
+                seconds=most_s,
             )
-            cells, _ = compared(question, ["labels", *options.solvers], _UNITS[1])
+            cells, _ = compared(question, solvers, _UNITS[1])
             size: dict[str, Cell] = {"layers": layers, "p": p, "limit": limit}
             size |= {"columns": len(columns.problem.columns), "columns s": seconds}
             rows.append(size | cells)
     return rows
 
 
-def _sizes(options: argparse.Namespace) -> tuple[tuple[int, int], ...]:
+def _sizes(options: argparse.Namespace) -> Sizes:
     if options.quick:
         return _QUICK
     return tuple(size for size in _SIZES if options.layers in (None, size[0]))
@@ -263,9 +273,12 @@ def main() -> None:
         "--seconds", type=float, default=60.0, help="wall seconds per solve, at most"
     )
     options = made_parser.parse_args()
+    sizes, most_s = _sizes(options), options.seconds
+    times = least_times(sizes, ["dynamic", *options.solvers], most_s)
+    costs = least_costs(sizes, _LIMITS, ["labels", *options.solvers], most_s)
     tables = [
-        Table(title="Least time, one clock (s)", rows=least_times(options)),
-        Table(title="Least energy within a time, five clocks (J)", rows=least_costs(options)),
+        Table(title="Least time, one clock (s)", rows=times),
+        Table(title="Least energy within a time, five clocks (J)", rows=costs),
     ]
     measuring.show(Report(name="stage_study", tables=tables), options)
 

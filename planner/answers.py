@@ -36,6 +36,23 @@ class TrainingRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FrontLimits:
+    """Limits on the step time at each of which the plan of least energy is looked for.
+
+    Attributes:
+        asked: How many.
+        proved: For how many it is proved that no plan within the limit takes less energy.
+    """
+
+    asked: int
+    proved: int
+
+    def to_dict(self) -> dict[str, int]:
+        """The record as JSON-ready data."""
+        return {"asked": self.asked, "proved": self.proved}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """The machine of a plan, where PEs per chip or wirings are a decision.
 

@@ -168,6 +168,12 @@ class Assumptions:
     interleaved_p2p: Annotated[
         Share, "Share of that which interleaved schedules leave once the pipeline is full."
     ] = 1.0
+    dualpipe_overlap: Annotated[
+        Share, "Share of all-to-alls and messages between stages that passes side by side hide."
+    ] = 0.0
+    dualpipe_kernels: Annotated[
+        Efficiency, "Rate of products beside such communication, over that without."
+    ] = 1.0
     host_link_overlap: Annotated[Share, "Share of offloading that computing hides."] = 0.8
 
     optimizer_traffic_bytes: Annotated[PerElement, "Traffic of the optimizer, per parameter."]

@@ -9,11 +9,14 @@ from planner.cost.evaluate import memory_table
 from planner.frameworks import default_framework
 from planner.memory_risk import headroom_note
 from planner.plan import Plan, PlanTable, code_of
+from planner.plan_words import recompute_words, sharding_words
 from planner.results import PlanResult
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
+from planner.search.uneven.aligned import is_aligned
 from planner.units import show_bytes
 
+_TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
 _GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
 
 
@@ -26,6 +29,8 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
+        *_dualpipe_warnings(model, result.plan),
+        *_stage_warnings(model, result.plan),
     ]
 
 
@@ -105,9 +110,65 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
             f"gathered, not {plan.interleave}; the gathers that it repeats are not counted"
         )
     chunks = plan.pp * plan.interleave
-    if not equal_chunks(model, chunks, code_of("split", plan.split)):
+    estimate = "the step time is an estimate, which may be up to {} % too low"
+    if plan.stages is not None:
+        sizes = tuple(stage.layers for stage in plan.stages)
+        if len(set(sizes)) > 1:
+            words = estimate.format(6 if is_aligned(sizes, plan.pp) else 25)
+            lines.append(f"interleave: the {chunks} chunks have unequal layers; {words}")
+    elif not equal_chunks(model, chunks, code_of("split", plan.split)):
         lines.append(
-            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; the step "
-            "time is an estimate, which may be up to 25 % too low"
+            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; "
+            f"{estimate.format(25)}"
         )
     return lines
+
+
+def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """DualPipe, of which no published run tells what its passes hide."""
+    if plan.schedule != "dualpipe":
+        return []
+    a = model.assumptions
+    return [
+        f"dualpipe: assumed, not fitted: passes side by side hide {a.dualpipe_overlap:.0%} of "
+        f"all-to-alls and messages, products run at {a.dualpipe_kernels:.0%} of their rate beside "
+        "all-to-alls (dualpipe_overlap, dualpipe_kernels)"
+    ]
+
+
+def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """What stages choose for themselves and the framework cannot be told.
+
+    Sources: Megatron-LM --pipeline-model-parallel-layout, and core/transformer/
+    transformer_block.py (recompute_method block: the first layers of every chunk); torchtitan
+    module_fqns_per_model_part; DeepSpeed runtime/pipe/module.py (partition_method).
+    """
+    name = model.framework.name
+    if plan.stages is None or name == "textbook":
+        return []
+    lines = []
+    if name not in _TAKES_LAYOUTS:
+        lines.append(f"stages: {name} deals out layers by a rule, it takes no list of them")
+    if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
+        lines.append(f"stages: {name} has one sharding for all stages, not {sharding_words(plan)}")
+    if recompute_words(plan) == "by stage" and not (name == "megatron" and _in_blocks(plan)):
+        block = "the first N layers of every stage" if name == "megatron" else "all layers"
+        lines.append(
+            f"stages: {name} recomputes {block} in one way, the same on all stages; these differ"
+        )
+    return lines
+
+
+def _in_blocks(plan: Plan) -> bool:
+    """Whether one number N says it all: the first N layers of every chunk, all if it has fewer."""
+    stages = plan.stages or ()
+    counts = [
+        stage.layers if (stage.recompute or plan.recompute) == "full" else sum(stage.full)
+        for stage in stages
+    ]
+    most = max(counts)
+    others = {stage.recompute or plan.recompute for stage in stages} - {"full", "none"}
+    return not others and all(
+        count == min(most, stage.layers) and not any(stage.selective)
+        for stage, count in zip(stages, counts, strict=True)
+    )

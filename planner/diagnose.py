@@ -9,6 +9,7 @@ from planner.answers import Diagnosis
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
+from planner.plan_words import recompute_words
 from planner.rules import RULES
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
@@ -185,7 +186,7 @@ def _said(plan: Plan) -> str:
     """The choices of a plan that decide its memory."""
     mesh = " ".join(f"{name} {size}" for name, size in plan.mesh.items() if size > 1) or "one chip"
     moved = f", offload {', '.join(plan.offload)}" if plan.offload else ""
-    return f"{mesh}, micro-batch {plan.micro_batch}, recompute {plan.recompute}{moved}"
+    return f"{mesh}, micro-batch {plan.micro_batch}, recompute {recompute_words(plan)}{moved}"
 
 
 def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:

@@ -7,6 +7,8 @@ from planner.caveats import caveats
 from planner.cost.evaluate import evaluate_table
 from planner.cost.traffic import mfu_convention
 from planner.errors import InputError
+from planner.fields import LAYOUTS
+from planner.layout_text import parse_layout
 from planner.likely import spread_of
 from planner.machines import under_limit
 from planner.plan import Plan, PlanTable
@@ -18,7 +20,7 @@ from planner.results import EvaluateResult, PlanResult, plan_results
 from planner.rules import violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
-from planner.stage_facts import plan_facts
+from planner.simulated import simulated_facts
 
 _DAY_S = 86400.0
 
@@ -58,7 +60,7 @@ def evaluate_plan(
         sources=sources_of(model),
         mfu_convention=mfu_convention(resolved.cost.assumptions),
         spread=spread_of(model),
-        facts=plan_facts(model, plan, limits.chip_bytes(model)),
+        facts=simulated_facts(model, plan, limits.chip_bytes(model)),
     )
 
 
@@ -85,6 +87,7 @@ def options_of(request: Request) -> SpaceOptions:
         clocks=request.clocks,
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
+        layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
     )
 
 

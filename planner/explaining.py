@@ -114,7 +114,7 @@ def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tupl
         on_progress: Called with (what, done, of).
     """
     best = result.best
-    if best is None:
+    if best is None or result.pools:
         return ()
     job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
     resolved = resolve(request_from(job), chips=best.chips)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from planner.errors import InputError
+from planner.layout_text import parse_layout, short_layout_text
 from planner.messages import not_one_of, shown, too_long
 from planner.ranks import as_layout, part_pattern
 from planner.units import (
@@ -142,6 +143,43 @@ Margin = Annotated[
     Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),
     Percent,
     _schema("share", {**_POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
+]
+LAYOUTS = ("uniform", "uneven")
+ALL_POINTS = "all"
+_MOST_POINTS = 10_000
+
+
+def _layout(value: Any) -> Any:
+    """`uniform`, `uneven` or the layers of every chunk; text that is none of them is refused."""
+    if not isinstance(value, str) or (text := value.strip()) in LAYOUTS:
+        return value if not isinstance(value, str) else text
+    if re.fullmatch("[a-z-]{3,}", text):
+        raise refusal(f"{not_one_of(text, LAYOUTS)}, nor layers such as 7,8*14,7")
+    try:
+        return short_layout_text(parse_layout(text))
+    except InputError as error:
+        raise refusal(str(error).removeprefix("layout: ")) from error
+
+
+def _points(value: Any) -> Any:
+    """`all`, or the whole number in a text."""
+    number = plain_whole(value)
+    if isinstance(number, str) and number != ALL_POINTS:
+        try:
+            number = parse_whole(number, "number")
+        except InputError as error:
+            raise refusal(f"{shown(value)} is not {ALL_POINTS} or a whole number") from error
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if number != ALL_POINTS and not (whole and 1 <= number <= _MOST_POINTS):
+        raise refusal(f"{shown(value)} is not {ALL_POINTS} or a number from 1 to {_MOST_POINTS:,}")
+    return number
+
+
+LayerLayout = Annotated[str, BeforeValidator(_layout), WithJsonSchema({"type": "string"})]
+FrontPoints = Annotated[
+    int | Literal["all"],
+    BeforeValidator(_points),
+    WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "pattern": f"^({ALL_POINTS}|[0-9]+)$"}]}),
 ]
 Amount = Annotated[
     float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(_number)

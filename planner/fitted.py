@@ -24,6 +24,8 @@ SHARED = {
     "ring_hop_s": "network.per_node_latency_s",
     "bucket_hop_s": "network.bucket_hop_latency_s",
     "p2p_exposed": "pipeline.p2p_exposed",
+    "dualpipe_overlap": "pipeline.dualpipe_overlap",
+    "dualpipe_kernels": "pipeline.dualpipe_kernels",
     "optimizer_traffic_bytes": "optimizer_bytes_per_param",
     "accumulation_bytes": "gradient_accumulation_bytes",
     "jitter_per_doubling": "jitter_per_doubling",

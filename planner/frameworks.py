@@ -274,6 +274,21 @@ FRAMEWORKS = {
             memory_knowledge="unmeasured",
             derived_from="megatron",
         ),
+        # DeepSeek's own framework, which is not public. Schedules: 1F1B (DeepSeek LLM,
+        # arXiv:2401.02954, section 2.4), zero-bubble (DeepSeek-V2, arXiv:2405.04434, section
+        # 3.1.3), DualPipe (DeepSeek-V3, arXiv:2412.19437, section 3.2). The last says: gradients
+        # and master weights in 32 bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1.
+        # Assumed: the rest, as Megatron, after which DeepSeek LLM says that it is made.
+        replace(
+            _MEGATRON,
+            name="hai-llm",
+            optimizer_bytes=8.0,
+            splits=("even", "even-counted", "front"),
+            schedules=("1f1b", "zero-bubble", "dualpipe"),
+            shardings=("ddp", "zero1"),
+            memory_knowledge="unmeasured",
+            derived_from="megatron",
+        ),
         _TORCHTITAN,
         replace(_TORCHTITAN, name="torchtitan-2024", logits_bytes=14.0, derived_from="torchtitan"),
         _DEEPSPEED,

@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
-SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble")
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
 RECOMPUTES = ("none", "selective", "full")
 CP_MODES = ("ring", "all-to-all")
 SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
@@ -45,7 +45,7 @@ ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))
 DEFAULT_ORDER = ORDERS.index(("tp", "cp", "fsdp", "dp", "pp"))
 
 DDP, ZERO1, ZERO2, ZERO3 = range(4)
-GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE = range(4)
+GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE, DUALPIPE = range(5)
 NO_RECOMPUTE, SELECTIVE, FULL = range(3)
 RING, ALL_TO_ALL = range(2)
 EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
@@ -68,6 +68,8 @@ class Stage:
         sharding: One of `SHARDINGS`; None takes the plan's. Chunks of one device agree.
         clock: Relative clock, 1 is the clock at which the peak rates hold; None: the plan's.
             Chunks of one device agree.
+        pool: Which of the job's pools of chips it runs on (`planner.cost.pools`); None: the job
+            has one kind of chips.
     """
 
     layers: int
@@ -76,6 +78,7 @@ class Stage:
     full: tuple[int, int] = (0, 0)
     sharding: str | None = None
     clock: float | None = None
+    pool: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,29 +272,45 @@ class PlanTable:
         )
 
     def _stages_of(self, row: int) -> tuple[Stage, ...] | None:
+        """The explicit stages of a row; what a stage shares with the plan is None."""
         if self.stages is None or self.stages.layers[row, 0] < 0:
             return None
         table = self.stages
-        return tuple(
-            Stage(
-                layers=int(table.layers[row, s]),
-                recompute=RECOMPUTES[int(table.recompute[row, s])],
-                selective=_pair(table.recomputed[row, s, :, 0]),
-                full=_pair(table.recomputed[row, s, :, 1]),
-                sharding=SHARDINGS[int(table.sharding[row, s])],
-                clock=float(table.clock[row, s]),
+
+        def own(name: str, at: int) -> Any:
+            value = getattr(table, name)[row, at]
+            return None if value == getattr(self, name)[row] else value
+
+        def named(name: str, at: int) -> str | None:
+            code = own(name, at)
+            return None if code is None else _CODES[name][int(code)]
+
+        def stage(at: int) -> Stage:
+            clock = own("clock", at)
+            return Stage(
+                layers=int(table.layers[row, at]),
+                recompute=named("recompute", at),
+                selective=_pair(table.recomputed[row, at, :, 0]),
+                full=_pair(table.recomputed[row, at, :, 1]),
+                sharding=named("sharding", at),
+                clock=None if clock is None else float(clock),
             )
-            for s in range(table.layers.shape[1])
-            if table.layers[row, s] >= 0
-        )
+
+        return tuple(stage(int(at)) for at in np.flatnonzero(table.layers[row] >= 0))
 
     @staticmethod
     def from_plans(plans: Sequence[Plan]) -> PlanTable:
-        """A table with one row per plan, in order.
+        """A table with one row per plan, in order; all chips of a table are of one kind.
 
         Raises:
-            InputError: A named choice is unknown, or a layout contradicts its mesh.
+            InputError: A named choice is unknown, a layout contradicts its mesh, or stages are on
+                pools of chips.
         """
+        if any(stage.pool is not None for plan in plans for stage in plan.stages or ()):
+            raise InputError(
+                "pools: the stages of this plan are on pools of chips, which planner solve and "
+                "planner evaluate read; everything else is about one kind of chips"
+            )
         order, layouts = _order_codes(plans)
         columns: dict[str, npt.NDArray[np.generic]] = {
             name: np.array([getattr(plan, name) for plan in plans], dtype=np.int64)

@@ -20,17 +20,13 @@ from planner.files import with_end
 from planner.frontfile import plan_file_of, point_of, read_content
 from planner.kinds import with_command
 from planner.messages import Origin, mistakes, one_line, shown
-from planner.plan import (
-    AXES,
-    Plan,
-    Stage,
-    complete_order,
-)
-from planner.planmodels import MeshModel, PlanFile, PlanModel, StageModel
+from planner.plan import AXES, Plan, complete_order
+from planner.planmodels import MeshModel, PlanFile, PlanModel, RecomputeModel, StageModel
 from planner.ranks import as_layout, as_words, check_layout
-from planner.records import located, portable
+from planner.records import located, model_named, portable
 from planner.request import Request, unknown_names
 from planner.resolved import Resolved
+from planner.stagefile import stage_fields, stages_of
 from planner.version import SCHEMA_VERSION
 
 # Fields of a job that say what another one means; they go where that one is changed.
@@ -116,7 +112,11 @@ def plan_in(
     """
     point = None if row is None else content
     names = PlanModel.model_fields
-    data = dict(content) if point is None else plan_file_of(point, where, names, WRITTEN)
+    data = dict(content)
+    if point is not None:
+        pooled = isinstance(point.get("job"), dict) and point["job"].get("pools") is not None
+        written = [name for name in WRITTEN if not (pooled and name == "hardware")]
+        data = plan_file_of(point, where, names, written)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
@@ -132,7 +132,7 @@ def plan_in(
         data = {**data, "job": job}
     origin = Origin(file=where, section="job.", arguments=frozenset(changes), dashes=flags)
     file = _validated(data, origin)
-    plan = _laid_out(plan_of(file.plan), where)
+    plan = _laid_out(plan_of(file.plan, _layer_kinds(file, origin), where), where)
     check_chips(file.job.chips, plan, origin.label(["chips"]))
     if point is not None:
         check_chips(point.get("chips"), plan, f"{where}: chips")
@@ -221,6 +221,7 @@ def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
             *PlanModel.model_fields,
             *MeshModel.model_fields,
             *StageModel.model_fields,
+            *RecomputeModel.model_fields,
         )
         lines = mistakes(error, label, known)
         if isinstance(data.get("job"), dict):
@@ -228,8 +229,33 @@ def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
         raise InputError("\n".join(lines)) from error
 
 
-def plan_of(model: PlanModel) -> Plan:
-    """The plan that a file describes; sequence parallelism defaults to on where tp > 1."""
+def _layer_kinds(file: PlanFile, origin: Origin) -> tuple[str, ...]:
+    """The kind of every layer of the model, where stages count layers without saying of which.
+
+    Raises:
+        InputError: The model is not known.
+    """
+    stages = file.plan.stages or ()
+    if not any(stage.recompute and stage.recompute.flat for stage in stages):
+        return ()
+    try:
+        return model_named(file.job.model).layer_kinds
+    except InputError as error:
+        lines = [origin.blame(line, Request.model_fields) for line in str(error).split("\n")]
+        raise InputError("\n".join(lines)) from error
+
+
+def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), where: str = "plan file") -> Plan:
+    """The plan that a file describes; sequence parallelism defaults to on where tp > 1.
+
+    Args:
+        model: The plan as written.
+        layer_kinds: Of every layer, for stages that count layers without saying of which kind.
+        where: What the file is called in messages.
+
+    Raises:
+        InputError: Such a stage has layers of both kinds.
+    """
     given = model.sequence_parallel
     layout = as_layout(model.placement)
     return Plan(
@@ -246,9 +272,7 @@ def plan_of(model: PlanModel) -> Plan:
         layout=layout,
         split=model.split,
         clock=model.clock,
-        stages=None
-        if model.stages is None
-        else tuple(Stage(**stage.model_dump()) for stage in model.stages),
+        stages=None if model.stages is None else stages_of(model.stages, layer_kinds, where),
     )
 
 
@@ -269,19 +293,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "clock": plan.clock,
     }
     if plan.stages is not None:
-        fields["stages"] = [
-            {
-                name: value
-                for name, value in (
-                    ("layers", stage.layers),
-                    ("recompute", stage.recompute),
-                    ("sharding", stage.sharding),
-                    ("clock", stage.clock),
-                )
-                if value is not None
-            }
-            for stage in plan.stages
-        ]
+        fields["stages"] = [stage_fields(stage) for stage in plan.stages]
     return fields
 
 
@@ -296,13 +308,14 @@ def plan_text(
         comments: Lines that head the file.
         folder: Where the file will lie: the user's own files that lie in it are named from there.
     """
+    return file_text(job_of(resolved, folder), plan, comments)
+
+
+def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
+    """The YAML of a plan file with a job as it is written there."""
     import yaml  # noqa: PLC0415  (only when a file is written)
 
-    data = {
-        "schema_version": SCHEMA_VERSION,
-        "job": job_of(resolved, folder),
-        "plan": plan_fields(plan),
-    }
+    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": plan_fields(plan)}
     head = "".join(f"# {one_line(line)}\n" for line in comments)
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
     return with_end(head, text)

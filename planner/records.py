@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,19 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
     """Fields of a file; the files that it names lie where they are seen from its folder."""
     if not path.is_file():  # a pipe lies nowhere
         return values
-    return {
-        name: str(path.parent / text_as_path(value))
-        if name in FIELDS and names_a_file(value)
-        else value
-        for name, value in values.items()
-    }
+
+    def seen(value: Any) -> Any:
+        return str(path.parent / text_as_path(value)) if names_a_file(value) else value
+
+    return _renamed(values, seen)
+
+
+def _renamed(values: dict[str, Any], seen: Callable[[Any], Any]) -> dict[str, Any]:
+    """Fields with the files that they name, those of pools too, as `seen` says."""
+    found = {name: seen(value) if name in FIELDS else value for name, value in values.items()}
+    if isinstance(pools := values.get("pools"), dict):
+        found["pools"] = {seen(name): chips for name, chips in pools.items()}
+    return found
 
 
 def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
@@ -49,10 +57,9 @@ def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, An
         path = Path(name).resolve()
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
-    return {
-        name: path_as_text(seen(value)) if name in FIELDS and names_a_file(value) else value
-        for name, value in values.items()
-    }
+    return _renamed(
+        values, lambda value: path_as_text(seen(value)) if names_a_file(value) else value
+    )
 
 
 def names_a_file(value: object) -> bool:

@@ -25,9 +25,12 @@ from planner.assumptions import COLLECTIVES, PRECISIONS, PRESETS
 from planner.degraded import degraded_schema, read_degraded
 from planner.errors import InputError
 from planner.fields import (
+    LAYOUTS,
     Amount,
     Bytes,
     Count,
+    FrontPoints,
+    LayerLayout,
     Margin,
     NameOrPath,
     Pes,
@@ -46,6 +49,7 @@ from planner.fields import (
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.job import JOB_KINDS
 from planner.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
+from planner.pool_text import pools_schema, read_pools
 from planner.records import cluster_named, model_named
 from planner.scaling import SCALES
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
@@ -145,6 +149,13 @@ class Request(BaseModel):
         description="Chips to plan for, of a torus also a slice such as 16x16x16; the front also "
         "ranges over smaller counts.",
     )
+    pools: Annotated[
+        dict[str, int] | None, BeforeValidator(read_pools), WithJsonSchema(pools_schema())
+    ] = Field(
+        default=None,
+        description="Pools of different chips in one job, hardware to chips, instead of hardware "
+        "and chips; with uneven stages.",
+    )
     batch_tokens: Count | None = Field(
         default=None, description="Tokens per step; default 4 Mi, rounded to whole sequences."
     )
@@ -207,6 +218,19 @@ class Request(BaseModel):
         dict[str, tuple[str, ...]], BeforeValidator(_fixes), WithJsonSchema(fix_schema())
     ] = Field(
         default={}, description="Fields of the plan and the values that each may take, e.g. pp: 8."
+    )
+    layout: LayerLayout = Field(
+        default=LAYOUTS[0],
+        description="Pipeline stages: uniform, uneven (their layers, recomputation, sharding and "
+        "clocks may differ), or the layers of every chunk, e.g. 7,8*14,7; the rest is found.",
+    )
+    gap: Share | None = Field(
+        default=None,
+        description="With uneven stages: stop when no plan can be better by more than this share.",
+    )
+    front_points: FrontPoints | None = Field(
+        default=None,
+        description="With uneven stages: time limits of the front, or all; default 20.",
     )
     offload: bool = Field(default=False, description="State and activations may move to the host.")
     placement: Annotated[str, choice(PLACEMENTS)] = Field(

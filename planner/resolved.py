@@ -123,6 +123,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         InputError: What cannot be used, one line per mistake.
     """
     tried = Attempts(origin, Request.model_fields)
+    _check_one_kind(tried, request)
     tried.add(_without_effect(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
@@ -160,6 +161,17 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
     )
+
+
+def _check_one_kind(tried: Attempts, request: Request) -> None:
+    """Refuses pools of different chips.
+
+    Raises:
+        InputError: There are some.
+    """
+    if request.pools is not None:
+        tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+        raise tried.error()
 
 
 def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:

@@ -12,16 +12,20 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
-from planner.answers import Diagnosis, MachineSearch
+from planner.answers import Diagnosis, FrontLimits, MachineSearch
 from planner.explanation.judging import value_of
 from planner.fields import refusal
 from planner.request import Request
 from planner.rereading import differences
 from planner.results import PlanResult
+from planner.search.uneven.found import Certificate
+from planner.uneven_request import UNEVEN, is_uneven, limits_on_front
 
 Objective = Literal["time", "energy", "edp", "memory"]
 Whole = Annotated[int, Field(ge=0)]
 _CONSIDERED = "considered"
+SOLVED = "stages"
+"""The stage of a funnel whose rows are solved to proof or left."""
 _SAME = 1e-9
 _OF_OBJECTIVE = {
     "time": "step_time_s",
@@ -77,6 +81,7 @@ class SolvedDocument(_Known):
     front: list[dict[str, Any]]
     front_objectives: tuple[Literal["time", "energy", "memory"], ...]
     front_complete: bool
+    front_limits: FrontLimits | None
     front_note: str
     top: list[dict[str, Any]]
     top_complete: bool
@@ -88,6 +93,9 @@ class SolvedDocument(_Known):
     seconds: Annotated[FiniteFloat, Field(ge=0)]
     mfu_convention: str
     machines: tuple[MachineSearch, ...]
+    layout: str
+    certificate: Certificate | None
+    uniform: dict[str, Any] | None
 
 
 class FrontDocument(_Known):
@@ -113,16 +121,35 @@ def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     if (file.best is not None) != (status in ("optimal", "feasible")):
         word = "no best plan" if file.best is None else "a best plan"
         lines.append(f"status: {status!r} contradicts {word}")
-    if status in ("feasible", "time_limit") and request.time_limit is None:
+    early = request.time_limit is not None or (status == "feasible" and request.gap is not None)
+    if status in ("feasible", "time_limit") and not early:
         lines.append(f"status: {status!r} contradicts a search without a time limit")
     if (file.diagnosis is not None) != (status == "infeasible"):
         word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
         lines.append(f"status: {status!r} contradicts {word}")
     if bool(file.front) != bool(file.top) or bool(file.front) != (file.best is not None):
         lines.append("best, front, top: one is empty, another is not")
-    wanted = {"objective_name": request.objective, "front_objectives": request.front}
+    wanted = {
+        "objective_name": request.objective,
+        "front_objectives": request.front,
+        "layout": request.layout,
+    }
     other = [name for name, value in wanted.items() if getattr(file, name) != value]
+    lines += _front_limit_mistakes(file, request)
+    certified = is_uneven(request) and file.best is not None
+    if (file.certificate is not None) != certified:
+        lines.append("certificate: contradicts the layout that was asked for")
     return lines + [f"{name}: contradicts what was asked" for name in other]
+
+
+def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
+    """How the limits that make up a front contradict what was asked, or its plans."""
+    wanted = limits_on_front(request) if file.best is not None else None
+    if (file.front_limits and file.front_limits.asked) != wanted:
+        return ["front_limits: contradicts what was asked"]
+    if file.front_limits is not None and not 0 <= file.front_limits.proved <= (wanted or 0):
+        return [f"front_limits.proved: {file.front_limits.proved:,} of {wanted:,} limits"]
+    return []
 
 
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
@@ -139,6 +166,59 @@ def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     if file.status == "optimal" and gap > 1e-6:
         return [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
     return []
+
+
+def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> list[str]:
+    """How a certificate contradicts the proof, the best uniform plan or itself.
+
+    Args:
+        file: The answer.
+        uniform: The best uniform plan, evaluated again.
+    """
+    found = file.certificate
+    if found is None:
+        return []
+    value = None if uniform is None else value_of(uniform, file.objective_name)
+    told = {name: getattr(found, name) for name in ("objective", "bound", "uniform")}
+    wanted = {"objective": file.objective, "bound": file.bound, "uniform": value}
+    lines = [f"certificate.{line}" for line in differences(told, wanted)]
+    if lines or file.objective is None or file.bound is None:
+        return lines
+    within = file.layout == UNEVEN  # a layout that is given excludes uniform plans
+    if within and value is not None and file.objective > value * (1 + _SAME):
+        lines.append(f"certificate.uniform: {value:g} is below the objective, {file.objective:g}")
+    lines += _funnel_mistakes(found)
+    lowest = [("lowest_left", found.lowest_left)]
+    lowest += [(f"funnel.{at}.lowest", one.lowest) for at, one in enumerate(found.funnel, start=1)]
+    lines += [
+        f"certificate.{name}: {least:g} is below the bound, {file.bound:g}"
+        for name, least in lowest
+        if file.objective_name != "edp" and least is not None and least < file.bound * (1 - _SAME)
+    ]
+    if file.status == "optimal" and found.left:
+        lines.append(f"certificate.left: {found.left:,} rows contradict the status 'optimal'")
+    return lines
+
+
+def _funnel_mistakes(found: Certificate) -> list[str]:
+    """Rows that are lost between the stages of a funnel, or after stage problems.
+
+    The first stage counts rows before their placements, each of which is a row to the next.
+    """
+    lines = []
+    funnel = found.funnel
+    for at, stage in enumerate(funnel):
+        left = stage.rows - stage.dropped
+        if at + 1 < len(funnel):
+            after = left if at == 0 and left > 0 else funnel[at + 1].rows
+        else:
+            after = found.solved + found.left if stage.name == SOLVED else max(left, 0)
+        if left != after:
+            lines.append(
+                f"certificate.funnel.{at + 1}: {stage.rows:,} rows less {stage.dropped:,} dropped "
+                f"leave {left:,}, not {after:,}"
+            )
+    return lines
 
 
 def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> list[str]:

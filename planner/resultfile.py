@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from planner.api import about_job, evaluate_plan, limits_of, options_of, reasons
 from planner.errors import InputError
-from planner.evaluation import training_run
+from planner.evaluation import evaluate_plan, limits_of, options_of, training_run
 from planner.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
 from planner.front_notes import better_on_fewer, front_note
 from planner.frontfile import read_content
@@ -36,13 +35,17 @@ from planner.resultchecks import (
     EvaluatedDocument,
     FrontDocument,
     SolvedDocument,
+    certificate_mistakes,
     front_mistakes,
     proof_mistakes,
     rank_mistakes,
     status_mistakes,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
-from planner.stage_facts import PlanFacts, plan_facts
+from planner.simulated import simulated_facts
+from planner.solved import about_job, reasons
+from planner.stage_facts import PlanFacts
+from planner.uneven_words import with_uneven_words
 
 Kind = Literal["solve", "front", "evaluate"]
 _STDIN = Path("-")
@@ -238,9 +241,13 @@ def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> 
         front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
         defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
         plan_job=file.plan_job, sources=sources_of(resolved.cost), spread=spread_of(resolved.cost),
-        facts=_facts(resolved, points[0]),
+        facts=_facts(resolved, points[0]), front_proved=_proved(file.front),
     )  # fmt: skip
     return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
+
+
+def _proved(points: list[dict[str, Any]]) -> tuple[bool, ...]:
+    return tuple(point.get("proved") is True for point in points)
 
 
 def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
@@ -252,6 +259,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
     asked = [(file.best, "best")] if file.best is not None else []
     asked += [(point, f"front.{number}") for number, point in _numbered(file.front)]
     asked += [(plan, f"top.{number}") for number, plan in _numbered(file.top)]
+    asked += [(file.uniform, "uniform")] if file.uniform is not None else []
     request = reading.request(file.asked)
     reading.refuse(status_mistakes(file, request))
     costed, _ = reading.costed(asked, file.plan_job)
@@ -259,12 +267,16 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         answer, resolved, best = _without_plan(file, request, reading), None, None
     else:
         best, rest = costed[0], costed[1:]
+        uniform = None if file.uniform is None else rest.pop()
         front, ranked = rest[: len(file.front)], rest[len(file.front) :]
         reading.refuse(proof_mistakes(file, best))
         reading.refuse(front_mistakes(front, file.front_objectives))
         reading.refuse(rank_mistakes(best, ranked))
+        reading.refuse(certificate_mistakes(file, uniform))
         resolved = _on_machine(request, best, reading)
         answer = _with_plan(file, resolved, best, front, ranked, asked_of(request))
+        if answer.certificate is not None:
+            answer = with_uneven_words(resolved, answer, uniform)
     said = answer.to_dict()
     reading.compare(file.job, said["job"], "job.")
     reading.compare(data, said, "")
@@ -283,7 +295,7 @@ def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resol
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     """The stages and levels of a plan."""
     limit = limits_of(resolved.request).chip_bytes(resolved.cost)
-    return plan_facts(resolved.cost, plan.plan, limit)
+    return simulated_facts(resolved.cost, plan.plan, limit)
 
 
 def _of_search(file: SolvedDocument) -> dict[str, Any]:
@@ -291,9 +303,9 @@ def _of_search(file: SolvedDocument) -> dict[str, Any]:
     names = (
         "status", "objective_name", "objective", "bound", "gap", "front_objectives",
         "front_complete", "top_complete", "diagnosis", "counts", "front_counts", "seconds",
-        "machines",
+        "machines", "layout", "certificate", "front_limits",
     )  # fmt: skip
-    return {name: getattr(file, name) for name in names}
+    return {name: getattr(file, name) for name in names} | {"front_proved": _proved(file.front)}
 
 
 def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) -> SolveResult:

@@ -53,6 +53,8 @@ class StageFacts:
         memory_bytes: Bytes per chip by `planner.cost.memory.MEMORY_PARTS`; they add up to
             `total_bytes`, which is without the reserve.
         host_bytes: Offloaded bytes per chip.
+        pool: Pool of chips that it is on, where there are several.
+        memory_limit_bytes: What it may fill of a chip, where pools differ in it.
         forward_s, backward_s: Seconds of each pass of one micro-batch, collectives included, as
             they count in the step time (with site factor and jitter). Interleaved: of all chunks.
     """
@@ -72,6 +74,8 @@ class StageFacts:
     host_bytes: float
     forward_s: float
     backward_s: float
+    pool: str | None = None
+    memory_limit_bytes: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "memory_bytes")
@@ -133,6 +137,9 @@ class PlanFacts:
         memory_limit_bytes: What a plan may fill of a chip, without the reserve.
         chip_memory_bytes: What a chip has.
         collectives: What the plan assumes of each of its collectives.
+        simulated_step_time_s: Of a plan with explicit stages, simulated operation by operation
+            (`planner.pipeline`); None: it is not, or not in short.
+        not_simulated: Why a plan with explicit stages is not.
     """
 
     stages: tuple[StageFacts, ...]
@@ -140,6 +147,8 @@ class PlanFacts:
     memory_limit_bytes: float
     chip_memory_bytes: float
     collectives: tuple[AssumedCollective, ...] = ()
+    simulated_step_time_s: float | None = None
+    not_simulated: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
@@ -149,6 +158,8 @@ class PlanFacts:
             "memory_limit_bytes": self.memory_limit_bytes,
             "chip_memory_bytes": self.chip_memory_bytes,
             "collectives": [one.to_dict() for one in self.collectives],
+            "simulated_step_time_s": self.simulated_step_time_s,
+            "not_simulated": self.not_simulated,
         }
 
 
@@ -166,15 +177,16 @@ def plan_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> PlanF
     table = PlanTable.from_plans([plan])
     x = evaluated(model, table, classes=every_stage(table, model.job.model))
     return PlanFacts(
-        stages=tuple(_stages(model, x)),
-        levels=tuple(_levels(model, x)),
+        stages=tuple(stages_of(model, x)),
+        levels=tuple(levels_of(model, x, breakdown(model, x).wire_bytes)),
         memory_limit_bytes=memory_limit_bytes,
         chip_memory_bytes=model.chip.memory_bytes,
         collectives=assumed_collectives(model, plan),
     )
 
 
-def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
+def stages_of(model: CostModel, x: Evaluated) -> list[StageFacts]:
+    """The stages of one evaluated plan, a class each, in order."""
     columns, factor = x.columns, float(x.step.factor[0, 0])
     facts = []
     for index, stage in enumerate(x.stages):
@@ -187,7 +199,7 @@ def _stages(model: CostModel, x: Evaluated) -> list[StageFacts]:
                 moe_layers=int(columns.stages.moe[0, index]),
                 embedding=bool(stage.first[0, 0]),
                 head=bool(stage.last[0, 0]),
-                recompute=_recompute(recomputed),
+                recompute=_recompute(recomputed, int(columns.plans.recompute[0])),
                 selective_layers=recomputed[SELECTIVE],
                 full_layers=recomputed[FULL],
                 sharding=SHARDINGS[int(_on(columns.sharding, index))],
@@ -210,10 +222,10 @@ def _recomputed(columns: Columns, stage: int) -> dict[int, int]:
     return layers
 
 
-def _recompute(layers: Mapping[int, int]) -> str:
-    """What is recomputed of layers, in one word; of none, nothing."""
-    kinds = [RECOMPUTES[code] for code, count in layers.items() if count]
-    return "mixed" if len(kinds) > 1 else (kinds or ["none"])[0]
+def _recompute(layers: Mapping[int, int], of_plan: int) -> str:
+    """What is recomputed of layers, in one word; without layers the plan's."""
+    kinds = [code for code, count in layers.items() if count] or [of_plan]
+    return RECOMPUTES[kinds[0]] if len(kinds) == 1 else "mixed"
 
 
 def _on(table: FloatArray | IntArray, stage: int) -> float:
@@ -221,13 +233,20 @@ def _on(table: FloatArray | IntArray, stage: int) -> float:
     return float(table[0, stage if table.shape[1] > 1 else 0])
 
 
-def _levels(model: CostModel, x: Evaluated) -> list[LevelFacts]:
-    """The levels that hold more than one domain of the level inside."""
+def levels_of(
+    model: CostModel, x: Evaluated, crossing: Mapping[str, FloatArray]
+) -> list[LevelFacts]:
+    """The levels that hold more than one domain of the level inside.
+
+    Args:
+        model: Job, cluster, assumptions.
+        x: One evaluated plan.
+        crossing: (1,) bytes over each level of the cluster in a step, innermost first.
+    """
     plans = x.columns.plans
     chips = int(plans.chips[0])
     fabric = model.fabric(chips)
     members = members_by_level(fabric, mesh_of(plans).take(np.array([0])))
-    crossing = breakdown(model, x).wire_bytes
     moved = dict(zip(crossing, carried_bytes(model.cluster, list(crossing.values())), strict=True))
     torus, _ = torus_axes(fabric, plans.plan(0).ranks)
     facts, reach = [], 1

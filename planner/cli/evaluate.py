@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -88,10 +88,6 @@ def evaluate(
 
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
-    from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.planfile import read_plan_file  # noqa: PLC0415
-    from planner.resolved import resolve  # noqa: PLC0415
-
     flags = {
         "hardware": hardware,
         "precision": precision,
@@ -112,11 +108,7 @@ def evaluate(
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _check_files(plan_file, plot, trace)
-    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
-    with schedules_bar(wanted=not as_json):
-        resolved = resolve(request, origin, plan.chips)
-        result = evaluate_plan(resolved, plan, assumed)
-    write_all(_files(result, resolved, plot, trace))
+    result = _evaluated(plan_file, row, asked, plot, trace, quiet=as_json)
     if as_json:
         print_json(result.to_dict())
         return
@@ -124,6 +116,34 @@ def evaluate(
     from planner.report.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
+
+
+def _evaluated(
+    plan_file: Path,
+    row: str | None,
+    asked: dict[str, Any],
+    plot: Path | None,
+    trace: Path | None,
+    *,
+    quiet: bool,
+) -> EvaluateResult:
+    """What the plan of a file costs; the files that are asked for are written."""
+    from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.planfile import read_plan_file  # noqa: PLC0415
+    from planner.pool_answer import evaluate_pools  # noqa: PLC0415
+    from planner.pool_request import check_no_pictures  # noqa: PLC0415
+    from planner.pools import resolve_pools  # noqa: PLC0415
+    from planner.resolved import resolve  # noqa: PLC0415
+
+    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+    if request.pools is not None:
+        check_no_pictures({"plot": plot, "trace": trace})
+        return evaluate_pools(resolve_pools(request, origin), plan, assumed)
+    with schedules_bar(wanted=not quiet):
+        resolved = resolve(request, origin, plan.chips)
+        result = evaluate_plan(resolved, plan, assumed)
+    write_all(_files(result, resolved, plot, trace))
+    return result
 
 
 def _check_files(plan_file: Path, plot: Path | None, trace: Path | None) -> None:

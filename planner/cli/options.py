@@ -26,9 +26,9 @@ Precision = Annotated[
 Framework = Annotated[
     str | None,
     option(
-        "megatron, megatron-zb (zero-bubble), torchtitan, torchtitan-2024, deepspeed, "
-        "deepspeed-liger, fsdp, nanotron, jax or textbook (default: by chip); decides memory "
-        "profile, schedules, layer splits and rank layouts.",
+        "megatron, megatron-zb (zero-bubble), hai-llm (dualpipe), torchtitan, torchtitan-2024, "
+        "deepspeed, deepspeed-liger, fsdp, nanotron, jax or textbook (default: by chip); decides "
+        "memory profile, schedules, layer splits and rank layouts.",
         JOB,
     ),
 ]

@@ -32,11 +32,19 @@ from planner.cli.options import (
     option,
 )
 from planner.cli.output import number, print_json, progress_bar
+from planner.cli.solve_fields import (
+    fixes_of,
+    limit_fields,
+    machine_fields,
+    names_of,
+    run_fields,
+    stage_fields,
+)
 from planner.cli.solve_files import Outputs
-from planner.errors import InputError
-from planner.messages import Origin, shortened, shown
+from planner.messages import Origin
 
 if TYPE_CHECKING:
+    from planner.plan import Plan
     from planner.request import Request
     from planner.results import SolveResult
 
@@ -60,6 +68,15 @@ def solve(
         ),
     ] = None,
     chips: Annotated[str | None, option("Chips to plan for.", JOB)] = None,
+    pools: Annotated[
+        str | None,
+        option(
+            "Pools of different chips in one job, instead of --hardware and --chips, e.g. "
+            "dgx-h100-ndr=512,dgx-a100-80-hdr=512; with --layout uneven.",
+            JOB,
+            metavar="HARDWARE=CHIPS,...",
+        ),
+    ] = None,
     batch_tokens: Annotated[
         str | None, option("Tokens per step, e.g. 4Mi or 3e6 (default: 4Mi).", JOB)
     ] = None,
@@ -105,9 +122,35 @@ def solve(
     fix: Annotated[
         list[str] | None,
         option(
-            "Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3 (repeatable).",
+            "Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3 (repeatable). With uneven "
+            "stages sharding and recompute are what each stage and layer may take.",
             _SEARCH,
             metavar="FIELD=VALUES",
+        ),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        option(
+            "Pipeline stages: uniform, uneven (layers, recomputation, sharding and clock of each "
+            "are decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7, "
+            "of which the rest is decided (default: uniform).",
+            _SEARCH,
+        ),
+    ] = None,
+    gap: Annotated[
+        str | None,
+        option(
+            "With uneven stages: stop when no plan can be better by more than this, e.g. 0.01 or "
+            "1% (default: proved optimal).",
+            _SEARCH,
+        ),
+    ] = None,
+    front_points: Annotated[
+        str | None,
+        option(
+            "With uneven stages: at most so many time limits of the front, or all for the exact "
+            "whole front (default: 20).",
+            _SEARCH,
         ),
     ] = None,
     offload: Annotated[
@@ -227,6 +270,12 @@ def solve(
       planner solve --model llama3-8b --hardware v100-sxm2-32 --chips 8 --precision fp16
         --degrade-link nvlink:0-2=0.25 --collectives best
 
+      planner solve --model llama3-8b --hardware a100-sxm4-80 --chips 32 --batch-tokens 1Mi
+        --fix pp=8 --fix interleave=1 --layout uneven --front-points 3
+
+      planner solve --model llama3-8b --pools dgx-h100-ndr=16,dgx-a100-80-hdr=16
+        --batch-tokens 1Mi --layout uneven
+
       planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
         --assumptions rack-energy
     """
@@ -234,6 +283,7 @@ def solve(
         "model": model,
         "hardware": hardware,
         "chips": chips,
+        "pools": pools,
         "batch_tokens": batch_tokens,
         "seq_len": seq_len,
         "precision": precision,
@@ -247,42 +297,28 @@ def solve(
         "mfu": number(mfu),
         "torus_axes": torus_axes,
         "objective": objective,
-        "front": _names(front),
+        "front": names_of(front),
         "chips_exact": chips_exact,
-        "axes": _names(axes),
-        "fix": _fixes(fix),
+        "axes": names_of(axes),
+        "fix": fixes_of(fix),
+        **stage_fields(layout, gap, front_points),
         "offload": offload,
         "placement": placement,
         "clocks": clocks,
         "time_limit": time_limit,
-        **_machine(pes, topology, scale, degrade_link, total_pes, max_area, max_links, max_ports),
+        **machine_fields(
+            pes, topology, scale, degrade_link, total_pes, max_area, max_links, max_ports
+        ),
         "max_memory": max_memory,
         "memory_margin": number(memory_margin),
-        "max_power": max_power,
-        "max_step_time": max_step_time,
-        "min_mfu": number(min_mfu),
+        **limit_fields(max_power, max_step_time, min_mfu),
         "power_cap": power_cap,
         "cooling": cooling,
         "pue": number(pue),
-        "train_tokens": train_tokens,
-        "price_per_chip_hour": number(price_per_chip_hour),
-        "carbon_intensity": number(carbon_intensity),
+        **run_fields(train_tokens, price_per_chip_hour, carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
     _run(job_file, asked, _outputs(output, pareto, plot, trace), as_json=as_json)
-
-
-def _machine(
-    pes: str | None,
-    topology: list[str] | None,
-    scale: str | None,
-    slow: list[str] | None,
-    *budgets: str | None,
-) -> dict[str, Any]:
-    """What is asked of the machines; budgets in the order of their flags."""
-    limits = zip(("total_pes", "max_area", "max_links", "max_ports"), budgets, strict=True)
-    asked = {"pes": pes, "topology": topology or None, "scale": _names(scale)}
-    return {**asked, "degrade_link": slow or None, **dict(limits)}
 
 
 def _outputs(
@@ -290,34 +326,6 @@ def _outputs(
 ) -> Outputs:
     """The files that are asked for."""
     return Outputs(plan=plan, pareto=tuple(fronts or ()), plot=plot, trace=trace)
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
-    if not texts:
-        return None
-    fixes: dict[str, list[str]] = {}
-    problems = []
-    for text in texts:
-        name, equals, values = text.partition("=")
-        field = name.strip().replace("-", "_")
-        if not field or not equals or not values:
-            problems.append(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
-            continue
-        if field in fixes:
-            both = shortened(",".join([*fixes[field], values]))
-            problems.append(
-                f"fix: {field} is given twice; write its values at once: {field}={both}"
-            )
-            continue
-        fixes[field] = [value.strip() for value in values.split(",")]
-    if problems:
-        raise InputError("\n".join(problems))
-    return fixes
 
 
 def _run(
@@ -332,8 +340,9 @@ def _run(
 
     request, origin = _question(job_file, asked)
     outputs.check(job_file, request)
+    on_point = _say_point if not as_json and sys.stderr.isatty() else None
     with progress_bar(wanted=not as_json) as on_progress:
-        result = solve_request(request, on_progress, origin)
+        result = solve_request(request, on_progress, origin, on_point)
     outputs.write(request, result)
     if as_json:
         print_json(result.to_dict())
@@ -347,6 +356,13 @@ def _run(
         for line in outputs.missing(result):
             print(line, file=sys.stderr)
         raise typer.Exit(3 if result.status == "infeasible" else 4)
+
+
+def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
+    """A line on standard error for a proved point of the front; a bar stays below it."""
+    from planner.report.words import point_words  # noqa: PLC0415
+
+    print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
 
 
 def _print_leaning(result: SolveResult) -> None:
@@ -375,6 +391,6 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but where a budget ends their number."""
-    budgets = ("total_pes", "max_area", "pes", "topology")
+    """Chips, but where a budget ends their number, or pools have theirs."""
+    budgets = ("total_pes", "max_area", "pes", "topology", "pools")
     return () if any(fields.get(name) is not None for name in budgets) else ("chips",)

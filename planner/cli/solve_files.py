@@ -41,10 +41,13 @@ class Outputs:
         Raises:
             InputError: It cannot, with the flag.
         """
+        from planner.pool_request import check_no_pictures  # noqa: PLC0415
         from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
         from planner.report.front_file import writer_for  # noqa: PLC0415
         from planner.report.picture_file import check_picture  # noqa: PLC0415
 
+        if request.pools is not None:
+            check_no_pictures({"plot": self.plot, "trace": self.trace})
         for path in self.pareto:
             writer_for(path)
         check_picture(self.plot)
@@ -134,8 +137,12 @@ def _resolved(request: Request, best: PlanResult) -> Resolved:
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
     from planner.planfile import plan_text  # noqa: PLC0415
+    from planner.pools import plan_of_pools, resolve_pools  # noqa: PLC0415
     from planner.report.words import best_words  # noqa: PLC0415
+    from planner.request import ARGUMENTS  # noqa: PLC0415
 
     again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
     comments = [*best_words(result, best), again]
+    if request.pools is not None:
+        return plan_of_pools(resolve_pools(request, ARGUMENTS), best.plan, comments, output.parent)
     return plan_text(_resolved(request, best), best.plan, comments, output.parent)

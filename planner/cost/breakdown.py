@@ -21,7 +21,7 @@ from planner.cost.step import (
     StepCost,
     StepInputs,
     busy_s,
-    paced_sends,
+    paced_messages,
     slowest_class,
 )
 from planner.cost.terms import LayerTerms, data_nets, send_s
@@ -135,11 +135,11 @@ class Evaluated:
                     yield group, count, time, cost
 
 
-def breakdown(model: CostModel, x: Evaluated) -> Breakdown:
-    """The parts of n evaluated plans."""
+def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> Breakdown:
+    """The parts of n evaluated plans; `moved`: what they execute and move, where that is known."""
     time = x.step.time[:, 0]
     chips = x.inputs.chips[:, 0]
-    moved = traffic(model, x.columns)
+    moved = moved or traffic(model, x.columns)
     network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
     total = x.step.energy[:, 0]
     busy = busy_s(x.stages, x.inputs, x.step.factor)[:, 0]
@@ -203,8 +203,8 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
             parts[_CAUSES[axis]] += layers * one
         parts["data_parallel"] += layers * _of_class(cost.collective, which)
-    m = inputs.m[:, 0]
-    parts = {name: m * part for name, part in parts.items()}
+    m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
+    parts = {name: turns * part for name, part in parts.items()}
     parts["data_parallel"] += _of_class(np.hstack([s.collective for s in x.stages]), which)
     parts["data_parallel"] += _late_s(model, x)
     parts["pipeline_transfer"] += m * inputs.v[:, 0] * _sends_s(model, x)
@@ -257,14 +257,17 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             plain = plain + here(part)
         accumulate = np.maximum(here(cost.kernels) - here(times.kernels), 0.0)
         parts["memory_bound"] = parts["memory_bound"] + layers * accumulate
+        hidden = np.where(inputs.dualpipe[:, 0], here(cost.paired), 0.0)
+        parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
         exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     parts["memory_bound"] += here(layout.first) * inputs.ends.embedding[:, 0]
     parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
-    m = inputs.m[:, 0]
-    parts = {name: m * part for name, part in parts.items()}
+    m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
+    parts = {name: turns * part for name, part in parts.items()}
     parts["host"] += m * a.micro_batch_s + a.step_s
-    parts["pipeline_transfer"] += m * paced_sends(a, inputs.v[:, 0]) * inputs.p2p[:, 0]
+    paced = np.broadcast_to(paced_messages(a, inputs), inputs.p2p.shape)[:, 0]
+    parts["pipeline_transfer"] += m * paced * inputs.p2p[:, 0]
     parts["bubble"] += step.bubble[:, 0]
     late = _late_s(model, x)
     parts["data_parallel"] += step.exposed[:, 0] + late

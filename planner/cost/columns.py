@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from planner.cost.context import CostModel, mesh_of, networks
+from planner.cost.dualpipe import rounds
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.memory import stage_parameters
 from planner.cost.parameters import LocalParameters
 from planner.cost.recomputed import RecomputeGroup, recompute_groups
 from planner.network.collectives import GroupCosts
-from planner.plan import FloatArray, IntArray, PlanTable
+from planner.network.placement import Mesh
+from planner.plan import DUALPIPE, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,16 @@ class Columns:
             clock=self.clock[index],
         )
 
+    @property
+    def rounds(self) -> FloatArray:
+        """(n, 1) times per step that a stage runs its layers (`planner.cost.dualpipe.rounds`)."""
+        return rounds(self.plans.schedule[:, None], self.m)
+
+    @property
+    def copies(self) -> FloatArray:
+        """(n,) copies of the model's layers in a pipeline: m / rounds."""
+        return np.where(self.plans.schedule == DUALPIPE, 2.0, 1.0)
+
     def over_stages(self, table: FloatArray) -> FloatArray:
         """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""
         total = np.zeros(len(self.plans))
@@ -74,6 +86,7 @@ def columns_of(
     plans: PlanTable,
     batches: IntArray | None = None,
     stages: StageClasses | None = None,
+    mesh: Mesh | None = None,
 ) -> Columns:
     """Everything that precedes the costs of a plan table.
 
@@ -82,6 +95,7 @@ def columns_of(
         plans: n plans.
         batches: (n,) sequences per step of each plan; default the job's.
         stages: Other stage classes than the plans' own.
+        mesh: Where groups are placed; default on all chips of the plans.
     """
     if batches is None:
         batches = np.full(len(plans), model.job.global_batch)
@@ -94,7 +108,7 @@ def columns_of(
         stages=stages,
         local=local,
         parameters=stage_parameters(plans, stages, local),
-        nets=_nets(model, plans),
+        nets=_nets(model, mesh or mesh_of(plans)),
         batch=batches.astype(np.float64),
         m=(batches / (plans.data_ranks * plans.micro_batch))[:, None],
         groups=recompute_groups(plans, stages),
@@ -105,13 +119,13 @@ def columns_of(
 
 def on_other_networks(model: CostModel, columns: Columns) -> Columns:
     """The columns for a model of the same job whose network or constants differ."""
-    return replace(columns, nets=_nets(model, columns.plans))
+    return replace(columns, nets=_nets(model, mesh_of(columns.plans)))
 
 
-def _nets(model: CostModel, plans: PlanTable) -> dict[str, GroupCosts]:
+def _nets(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
     """Costs of the groups, (n, 1) each."""
-    found = networks(model, mesh_of(plans))
-    return {name: costs.take(np.arange(len(plans))[:, None]) for name, costs in found.items()}
+    found = networks(model, mesh)
+    return {name: costs.take(np.arange(len(mesh))[:, None]) for name, costs in found.items()}
 
 
 def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:

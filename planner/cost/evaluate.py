@@ -15,6 +15,7 @@ from planner.cost.columns import (
     stage_choices,
 )
 from planner.cost.context import CostModel
+from planner.cost.copies import with_copies
 from planner.cost.energy import component_j, running_w, standing_w
 from planner.cost.layer import LayerTimes
 from planner.cost.layout import StageClasses, stage_classes
@@ -46,6 +47,7 @@ from planner.distinct import distinct
 from planner.plan import (
     AXES,
     COLUMNS,
+    DUALPIPE,
     GPIPE,
     ZERO_BUBBLE,
     BoolArray,
@@ -141,7 +143,7 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
-    first, which = distinct(keys)
+    first, which = distinct([*keys, (x.plans.schedule == DUALPIPE).astype(np.int64)])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
@@ -153,14 +155,20 @@ def evaluated(
     classes: StageClasses | None = None,
 ) -> Evaluated:
     """What a breakdown is made from; the arguments are those of `columns_of`."""
-    x = columns_of(model, plans, batches, classes)
+    return evaluated_columns(model, columns_of(model, plans, batches, classes))
+
+
+def evaluated_columns(
+    model: CostModel, x: Columns, standing: FloatArray | None = None
+) -> Evaluated:
+    """`evaluated` of columns; `standing`: (n, 1) watts per chip, default those of a job alone."""
     layers = _layer_terms(model, x)
     costs = _layer_costs(model, x, layers)
     stages = _stage_costs(model, x, costs, _state(model, x))
-    inputs = _step_inputs(model, x)
+    inputs = _step_inputs(model, x, standing)
     return Evaluated(
         columns=x,
-        memory=_memory(model, plans, x.stages, x.local, x.parameters, x.groups, x.m),
+        memory=_memory(model, x.plans, x.stages, x.local, x.parameters, x.groups, x.m),
         layers=layers,
         costs=costs,
         stages=stages,
@@ -258,7 +266,7 @@ def _layer_costs(
 ) -> tuple[LayerPair, ...]:
     """Costs of a layer of each kind and group after data-parallel overlap."""
     pp, share = x.plans.pp[:, None], trained_share(model.job)
-    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.m, share)
+    terms = shard_terms(model, data_nets(x.nets), x.local, x.sharding, pp, x.rounds, share)
 
     def cost(kind: int, times: LayerTimes | None) -> LayerCost | None:
         if times is None:
@@ -269,6 +277,7 @@ def _layer_costs(
             backward=times.backward,
             weight_grad=times.weight_grad,
             kernels=times.kernels,
+            paired=times.paired,
             collective=terms.collective[kind],
             ahead=terms.ahead[kind],
             accumulate=terms.accumulate[kind],
@@ -277,13 +286,13 @@ def _layer_costs(
     return tuple((cost(0, group.dense), cost(1, group.moe)) for group in layers)
 
 
-def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
+def _step_inputs(model: CostModel, x: Columns, standing: FloatArray | None = None) -> StepInputs:
     plans = x.plans
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
     tp, sp = plans.tp[:, None], plans.sequence_parallel[:, None]
-    chips = plans.chips
-    counts, where = np.unique(chips, return_inverse=True)
-    standing = np.array([standing_w(model, int(count)) for count in counts])
+    if standing is None:
+        counts, where = np.unique(plans.chips, return_inverse=True)
+        standing = np.array([standing_w(model, int(count)) for count in counts])[where][:, None]
     last = x.clock[np.arange(len(plans)), np.minimum(plans.pp, x.clock.shape[1]) - 1]
     return StepInputs(
         m=x.m,
@@ -291,10 +300,11 @@ def _step_inputs(model: CostModel, x: Columns) -> StepInputs:
         v=plans.interleave[:, None],
         zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
         gpipe=(plans.schedule == GPIPE)[:, None],
-        chips=chips[:, None].astype(np.float64),
+        dualpipe=(plans.schedule == DUALPIPE)[:, None],
+        chips=plans.chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
-        standing_w=standing[where][:, None],
+        standing_w=standing,
         moved_j=moved_j(model, x),
     )
 
@@ -352,7 +362,7 @@ def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArr
 def _state(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan."""
     dense, experts = x.parameters
-    return state_terms(
+    terms = state_terms(
         model,
         data_nets(x.nets),
         x.sharding,
@@ -362,6 +372,7 @@ def _state(model: CostModel, x: Columns) -> StateTerms:
         experts,
         trained_share(model.job),
     )
+    return with_copies(model, terms, x.plans, x.nets, x.sharding, x.parameters)
 
 
 def _at(table: FloatArray, index: int) -> FloatArray:

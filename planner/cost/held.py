@@ -2,7 +2,8 @@
 
 GPipe holds all m, 1F1B min(m, pp - i), interleaved ((pp - i - 1) 2 + (v - 1) pp + 1) / v (Narayanan
 et al., arXiv:2104.04473, section 2.2; Korthikanti et al., arXiv:2205.05198, equation for L/p),
-ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2).
+ZB-H1 min(m, pp) (Qi et al., arXiv:2401.10241, table 2). With DualPipe chunk c of the model holds pp
+- c, wherever it is (`planner.cost.dualpipe`): (pp + 1) / 2 of a rank with equal chunks.
 
 An interleaved stage holds its chunks unequally often, and where they differ in size it matters
 which. After n forward and n - w backward passes (w = (pp - i - 1) 2 + (v - 1) pp forward passes
@@ -18,9 +19,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from planner.cost.listed import listed_plans
+from planner.cost.layout import StageClasses
 from planner.distinct import distinct
-from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
 
 
 def in_flight(
@@ -30,32 +31,73 @@ def in_flight(
     warm = ((pp - position - 1) * 2 + (interleave - 1) * pp + 1) / interleave
     held = np.where(interleave > 1, warm, pp - position)
     held = np.where(schedule == ZERO_BUBBLE, pp, held)
+    held = np.where(schedule == DUALPIPE, (pp + 1) / 2, held)
     held = np.where(schedule == GPIPE, m, held)
     return np.minimum(m, held)
 
 
-def most_held(plans: PlanTable, m: FloatArray, chunks: FloatArray) -> FloatArray:
+def saved_at_once(
+    plans: PlanTable,
+    stages: StageClasses,
+    m: FloatArray,
+    saved: list[tuple[FloatArray, FloatArray | None, FloatArray]],
+) -> FloatArray:
+    """(n, s) bytes per token of the micro-batches in flight.
+
+    `saved`: layers on a stage (n, s) and on its listed chunks (n, s, v), bytes of one (n, 1).
+    """
+    held = in_flight(
+        plans.schedule[:, None], plans.pp[:, None], plans.interleave[:, None], m, stages.position
+    )
+    whole = np.zeros(stages.count.shape)
+    for layers, _, one in saved:
+        whole = whole + layers * one
+    whole = whole * held
+    both_ways = plans.schedule == DUALPIPE
+    if stages.chunks is None:
+        return whole
+    uneven = stages.chunks.any(axis=(1, 2, 3)) & (plans.interleave > 1)
+    if not (uneven | both_ways).any():
+        return whole
+    of_chunks = np.zeros(stages.chunks.shape[:3])
+    for _, chunks, one in saved:
+        of_chunks = of_chunks + (0.0 if chunks is None else chunks * one[:, :, None])
+    if uneven.any():
+        held_most = most_held(plans, m, stages.position, of_chunks)
+        whole = np.where(uneven[:, None], held_most, whole)
+    if both_ways.any():
+        pp, rank = plans.pp[:, None], stages.position
+        ranks = of_chunks[..., 0] * (pp - rank) + of_chunks[..., 1] * (rank + 1)
+        whole = np.where(both_ways[:, None], np.where(m > 0, ranks, 0.0), whole)
+    return whole
+
+
+def most_held(
+    plans: PlanTable, m: FloatArray, position: FloatArray, chunks: FloatArray
+) -> FloatArray:
     """(n, s) most that a stage holds at once of what each micro-batch leaves on each chunk.
 
     Args:
-        plans: n plans; 0 for those without explicit interleaved stages.
+        plans: n plans; 0 for those without chunks.
         m: (n, 1) micro-batches per step.
+        position: (n, s) of each stage.
         chunks: (n, s, v) per micro-batch.
     """
     most = np.zeros(chunks.shape[:2])
-    rows = np.flatnonzero(listed_plans(plans) & (plans.interleave > 1))
+    rows = np.flatnonzero(chunks.any(axis=(1, 2)) & (plans.interleave > 1))
     rounds = np.minimum(np.maximum(np.ceil(m[:, 0] / plans.pp), 1), 3).astype(np.int64)
     keys = [plans.pp[rows], plans.interleave[rows], rounds[rows]]
     first, which = distinct(keys)
     for group, (pp, v, whole) in enumerate(np.stack(keys, axis=1)[first].tolist()):
         here = rows[which == group]
         held = held_chunks(pp, v, pp * whole)
+        place = np.clip(position[here], 0, pp - 1).astype(np.int64)
         for moment in range(held.shape[1]):
-            now = np.zeros((len(here), pp))
+            now = np.zeros(place.shape)
             for chunk in range(v):
-                count = np.minimum(m[here], held[None, :, moment, chunk])
-                now = now + count * chunks[here, :pp, chunk]
-            most[here, :pp] = np.maximum(most[here, :pp], now)
+                count = np.minimum(m[here], held[place, moment, chunk])
+                now = now + count * chunks[here, :, chunk]
+            most[here] = np.maximum(most[here], now)
     return most
 
 

@@ -96,6 +96,8 @@ class LayerTimes:
         weight_grad: The part of backward that waits for nobody (weight gradients).
         kernels: Seconds at busy power, both passes with recomputation: kernels and, between
             them, the exposed collectives of tp.
+        paired: Of these, what the passes save when a forward pass runs beside a backward pass,
+            as DualPipe has them: the share `dualpipe_overlap` of the exposed all-to-alls.
         parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
         sent: Seconds of the communication of one forward pass over one block, hidden or not, by
             axis: tp, cp, ep.
@@ -105,6 +107,7 @@ class LayerTimes:
     backward: FloatArray
     weight_grad: FloatArray
     kernels: FloatArray
+    paired: FloatArray
     parts: dict[str, FloatArray]
     sent: dict[str, FloatArray]
 
@@ -120,6 +123,7 @@ class LayerTimes:
             backward=np.take(self.backward, index, axis=0),
             weight_grad=np.take(self.weight_grad, index, axis=0),
             kernels=np.take(self.kernels, index, axis=0),
+            paired=np.take(self.paired, index, axis=0),
             parts={},
             sent={},
         )
@@ -256,6 +260,15 @@ def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> Flo
     return np.asarray(host, dtype=np.float64)
 
 
+def _beside_s(a: Assumptions, one: PassTimes) -> FloatArray:
+    """Seconds on the device of a pass beside one of the opposite direction of DualPipe.
+
+    All-to-alls hide, and take PEs from products meanwhile.
+    """
+    slower = 1 / a.dualpipe_kernels - 1
+    return one.device - a.dualpipe_overlap * one.ep + slower * one.compute
+
+
 def _with_host(
     a: Assumptions,
     x: LayerInputs,
@@ -273,8 +286,16 @@ def _with_host(
     share = a.host_forward_share
     again = np.where(x.recompute == FULL, share, 0.0)
     fixed = a.fixed_s_per_layer
-    t_forward = smooth_max(forward.device + share * fixed, share * host, 4)
-    t_backward = smooth_max(backward.device + (1 - share) * fixed, (1 - share + again) * host, 4)
+
+    def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:
+        t_forward = smooth_max(ahead + share * fixed, share * host, 4)
+        return t_forward, smooth_max(back + (1 - share) * fixed, (1 - share + again) * host, 4)
+
+    t_forward, t_backward = passes_s(forward.device, backward.device)
+    paired = np.zeros_like(t_backward)
+    if a.dualpipe_overlap and np.any(forward.ep):
+        beside = np.add(*passes_s(_beside_s(a, forward), _beside_s(a, backward)))
+        paired = np.maximum(t_forward + t_backward - beside, 0.0)
     both = forward + backward
     parts = {name: getattr(both, name) for name in ("compute", "memory", "tp", "cp", "ep")}
     parts["host"] = t_forward + t_backward - both.device
@@ -283,6 +304,7 @@ def _with_host(
         backward=t_backward,
         weight_grad=weight_grad + np.zeros_like(t_backward),
         kernels=both.kernels + both.tp,
+        paired=paired,
         parts=parts,
         sent=sent,
     )

@@ -19,12 +19,13 @@ evaluate as one with 4. A plan with explicit stages has one class per stage, in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import numpy as np
 
 from models_db import Model
+from planner.cost.dualpipe import every_rank, rank_classes
 from planner.cost.listed import (
     check_stages,
     chunk_columns,
@@ -37,9 +38,11 @@ from planner.distinct import distinct
 from planner.errors import InputError
 from planner.plan import (
     BY_COST,
+    DUALPIPE,
     EVEN,
     EVEN_COUNTED,
     FRONT_COUNTED,
+    SCHEDULES,
     SPLITS,
     BoolArray,
     FloatArray,
@@ -58,8 +61,8 @@ class StageClasses:
         count: Stages in the class.
         first, last: 1.0 where the stage holds the embedding, the head.
         position: Index of the earliest stage of the class (it holds the most micro-batches).
-        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages; 0 where a
-            plan has none. None: no plan has explicit stages.
+        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages and of ranks
+            of DualPipe; 0 where a plan has neither. None: no plan has any.
     """
 
     dense: FloatArray
@@ -158,8 +161,19 @@ def _stages(
     return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
 
 
+def chunk_places(plan: Plan) -> IntArray:
+    """(pp, v) which chunk of the model each chunk of each stage is.
+
+    Chunk c of stage i is c pp + i; with DualPipe a stage has two, i and pp - 1 - i.
+    """
+    stage = np.arange(plan.pp)
+    if plan.schedule == SCHEDULES[DUALPIPE]:
+        return np.stack([stage, stage[::-1]], axis=1)
+    return np.asarray(np.arange(plan.interleave)[None, :] * plan.pp + stage[:, None])
+
+
 def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
-    """Layers per chunk of a plan whose layers divide; chunk c is on stage c mod pp."""
+    """Layers per chunk of a plan whose layers divide; `chunk_places` says where each is."""
     if plan.stages is not None:
         return tuple(stage.layers for stage in plan.stages)
     sizes = stage_layers(model, plan.pp, plan.interleave, SPLITS.index(plan.split))
@@ -180,6 +194,8 @@ def every_stage(plans: PlanTable, model: Model) -> StageClasses:
     pp, interleave, split = (int(x[0]) for x in (plans.pp, plans.interleave, plans.split))
     sizes = stage_layers(model, pp, interleave, split)
     assert sizes is not None
+    if plans.schedule[0] == DUALPIPE:
+        return _packed([tuple(every_rank(chunk_kinds(model.layer_kinds, sizes)))])
     rows = tuple(
         (float(dense), float(moe), 1.0, float(first), float(last), float(at))
         for at, (dense, moe, first, last) in enumerate(_stages(model.layer_kinds, sizes, pp))
@@ -193,8 +209,9 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     Raises:
         InputError: A rule does not divide the layers, or explicit stages do not add up.
     """
-    first, rule = distinct([plans.pp, plans.interleave, plans.split])
-    rules = np.stack([plans.pp, plans.interleave, plans.split], axis=1)[first]
+    columns = [plans.pp, plans.interleave, plans.split, (plans.schedule == DUALPIPE).astype(int)]
+    first, rule = distinct(columns)
+    rules = np.stack(columns, axis=1)[first]
     explicit = listed_plans(plans)
     needed = set(np.unique(rule[~explicit]).tolist())
     kinds = model.layer_kinds
@@ -210,7 +227,7 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
 
 
 def _rule_classes(
-    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int
+    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int, both_ways: int
 ) -> tuple[tuple[float, ...], ...]:
     sizes = stage_layers(model, pp, interleave, split)
     if sizes is None:
@@ -218,6 +235,8 @@ def _rule_classes(
             f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
             f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
         )
+    if both_ways:
+        return tuple(rank_classes(chunk_kinds(kinds, sizes)))
     return _uniform_classes(kinds, sizes, pp)
 
 
@@ -230,6 +249,9 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
     chunks = of_chunks(layers, chunk_columns(plans, width)).astype(np.float64)
     at = np.arange(width)[None, :]
     pp = np.where(listed_plans(plans), plans.pp, 0)[:, None]
+    both_ways = (plans.schedule == DUALPIPE)[:, None]
+    opens, closes = at == 0, at == pp - 1
+    ends = both_ways & (opens | closes)
 
     def merged(listed: FloatArray | BoolArray, name: str) -> FloatArray:
         table = getattr(uniform, name)
@@ -240,18 +262,36 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
         dense=merged(chunks[..., 0].sum(axis=2), "dense"),
         moe=merged(chunks[..., 1].sum(axis=2), "moe"),
         count=merged(at < pp, "count"),
-        first=merged(at == 0, "first"),
-        last=merged(at == pp - 1, "last"),
+        first=merged(opens | ends, "first"),
+        last=merged(closes | ends, "last"),
         position=merged(at.astype(np.float64), "position"),
-        chunks=chunks,
+        chunks=_both_chunks(chunks, uniform.chunks, listed_plans(plans)),
     )
+
+
+def _both_chunks(listed: FloatArray, others: FloatArray | None, explicit: BoolArray) -> FloatArray:
+    """(n, s, v, 2) chunks of plans that list them and of those that do not, zero elsewhere."""
+    if others is None:
+        return listed
+    shape = np.maximum(listed.shape, others.shape)
+    wide = [
+        np.pad(
+            table, [(0, int(most - size)) for size, most in zip(table.shape, shape, strict=True)]
+        )
+        for table in (listed, others)
+    ]
+    return np.where(explicit[:, None, None, None], *wide)
 
 
 def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
     widest = max((len(table) for table in tables), default=1)
-    packed = np.zeros((len(tables), max(widest, 1), 6))
+    columns = max((len(table[0]) for table in tables if table), default=6)
+    packed = np.zeros((len(tables), max(widest, 1), columns))
     for row, table in enumerate(tables):
         if table:
-            packed[row, : len(table)] = table
+            packed[row, : len(table), : len(table[0])] = table
     names = ("dense", "moe", "count", "first", "last", "position")
-    return StageClasses(**{name: packed[:, :, i].copy() for i, name in enumerate(names)})
+    found = StageClasses(**{name: packed[:, :, i].copy() for i, name in enumerate(names)})
+    if columns == 6:
+        return found
+    return replace(found, chunks=packed[:, :, 6:].reshape(*found.count.shape, 2, 2))

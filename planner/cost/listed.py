@@ -1,7 +1,8 @@
 """Explicit stages: what plans list for each chunk of the pipeline, by the stage that holds it.
 
-Chunk c of the pipeline is on stage c mod pp. What a stage has once (sharding, clock) is what its
-first chunk says; `planner.rules` asks its other chunks to agree.
+Chunk c of the pipeline is on stage c mod pp; with DualPipe stage i has the chunks i and pp - 1 - i.
+What a stage has once (sharding, clock) is what its first chunk says; `planner.rules` asks its other
+chunks to agree.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from models_db import Model
 from planner.errors import InputError
-from planner.plan import BoolArray, IntArray, Plan, PlanTable
+from planner.plan import DUALPIPE, BoolArray, IntArray, Plan, PlanTable
 
 KINDS = ("dense", "mixture-of-experts")
 
@@ -29,10 +30,12 @@ def chunk_columns(plans: PlanTable, width: int) -> IntArray:
     """(n, width, v) columns of the stage table with the chunks of each stage, -1 where none is."""
     listed = listed_plans(plans)
     pp = np.where(listed, plans.pp, 0)[:, None, None]
-    v = np.where(listed, plans.interleave, 0)[:, None, None]
+    both_ways = (plans.schedule == DUALPIPE)[:, None, None]
+    v = np.where(both_ways, 2, plans.interleave[:, None, None]) * listed[:, None, None]
     stage = np.arange(width)[None, :, None]
     chunk = np.arange(v.max(initial=0))[None, None, :]
-    return np.where((stage < pp) & (chunk < v), chunk * pp + stage, -1)
+    place = np.where(both_ways & (chunk == 1), pp - 1 - stage, chunk * pp + stage)
+    return np.where((stage < pp) & (chunk < v), place, -1)
 
 
 def of_chunks(table: npt.NDArray[Any], columns: IntArray) -> npt.NDArray[Any]:
@@ -107,25 +110,28 @@ def wrong_sum(plan: Plan, model: Model) -> str:
     """Why the listed stages are no pipeline of the model, in one line with what would be."""
     sizes = [stage.layers for stage in plan.stages or ()]
     chunks, v = plan.pp * plan.interleave, plan.interleave
-    what = "stages (pp)" if v == 1 else f"chunks (pp {plan.pp} x interleave {v})"
+    what, of_what = "stage", "stages (pp)"
+    if v > 1:
+        what, of_what = "chunk", f"chunks (pp {plan.pp} x interleave {v})"
     line = (
-        f"stages: {len(sizes)} stages with {sum(sizes)} layers; needed: {chunks} {what} with "
+        f"stages: {len(sizes)} {what}s with {sum(sizes)} layers; needed: {chunks} {of_what} with "
         f"{model.layers} layers in all ({model.name})"
     )
     at = int(np.argmax(sizes))
     right = sizes[at] + model.layers - sum(sizes)
     if len(sizes) != chunks or right < 0:
         return line
-    return f"{line}; nearest: {right} layers instead of {sizes[at]} on stage {at}"
+    return f"{line}; nearest: {right} layers instead of {sizes[at]} on {what} {at}"
 
 
 def wrong_counts(plan: Plan, model: Model) -> str:
     """Which listed stage recomputes more layers than it has, in one line."""
     stages = plan.stages or ()
     kinds = chunk_kinds(model.layer_kinds, [stage.layers for stage in stages])
+    place = "chunk" if plan.interleave > 1 else "stage"
     return next(
-        f"stages: stage {at} recomputes {some} (selective) + {all_} (full) of its {layers} {kind} "
-        f"layers; allowed: 0 to {layers} in all"
+        f"stages: {place} {at} recomputes {some} (selective) + {all_} (full) of its {layers} "
+        f"{kind} layers; allowed: 0 to {layers} in all"
         for at, (stage, had) in enumerate(zip(stages, kinds.tolist(), strict=True))
         for kind, layers, some, all_ in zip(KINDS, had, stage.selective, stage.full, strict=True)
         if some + all_ > layers or min(some, all_) < 0

@@ -18,9 +18,8 @@ from itertools import product
 import numpy as np
 
 from planner.cost.data_parallel import gathers_once
-from planner.cost.held import in_flight, most_held
+from planner.cost.held import saved_at_once
 from planner.cost.layout import StageClasses
-from planner.cost.listed import listed_plans
 from planner.cost.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.recomputed import RecomputeGroup
 from planner.cost.shapes import Shapes
@@ -256,7 +255,8 @@ def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameter
 
     On one stage the tied head adds the final norm only; on two each holds the table.
     """
-    head = np.where((plans.pp == 1)[:, None], local.head_beside_embedding, local.head)
+    beside = stages.first * stages.last > 0
+    head = np.where(beside, local.head_beside_embedding, local.head)
     return stages.first * local.embedding + stages.last * head
 
 
@@ -319,34 +319,8 @@ def _activations(
         working = np.maximum(working, np.where(full, live, 0.0))
     if job.framework.gather_buffers:
         working = working + np.where(largest > 0, once, 0.0)
-    whole = _saved_at_once(plans, stages, m, saved) + working
+    whole = saved_at_once(plans, stages, m, saved) + working
     return tokens * whole, tokens * np.minimum(largest, whole)
-
-
-def _saved_at_once(
-    plans: PlanTable,
-    stages: StageClasses,
-    m: FloatArray,
-    saved: list[tuple[FloatArray, FloatArray | None, FloatArray]],
-) -> FloatArray:
-    """(n, s) bytes per token of the micro-batches in flight.
-
-    `saved`: layers on a stage (n, s) and on its listed chunks (n, s, v), bytes of one (n, 1).
-    """
-    held = in_flight(
-        plans.schedule[:, None], plans.pp[:, None], plans.interleave[:, None], m, stages.position
-    )
-    whole = np.zeros(stages.count.shape)
-    for layers, _, one in saved:
-        whole = whole + layers * one
-    whole = whole * held
-    uneven = listed_plans(plans) & (plans.interleave > 1)
-    if stages.chunks is None or not uneven.any():
-        return whole
-    of_chunks = np.zeros(stages.chunks.shape[:3])
-    for _, chunks, one in saved:
-        of_chunks = of_chunks + (0.0 if chunks is None else chunks * one[:, :, None])
-    return np.where(uneven[:, None], most_held(plans, m, of_chunks), whole)
 
 
 def _logits(

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.cost.layout import StageClasses
 from planner.cost.listed import chunk_columns, listed_plans, of_chunks
-from planner.plan import FULL, RECOMPUTES, SELECTIVE, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, FULL, RECOMPUTES, SELECTIVE, FloatArray, IntArray, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class RecomputeGroup:
     Attributes:
         recompute: (n, 1) codes.
         dense, moe: (n, s) layers of each kind on one stage of a class.
-        chunks: (n, s, v, 2) the same by chunk; 0 for plans without explicit stages. None: no plan
-            has them.
+        chunks: (n, s, v, 2) the same by chunk; 0 for plans without `StageClasses.chunks`. None: no
+            plan has them.
     """
 
     recompute: IntArray
@@ -46,20 +46,25 @@ def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeG
     """The layers of every plan: one group, or one per recomputation where stages are explicit."""
     if stages.chunks is None or plans.stages is None:
         whole = RecomputeGroup(
-            recompute=plans.recompute[:, None], dense=stages.dense, moe=stages.moe
+            recompute=plans.recompute[:, None],
+            dense=stages.dense,
+            moe=stages.moe,
+            chunks=stages.chunks,
         )
         return (whole,)
-    columns = chunk_columns(plans, stages.count.shape[1])
+    columns = _wide(chunk_columns(plans, stages.count.shape[1]), stages.chunks.shape[2])
     counted = of_chunks(plans.stages.recomputed, columns)
-    code = of_chunks(plans.stages.recompute, columns)
-    others = stages.chunks - counted.sum(axis=4)
     explicit = listed_plans(plans)
+    code = of_chunks(plans.stages.recompute, columns)
+    code = np.where(explicit[:, None, None], code, plans.recompute[:, None, None])
+    others = stages.chunks - counted.sum(axis=4)
+    chunked = explicit | (plans.schedule == DUALPIPE)
     groups = []
     for recompute in range(len(RECOMPUTES)):
         chunks = others * (code == recompute)[..., None]
         if recompute in (SELECTIVE, FULL):
             chunks = chunks + counted[..., recompute - SELECTIVE]
-        alike = ((plans.recompute == recompute) & ~explicit)[:, None]
+        alike = ((plans.recompute == recompute) & ~chunked)[:, None]
         dense, moe = np.moveaxis(chunks.sum(axis=2), 2, 0)
         groups.append(
             RecomputeGroup(
@@ -70,3 +75,9 @@ def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeG
             )
         )
     return tuple(one for one in groups if one.dense.any() or one.moe.any()) or tuple(groups[:1])
+
+
+def _wide(columns: IntArray, chunks: int) -> IntArray:
+    """The columns of so many chunks per stage, -1 where a stage has fewer."""
+    more = chunks - columns.shape[2]
+    return np.pad(columns, ((0, 0), (0, 0), (0, more)), constant_values=-1)

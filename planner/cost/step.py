@@ -11,9 +11,21 @@ of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i wit
     GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
+Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both; see
+`planner.cost.dualpipe`. t_i is then a round less what passes side by side hide of it.
+
+Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
+instead of a v-th of it, C_i with a v-th of the ends:
+
+    interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v)
+
+which is the same for equal chunks and never less. Plans whose rule makes unequal chunks (a layer
+less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
+
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
-GPipe; with 1F1B it is an upper estimate, with zero-bubble and unequal interleaved chunks an
-estimate.
+GPipe; with 1F1B it is an upper estimate, with the others an estimate. Listed chunks that differ by
+one layer are mostly within 0.1 % of the simulation and up to 6 % below; by up to four layers within
+15 %, half of them within 2 %.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).
@@ -26,13 +38,15 @@ Arrays have shape (n, k): n plans, k = 1 or the clocks that are tried together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 
 from planner.assumptions import Assumptions
+from planner.cost import dualpipe, zero_bubble
 from planner.cost.data_parallel import exposed_s, sharded_layer_s
+from planner.cost.zero_bubble import SplitPasses
 from planner.plan import BoolArray, FloatArray, IntArray
 
 
@@ -48,6 +62,7 @@ class LayerCost:
         hides: The part of it behind which the reduction of the last micro-batch hides.
         weight_grad: The part of it that waits for nobody.
         kernels: Seconds at busy power (`planner.cost.layer`).
+        paired: What both passes save where a forward pass runs beside a backward pass.
     """
 
     total: FloatArray
@@ -57,6 +72,7 @@ class LayerCost:
     hides: FloatArray
     weight_grad: FloatArray
     kernels: FloatArray
+    paired: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +123,7 @@ class StepInputs:
         m, pp, v: Micro-batches, stages, interleave.
         zero_bubble: Whether the schedule fills bubbles with weight gradients.
         gpipe: Whether all forward passes come before all backward passes.
+        dualpipe: Whether pipelines in opposite directions share the stages.
         chips: Chips used.
         ends: Embedding and head.
         p2p: Seconds of the two sends of a micro-batch between chunks.
@@ -124,6 +141,12 @@ class StepInputs:
     p2p: FloatArray
     standing_w: FloatArray
     moved_j: FloatArray | float = 0.0
+    dualpipe: BoolArray = field(default_factory=lambda: np.zeros((1, 1), dtype=np.bool_))
+
+    @property
+    def rounds(self) -> FloatArray:
+        """(n, 1) times per step that a stage runs its layers: m, under DualPipe m / 2."""
+        return np.where(self.dualpipe, self.m / 2, self.m) if self.dualpipe.any() else self.m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,12 +177,14 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
     ends = [ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
+    if x.dualpipe.any():
+        times = [time - _paired_s(stage, x) for stage, time in zip(stages, times, strict=True)]
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
     bubble = _bubble_s(a, stages, times, x, slowest, others)
     exposed = reduce(np.maximum, [exposed_reduction_s(a, stage, x) for stage in stages])
     optimizer = reduce(np.maximum, [stage.optimizer for stage in stages])
-    steady = x.m * (slowest + a.micro_batch_s + paced_sends(a, x.v) * x.p2p)
+    steady = x.rounds * slowest + x.m * (a.micro_batch_s + paced_messages(a, x) * x.p2p)
     factor = step_factor(a, x.chips)
     time = (steady + bubble + exposed + optimizer + a.step_s) * factor
     runs = [run_s(stage, x, end) for stage, end in zip(stages, ends, strict=True)]
@@ -181,6 +206,17 @@ def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
     return np.where(np.asarray(v) > 1, v * a.interleaved_p2p, v)
 
 
+def paced_messages(a: Assumptions, x: StepInputs) -> FloatArray:
+    """The same for every plan: those of DualPipe hide behind the passes beside them."""
+    paced = paced_sends(a, x.v)
+    return np.where(x.dualpipe, 1 - a.dualpipe_overlap, paced) if x.dualpipe.any() else paced
+
+
+def _paired_s(stage: StageCost, x: StepInputs) -> FloatArray:
+    """(n, k) seconds that the passes of a DualPipe round hide of the layers' communication."""
+    return np.where(x.dualpipe, stage.sum_layers("paired"), 0.0)
+
+
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
     """(n, k) mean seconds per chip in which kernels run; `factor` is that of `StepCost`."""
     run = reduce(np.add, [run_s(stage, x, ends_s(stage, x)) for stage in stages])
@@ -189,7 +225,7 @@ def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> Fl
 
 def run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArray:
     """Seconds in which kernels run in a step, summed over the stages of a class."""
-    step = x.m * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
+    step = x.rounds * (stage.sum_layers("kernels") + ends) + stage.optimizer_kernels
     return np.asarray(stage.count * step)
 
 
@@ -217,26 +253,27 @@ def slowest_class(stages: Sequence[StageCost], x: StepInputs) -> IntArray:
     found: IntArray = np.zeros(slowest.shape, dtype=np.int64)
     for index, stage in enumerate(stages):
         ends = stage.first * x.ends.embedding + stage.last * x.ends.head
-        time = stage.sum_layers("total") + ends
+        time = stage.sum_layers("total") + ends - _paired_s(stage, x)
         found = np.where(time > slowest, index, found)
         slowest = np.maximum(slowest, time)
     return found
 
 
-def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
-    """Seconds of the bubble behind a stage that a zero-bubble schedule fills.
+def split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPasses:
+    """The passes of a stage that takes `time` for both."""
+    return SplitPasses(
+        count=stage.count,
+        total=time,
+        backward=stage.sum_layers("backward") + stage.last * x.ends.head_backward,
+        weight_grad=stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad,
+    )
 
-    The weight gradients W, and more as far as both other passes are longer: W + r min(F, B, W)
-    with r = (min(pp, m) - 1) / (pp - 1). For equal stages (ZB-H1, Qi et al., arXiv:2401.10241)
-    the bubble is then (pp - 1)(F + B) - (min(pp, m) - 1) min(F, B, W); the paper's
-    (pp - 1)(F + B - W) is the case W <= min(F, B), m >= pp.
-    """
-    back = stage.sum_layers("backward") + stage.last * x.ends.head_backward
-    grad = stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad
-    send = (x.p2p + a.micro_batch_s) / 2
-    shortest = np.minimum(np.minimum(time - back + send, back - grad + send), grad)
+
+def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
+    """Seconds of the bubble behind a stage that a zero-bubble schedule fills."""
     ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
-    return grad + ramped * shortest
+    passes = split_passes(stage, x, time)
+    return zero_bubble.filled_s(passes, (x.p2p + a.micro_batch_s) / 2, ramped)
 
 
 def _gpipe_wait_s(
@@ -319,10 +356,18 @@ def _bubble_s(
     wait = others / x.v
     if any(stage.longest is not None for stage in stages):
         wait = _chunk_wait_s(stages, x, slowest, wait)
+    if np.any(x.zero_bubble | x.dualpipe):
+        passes = [split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
     if np.any(x.zero_bubble):
-        wait = np.where(x.zero_bubble, _zero_bubble_wait_s(a, stages, times, x, slowest), wait)
+        filled = zero_bubble.wait_s(passes, (x.p2p + a.micro_batch_s) / 2, x.pp, x.m, slowest)
+        wait = np.where(x.zero_bubble, filled, wait)
     ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    return wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+    bubble = wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
+    if x.dualpipe.any():
+        hidden = [_paired_s(stage, x) for stage in stages]
+        both_ways = dualpipe.wait_s(a, passes, hidden, x.p2p, x.rounds, slowest)
+        bubble = np.where(x.dualpipe, both_ways, bubble)
+    return bubble
 
 
 def _chunk_wait_s(
@@ -340,22 +385,6 @@ def _chunk_wait_s(
     ]
     wait = reduce(np.add, longest) - slowest / x.v
     return np.where(np.isnan(wait), equal, wait)
-
-
-def _zero_bubble_wait_s(
-    a: Assumptions,
-    stages: Sequence[StageCost],
-    times: Sequence[FloatArray],
-    x: StepInputs,
-    slowest: FloatArray,
-) -> FloatArray:
-    """(n, k) max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) - m t_max."""
-    paced = left = np.zeros_like(slowest)
-    for stage, time in zip(stages, times, strict=True):
-        fill = filled_s(a, stage, x, time)
-        left = left + stage.count * (time - fill)
-        paced = np.maximum(paced, np.where(stage.count > 0, (x.m - 1) * time + fill, 0.0))
-    return np.maximum(paced + left - x.m * slowest, 0.0)
 
 
 def step_factor(a: Assumptions, chips: FloatArray) -> FloatArray:

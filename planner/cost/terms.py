@@ -289,6 +289,7 @@ def layer_cost(
     backward: FloatArray,
     weight_grad: FloatArray,
     kernels: FloatArray,
+    paired: FloatArray,
     collective: FloatArray,
     ahead: FloatArray,
     accumulate: FloatArray,
@@ -300,7 +301,7 @@ def layer_cost(
 
     Args:
         model: Overlaps.
-        total, backward, weight_grad, kernels: Of `LayerTimes`.
+        total, backward, weight_grad, kernels, paired: Of `LayerTimes`.
         collective, ahead, accumulate: Of `ShardTerms`, for the layer's kind; without
             `perfect_overlap`, `ahead` is not read.
     """
@@ -319,6 +320,7 @@ def layer_cost(
         hides=hides,
         weight_grad=weight_grad,
         kernels=kernels + accumulate,
+        paired=paired,
     )
 
 

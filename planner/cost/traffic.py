@@ -19,6 +19,7 @@ from models_db import Model
 from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
+from planner.cost.copies import copied_bytes
 from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
 from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.cost.linears import Linear, Shares, layer_linears, memory_bytes
@@ -27,7 +28,17 @@ from planner.cost.recomputed import RecomputeGroup
 from planner.cost.shapes import Shapes
 from planner.cost.terms import data_nets
 from planner.job import Job
-from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, FloatArray, PlanTable
+from planner.plan import (
+    ALL_TO_ALL,
+    DDP,
+    DUALPIPE,
+    FULL,
+    SELECTIVE,
+    ZERO2,
+    ZERO3,
+    FloatArray,
+    PlanTable,
+)
 
 MFU_CONVENTION = (
     "model FLOP per token = 6 x (active parameters without the input embedding) + "
@@ -152,8 +163,8 @@ def repeated_flop_per_token(
 
 
 def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
-    """(n,) sum over all stages of a quantity of the layers of each group, (n, s)."""
-    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups]))
+    """(n,) sum over the layers of the model of a quantity of each group, (n, s)."""
+    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.copies
 
 
 def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
@@ -195,7 +206,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
-    products = x.m[:, 0] * chips * x.over_stages(_product_bytes(model, x))
+    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
 
     def of_group(group: RecomputeGroup) -> FloatArray:
@@ -311,8 +322,9 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     share = trained_share(model.job)
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
-    gathers, scatters = np.where(kept, 1.0, 2 * x.m), np.where(kept, 1.0, x.m)  # under zero3
-    zero2_scatters = np.where(x.sharding == ZERO2, x.m, 1.0)
+    turns = x.rounds
+    gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
@@ -346,9 +358,16 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 
 
 def _send_volume(model: CostModel, x: Columns) -> FloatArray:
-    """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks."""
+    """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks.
+
+    Under DualPipe also the gradients that the copies exchange.
+    """
     plans = x.plans
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    return np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    if (twice := plans.schedule == DUALPIPE).any():
+        copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
+        sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
+    return sent

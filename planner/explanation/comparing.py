@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import exp, hypot, log
+from typing import Any
 
 from planner.cost.context import CostModel
 from planner.errors import InputError
@@ -19,6 +20,13 @@ from planner.explanation.compare_answer import (
 )
 from planner.explanation.judging import is_tie, tie_ratio
 from planner.intervals import is_prediction
+from planner.layout_words import (
+    clocks_by_stage,
+    layers_by_chunk,
+    recomputed_by_chunk,
+    shardings_by_stage,
+)
+from planner.plan import Plan
 from planner.planfile import plan_fields
 from planner.results import EvaluateResult, PlanResult
 from planner.units import plain
@@ -26,6 +34,7 @@ from planner.units import plain
 _JOB = (
     "model", "batch_tokens", "seq_len", "precision", "job", "framework", "era", "assumptions",
 )  # fmt: skip
+_OF_STAGES = ("split", "stages")
 _MACHINE = ("hardware", "chip", "chips", "power_cap_w", "cooling", "pue")
 
 
@@ -136,7 +145,8 @@ def _differences(asked: Sequence[Asked]) -> list[Difference]:
     groups += [("machine", name, [_machine(one, name) for one in asked]) for name in _MACHINE]
     names = sorted({name for one in asked for name in one.machine})
     groups += [("machine", name, [one.machine.get(name) for one in asked]) for name in names]
-    plans = [plan_fields(one.result.plan) for one in asked]
+    listed = any(one.result.plan.stages is not None for one in asked)
+    plans = [(_by_stage if listed else plan_fields)(one.result.plan) for one in asked]
     for axis in plans[0]["mesh"]:
         groups.append(("mesh", axis, [plan["mesh"][axis] for plan in plans]))
     for name in dict.fromkeys(name for plan in plans for name in plan if name != "mesh"):
@@ -146,6 +156,18 @@ def _differences(asked: Sequence[Asked]) -> list[Difference]:
             words = tuple(_words(value) for value in values)
             found.append(Difference(group=group, name=name, values=words))
     return found
+
+
+def _by_stage(plan: Plan) -> dict[str, Any]:
+    """Fields of a plan, in words what stages may choose for themselves."""
+    fields = {name: value for name, value in plan_fields(plan).items() if name not in _OF_STAGES}
+    return {
+        **fields,
+        "layers": layers_by_chunk(plan),
+        "recompute": recomputed_by_chunk(plan),
+        "sharding": shardings_by_stage(plan),
+        "clock": clocks_by_stage(plan),
+    }
 
 
 def _machine(one: Asked, name: str) -> object:
@@ -161,8 +183,6 @@ def _words(value: object) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else plain(value, 6)
     if isinstance(value, list):
-        if value and isinstance(value[0], dict):
-            return f"{len(value)} explicit"
         return ", ".join(map(str, value)) or "nothing"
     return str(value)
 

@@ -16,6 +16,7 @@ from planner.explanation.numbers import levers
 from planner.explanation.profile import of_framework
 from planner.explanation.rebuilding import rebuilding
 from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.resolved import Resolved
 from planner.results import PlanResult
 from planner.search.limits import Limits
@@ -87,10 +88,10 @@ def explained(
 def said(plan: Plan) -> str:
     """A plan by its mesh and the choices that matter most."""
     mesh = " x ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
-    clock = f", clock {plan.clock:g}" if plan.clock < 1 else ""
+    slowed = "" if (clock := clock_words(plan)) == "1" else f", clock {clock}"
     return (
-        f"{mesh or 'one chip'}, {plan.sharding}, micro-batch {plan.micro_batch}, "
-        f"recompute {plan.recompute}{clock}"
+        f"{mesh or 'one chip'}, {sharding_words(plan)}, micro-batch {plan.micro_batch}, "
+        f"recompute {recompute_words(plan)}{slowed}"
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.cost.context import CostModel
-from planner.plan import AXES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS, Plan
+from planner.explanation.stage_steps import stage_steps, with_all
+from planner.plan import AXES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS, Plan, Stage
 from planner.ranks import moved
 from planner.search.options import SpaceOptions
 from planner.search.space import chunkings
@@ -29,6 +30,8 @@ def steps(model: CostModel, plan: Plan, options: SpaceOptions) -> list[tuple[str
 
 def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tuple[str, Plan]]:
     for what, changed in _mesh_steps(plan):
+        if plan.stages and changed.pp != plan.pp:  # its stages are of so many devices
+            continue
         said, piped = _piped(model, changed, options)
         yield what + said, piped
     if model.shapes.experts:
@@ -40,12 +43,13 @@ def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tupl
         if size >= 1 and local % size == 0:
             yield f"micro-batch {size}", replace(plan, micro_batch=size)
     yield from _interleaves(model, plan, options)
-    yield from _recomputes(model, plan)
+    yield from stage_steps(model, plan, options) if plan.stages else _recomputes(model, plan)
     for name in SHARDINGS:
         yield from _sharding_steps(plan, name)
     yield from _modes(model, plan)
     yield from _offloads(plan, options)
-    yield from _clocks(model, plan)
+    if not plan.stages:
+        yield from _clocks(model, plan)
 
 
 def _recomputes(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
@@ -68,7 +72,7 @@ def _modes(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
 
 
 def _clocks(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """The next clocks below and above; stages with their own clock keep it."""
+    """The next clocks below and above."""
     if not model.chip.clock_settable:
         return
     levels = model.clocks(wanted=True)
@@ -156,10 +160,11 @@ def _mesh_steps(plan: Plan) -> Iterator[tuple[str, Plan]]:
 
 
 def _sharding_steps(plan: Plan, name: str) -> Iterator[tuple[str, Plan]]:
-    if name == plan.sharding:
+    if {stage.sharding or plan.sharding for stage in plan.stages or (Stage(layers=0),)} == {name}:
         return
     ranks = plan.dp * plan.fsdp
+    same = with_all(replace(plan, sharding=name), sharding=name)
     if name == "zero3":
-        yield f"zero3 over {ranks}", replace(plan, sharding=name, fsdp=ranks, dp=1)
+        yield f"zero3 over {ranks}", replace(same, fsdp=ranks, dp=1)
     else:
-        yield name, replace(plan, sharding=name, fsdp=1, dp=ranks)
+        yield name, replace(same, fsdp=1, dp=ranks)

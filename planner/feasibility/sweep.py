@@ -16,6 +16,7 @@ import numpy as np
 
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import runs_both_ways
 from planner.cost.evaluate import evaluate_table
 from planner.distinct import distinct
 from planner.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
@@ -235,6 +236,7 @@ def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArr
     names = {rule.name for rule in applicable(model.framework)}
     rounds = micro_batches % plans.pp == 0
     ok = (plans.interleave == 1) | rounds
+    ok &= runs_both_ways(plans.schedule, plans.pp, micro_batches)
     if "maxtext-micro-batches" in names:
         ok &= (plans.pp == 1) | rounds
     if "torchtitan-1f1b" in names:

@@ -8,6 +8,8 @@ the whole backward pass and W the weight gradients, as the fill of `planner.cost
 is the host's time per micro-batch. As in the cost model, a stage is busy with a message while it
 sends, first and last chunk alike. An interleaved schedule hides the share 1 - s of a message
 behind other chunks (s = `interleaved_p2p`): there the stage goes on, and the receiver waits.
+With DualPipe a pass beside another is shorter by what it hides of all-to-alls and messages, the
+two passes of a chunk in proportion to what they take alone.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from planner.assumptions import Assumptions
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_at
-from planner.cost.layout import plan_chunks, stage_classes
+from planner.cost.layout import chunk_places, plan_chunks, stage_classes
 from planner.cost.recomputed import recompute_groups
 from planner.cost.step import (
     EndCost,
@@ -43,6 +45,7 @@ class Durations:
         lag_s: From the end of an operation until its result is at the next stage, which hides it.
         reduction_s, optimizer_s: (pp,) once per step: exposed reduction, optimizer.
         overhead_s: Once per step, on all stages.
+        hidden_s: (2, pp, v) what forward and backward passes hide beside one another, or None.
     """
 
     forward_s: FloatArray
@@ -53,6 +56,7 @@ class Durations:
     reduction_s: FloatArray
     optimizer_s: FloatArray
     overhead_s: float
+    hidden_s: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +85,15 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         x: The same plan evaluated alone, by `planner.cost.layout.every_stage`.
     """
     a, v, stages = model.assumptions, plan.interleave, x.stages
-    split = plan.schedule == "zero-bubble"
+    both_ways = plan.schedule == "dualpipe"
+    split = both_ways or plan.schedule == "zero-bubble"
     passes = np.array([
         [_chunk(a, x, stage, layers, split=split) for layers in row]
         for stage, row in enumerate(_layers(model, plan))
     ])  # fmt: skip
-    passes[0, 0] += _both(_embedding(x.inputs.ends), split=split)
-    passes[-1, -1] += _both(_head(x.inputs.ends), split=split)
+    places = chunk_places(plan)
+    passes[places == 0] += _both(_embedding(x.inputs.ends), split=split)
+    passes[places == places.max()] += _both(_head(x.inputs.ends), split=split)
     sent = float(x.inputs.p2p[0, 0]) / 2
     paced = sent * float(paced_sends(a, np.array(v))) / v
     factor = float(x.step.factor[0, 0])
@@ -102,7 +108,24 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
         optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
         overhead_s=factor * a.step_s,
+        hidden_s=factor * _hidden(model, plan, x, passes, busy) if both_ways else None,
     )
+
+
+def _hidden(
+    model: CostModel, plan: Plan, x: Evaluated, passes: FloatArray, busy: float
+) -> FloatArray:
+    """(2, pp, v) seconds that forward and backward passes hide of their communication."""
+    layers = _layers(model, plan)
+    hidden = np.full(layers.shape[:2], model.assumptions.dualpipe_overlap * _first(x.inputs.p2p))
+    for group, pair in zip(x.columns.groups, x.costs, strict=True):
+        counts = layers[..., int(group.recompute[0, 0])]
+        for kind, cost in enumerate(pair):
+            if cost is not None:
+                saved = np.broadcast_to(cost.paired[0], len(hidden))
+                hidden += counts[:, :, kind] * saved[:, None]
+    alone = passes[:, :, 0] + busy, passes[:, :, 1] + passes[:, :, 2] + busy
+    return np.stack([hidden * one / (alone[0] + alone[1]) for one in alone])
 
 
 def _layers(model: CostModel, plan: Plan) -> FloatArray:
@@ -111,7 +134,7 @@ def _layers(model: CostModel, plan: Plan) -> FloatArray:
     listed = plan.stages or tuple(Stage(layers=size) for size in sizes)
     table = PlanTable.from_plans([replace(plan, stages=listed)])
     stages = stage_classes(table, model.job.model)
-    layers = np.zeros((plan.pp, plan.interleave, 2, len(RECOMPUTES)))
+    layers = np.zeros((*chunk_places(plan).shape, 2, len(RECOMPUTES)))
     for group in recompute_groups(table, stages):
         assert group.chunks is not None
         layers[..., int(group.recompute[0, 0])] = group.chunks[0]

@@ -10,6 +10,7 @@
     zero-bubble  ZB-H1 (Qi et al., arXiv:2401.10241, section 2.1, figure 3 top): pp - i forward
                  passes first; the weight gradients of a micro-batch follow the input gradients of
                  the i-th micro-batch after it, and the last i end the step
+    dualpipe     two pipelines in opposite directions (`planner.pipeline.dualpipe`)
 
 Interleaved schedules need micro-batches that are a multiple of pp, as Megatron-LM's
 (schedules.py) do and as the rules of plans ask. PyTorch's ScheduleInterleaved1F1B also takes r
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, IntArray
+from planner.pipeline.dualpipe import rank_order
+from planner.plan import DUALPIPE, GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, IntArray
 
 KINDS = ("forward", "backward", "weight-gradient", "reduction", "optimizer", "overhead")
 """What a stage may be doing; the last three once per step."""
@@ -38,9 +40,14 @@ class Orders:
         kind: FORWARD, BACKWARD or WEIGHT_GRAD. Where weight gradients are apart, BACKWARD is the
             gradients of the inputs alone.
         micro_batch: From 0.
-        chunk: Of the stage, from 0; chunk c of stage i is the chunk c pp + i of the model.
+        chunk: Of the stage, from 0; chunk c of stage i is the chunk c pp + i of the model, with
+            DualPipe i and pp - 1 - i.
         chunks: Per stage: v.
         micro_batches: m.
+        joined: (pp, k) operations that run together with the one before: they start when all have
+            what they need, and what they give leaves with the end of the last. None: there are
+            none.
+        both_ways: Whether chunk 1 runs in the opposite direction, as with DualPipe.
     """
 
     kind: IntArray
@@ -48,6 +55,24 @@ class Orders:
     chunk: IntArray
     chunks: int
     micro_batches: int
+    joined: BoolArray | None = None
+    both_ways: bool = False
+
+    @property
+    def place(self) -> IntArray:
+        """(pp, k) the chunk of the model, from the embedding on, that an operation is of."""
+        stage = np.arange(self.stages)[:, None]
+        if self.both_ways:
+            return np.where(self.chunk == 0, stage, self.stages - 1 - stage)
+        return np.asarray(self.chunk * self.stages + stage)
+
+    @property
+    def beside(self) -> BoolArray:
+        """(pp, k) forward and backward passes that run beside one another."""
+        if self.joined is None:
+            return np.zeros(self.kind.shape, dtype=np.bool_)
+        followed = np.roll(self.joined, -1, axis=1) & (self.kind == FORWARD)
+        return np.asarray(followed | (self.joined & (self.kind == BACKWARD)))
 
     @property
     def stages(self) -> int:
@@ -64,9 +89,15 @@ class Orders:
 
         They come with the forward pass and are given back after the last gradient.
         """
+        return np.asarray(self.held_by_chunk().sum(axis=2))
+
+    def held_by_chunk(self) -> IntArray:
+        """(pp, k, v) the same for each chunk of the stage."""
+        here = self.chunk[:, :, None] == np.arange(self.chunks)
         gives = WEIGHT_GRAD if self.splits_backward else BACKWARD
-        given = np.cumsum(self.kind == gives, axis=1) - (self.kind == gives)
-        return np.asarray(np.cumsum(self.kind == FORWARD, axis=1) - given)
+        gone = (self.kind == gives)[:, :, None] & here
+        came = (self.kind == FORWARD)[:, :, None] & here
+        return np.asarray(np.cumsum(came, axis=1) - np.cumsum(gone, axis=1) + gone)
 
 
 def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
@@ -81,7 +112,9 @@ def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
     Raises:
         ValueError: The schedule does not exist for these numbers.
     """
-    if min(pp, m, v) < 1 or (v > 1) != (schedule == INTERLEAVED):
+    if schedule == DUALPIPE and v == 1 and pp > 1 and pp % 2 == m % 2 == 0 and m >= 2 * pp:
+        return _both_ways(pp, m)
+    if min(pp, m, v) < 1 or (v > 1) != (schedule == INTERLEAVED) or schedule == DUALPIPE:
         raise ValueError(f"no schedule {schedule} of {pp} stages, {m} micro-batches, {v} chunks")
     if v > 1 and m % pp:
         raise ValueError(f"interleaved: {m} micro-batches are not a multiple of {pp} stages")
@@ -91,6 +124,20 @@ def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
     table = np.array(rows, dtype=np.int64)
     return Orders(
         kind=table[:, 0], micro_batch=table[:, 1], chunk=table[:, 2], chunks=v, micro_batches=m
+    )
+
+
+def _both_ways(pp: int, m: int) -> Orders:
+    """The orders of DualPipe."""
+    table = np.array([rank_order(pp, m, rank) for rank in range(pp)], dtype=np.int64)
+    return Orders(
+        kind=table[:, :, 0],
+        micro_batch=table[:, :, 1],
+        chunk=table[:, :, 2],
+        chunks=2,
+        micro_batches=m,
+        joined=table[:, :, 3] > 0,
+        both_ways=True,
     )
 
 

@@ -9,7 +9,7 @@ docs/model/pipeline.md says how far the two are apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ import numpy as np
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
-from planner.cost.held import in_flight
-from planner.cost.layout import every_stage, plan_chunks
+from planner.cost.layout import chunk_places, every_stage, plan_chunks
 from planner.errors import InputError
 from planner.pipeline.durations import Durations, durations_of
 from planner.pipeline.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders, orders_of
@@ -34,13 +33,14 @@ class Timeline:
 
     Attributes:
         schedule: Of `planner.plan.SCHEDULES`.
-        stages, interleave, micro_batches: pp, v, m.
+        stages, interleave, micro_batches: pp, chunks per stage, m.
         layers: (pp, v) transformer layers per chunk.
         stage, kind, micro_batch, chunk: What, `kind` of `planner.pipeline.orders.KINDS`; -1 where
             an operation belongs to no micro-batch.
         start_s, end_s: When.
         needs: Index of the operation on another chunk whose message this one waits for; -1: none.
         held: Micro-batches times chunks whose activations the stage holds meanwhile.
+        held_bytes: Bytes per chip of these activations.
         send_s: Of each forward and backward pass, at its end, while a message is sent.
         splits_backward: Whether weight gradients are operations of their own.
         busy_s, idle_s: (pp,) seconds; they add up to the makespan.
@@ -49,7 +49,7 @@ class Timeline:
         modelled_s: The step time of the cost model.
         bubbles: Whether the cost model counts bubbles (a preset may leave them out).
         fixed_bytes: (pp,) bytes per chip beside saved activations.
-        activation_bytes: (pp,) bytes per chip of the activations of a micro-batch on all chunks
+        activation_bytes: (pp, v) bytes per chip of the activations of a micro-batch on each chunk
             of the stage.
     """
 
@@ -66,6 +66,7 @@ class Timeline:
     end_s: FloatArray
     needs: IntArray
     held: IntArray
+    held_bytes: FloatArray
     send_s: float
     splits_backward: bool
     busy_s: FloatArray
@@ -106,13 +107,20 @@ def why_not_simulated(model: CostModel, plan: Plan) -> str:
             f"{m:g} micro-batches per step and data rank cannot be drawn one by one; "
             "a whole number is needed"
         )
-    operations = plan.pp * plan.interleave * round(m) * (3 if plan.schedule == "zero-bubble" else 2)
+    operations = operations_of(model, plan)
     if operations > MOST_OPERATIONS:
         return (
             f"{operations} operations are too many to simulate; at most {MOST_OPERATIONS} "
             f"(pp {plan.pp}, interleave {plan.interleave}, {round(m)} micro-batches)"
         )
     return ""
+
+
+def operations_of(model: CostModel, plan: Plan) -> int:
+    """Passes of all stages in a step of a plan, of whole micro-batches."""
+    m = model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
+    return plan.pp * plan.interleave * round(m) * passes
 
 
 def timeline_of(model: CostModel, plan: Plan) -> Timeline:
@@ -133,17 +141,17 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
     orders = orders_of(SCHEDULES.index(plan.schedule), plan.pp, m, plan.interleave)
     durations = durations_of(model, plan, x)
     run = simulate(orders, durations)
-    fixed, activations = _bytes(model, table, x)
-    layers = np.array(plan_chunks(plan, model.job.model)).reshape(plan.interleave, plan.pp)
+    fixed, activations = _bytes(model, plan, x, orders)
+    layers = np.array(plan_chunks(plan, model.job.model))[chunk_places(plan)]
     once, makespan_s = _once(durations, run)
-    columns = _with_once(orders, run, once)
+    columns = _with_once(orders, run, once, activations)
     seconds = columns["end_s"] - columns["start_s"]
     found = Timeline(
         schedule=plan.schedule,
         stages=plan.pp,
-        interleave=plan.interleave,
+        interleave=orders.chunks,
         micro_batches=m,
-        layers=layers.T,
+        layers=layers,
         **columns,
         send_s=durations.send_s,
         splits_backward=orders.splits_backward,
@@ -180,7 +188,9 @@ def _once(durations: Durations, run: Run) -> tuple[FloatArray, float]:
     return once, float(ends.max())
 
 
-def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, Any]:
+def _with_once(
+    orders: Orders, run: Run, once: FloatArray, activations: FloatArray
+) -> dict[str, Any]:
     """The columns of a timeline: operations of micro-batches, and what lasts of those per step."""
     pp, k = orders.kind.shape
     none = np.full((pp, 3), -1)
@@ -199,6 +209,7 @@ def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, Any]:
         "end_s": (run.end_s, once[:, :, 1]),
         "needs": (np.where(needs >= 0, place[needs], -1), none),
         "held": (orders.held(), np.zeros((pp, 3), dtype=np.int64)),
+        "held_bytes": (_weighed(orders, activations), np.zeros((pp, 3))),
     }
     return {
         name: (head if tail is None else np.concatenate([head, tail], axis=1))[lasts]
@@ -206,14 +217,41 @@ def _with_once(orders: Orders, run: Run, once: FloatArray) -> dict[str, Any]:
     }
 
 
-def _bytes(model: CostModel, table: PlanTable, x: Evaluated) -> tuple[FloatArray, FloatArray]:
-    """(pp,) bytes per chip beside saved activations, and of those of one micro-batch.
+def _bytes(
+    model: CostModel, plan: Plan, x: Evaluated, orders: Orders
+) -> tuple[FloatArray, FloatArray]:
+    """(pp,) bytes per chip beside saved activations, and (pp, v) of those of one micro-batch.
 
     The memory model's activations grow with the micro-batches in flight; without any they are
     what one layer needs while it is worked on.
     """
     stages = x.columns.stages
-    work = memory_table(model, table, stages, np.zeros(1)).parts["activations"]
-    saved = x.memory.parts["activations"] - work
-    held = in_flight(table.schedule, table.pp, table.interleave, x.inputs.m, stages.position)
-    return (x.memory.total - saved)[0], (saved / np.maximum(held, 1.0))[0]
+    work = memory_table(model, x.columns.plans, stages, np.zeros(1)).parts["activations"]
+    saved = (x.memory.parts["activations"] - work)[0]
+    chunks = _chunk_bytes(model, plan)
+    most = _weighed(orders, chunks).max(axis=1)
+    each = chunks * (saved / np.where(most > 0, most, 1.0))[:, None]
+    return x.memory.total[0] - saved, each
+
+
+def _weighed(orders: Orders, chunks: FloatArray) -> FloatArray:
+    """(pp, k) what is held during each operation, from (pp, v) per micro-batch and chunk."""
+    return np.asarray(np.einsum("skv,sv->sk", orders.held_by_chunk(), chunks))
+
+
+def _chunk_bytes(model: CostModel, plan: Plan) -> FloatArray:
+    """(pp, v) what a micro-batch leaves on each chunk: alike, or bytes where chunks may differ.
+
+    Listed chunks and those of DualPipe leave what they would as stages of their own.
+    """
+    places = chunk_places(plan)
+    if places.shape[1] == 1 or (plan.stages is None and plan.interleave > 1):
+        return np.ones(places.shape)
+    longer = replace(plan, pp=plan.pp * plan.interleave, interleave=1, schedule="gpipe")
+    table = PlanTable.from_plans([longer])
+    stages = every_stage(table, model.job.model)
+    none, one = (
+        memory_table(model, table, stages, np.array([m])).parts["activations"][0]
+        for m in (0.0, 1.0)
+    )
+    return np.asarray((one - none)[places])

@@ -181,16 +181,16 @@ def _memory(
 ) -> list[dict[str, Any]]:
     """Bytes per chip of every stage, whenever they change."""
     gives = timeline.kind == (WEIGHT_GRAD if timeline.splits_backward else BACKWARD)
-    after = timeline.held - gives
+    given = timeline.activation_bytes[timeline.stage, timeline.chunk] * gives
+    after = timeline.held_bytes - given
     events = []
     for stage in range(timeline.stages):
-        each = timeline.activation_bytes[stage] / timeline.interleave
         fixed, last = timeline.fixed_bytes[stage], -1
         for at in np.flatnonzero(timeline.of_stage(stage) & kept).tolist():
-            for held, ns in ((timeline.held[at], begin_ns[at]), (after[at], end_ns[at])):
-                if held != last:
-                    args = {"bytes": round(float(fixed + held * each))}
+            for held, ns in ((timeline.held_bytes[at], begin_ns[at]), (after[at], end_ns[at])):
+                if (size := round(float(fixed + held))) != last:
+                    args = {"bytes": size}
                     name = f"memory of stage {stage}"
                     events.append(_event("C", name, stage, int(ns), args=args))
-                    last = held
+                    last = size
     return events

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.report.breakdown_chart import Whole, wholes, words_of
+from planner.report.memory_chart import recomputed_words
 from planner.report.tables import ByWidth, section, side_by_side, table, width_of
 from planner.results import PlanResult
 from planner.stage_facts import PlanFacts, StageFacts
-from planner.units import show_bytes, show_percent, show_seconds
+from planner.units import is_change, show_bytes, show_change, show_percent, show_seconds
 
 _TITLES = ("Time (slowest stage)", "Energy (split assumed)", "Memory (fullest chip)")
 _BARS = (20, 16, 12)
@@ -79,14 +80,16 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
     """
     if facts is None or len(facts.stages) == 1:
         return []
-    header = ("stage", "layers", "memory", "of limit", "forward", "backward")
+    own = _own(facts.stages)
+    header = ("stage", "layers", *own, "memory", "of limit", "forward", "backward")
+    left_of = len(own) + 2
     groups = list(_alike(facts.stages))
     few = [*groups[: _FEW // 2], [], *groups[-_FEW // 2 :]] if len(groups) > _FEW else groups
     left = len(groups) - _FEW
 
     def draw(room: int) -> RenderableType:
-        plain = [_stage_cells(group, facts, left) for group in few]
-        bare = table(header, plain, right=header[2:], whole=header[:2])
+        plain = [_stage_cells(group, facts, left, own) for group in few]
+        bare = table(header, plain, right=header[left_of:], whole=header[:left_of])
         bar = min(24, room - width_of(bare) - 3)
         if bar < 8:
             return bare
@@ -94,9 +97,22 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
             (*cells, _filled(group, facts, bar)) for cells, group in zip(plain, few, strict=True)
         ]
         name = f"{'limit |':>{bar + 1}}"
-        return table((*header, name), rows, right=header[2:], whole=(*header[:2], name))
+        return table((*header, name), rows, right=header[left_of:], whole=(*header[:left_of], name))
 
     return [Text(), section("Pipeline stages (per chip; passes of one micro-batch)", ByWidth(draw))]
+
+
+def simulated_words(facts: PlanFacts | None, step_time_s: float) -> list[str]:
+    """The step time simulated operation by operation, or why it is not; for explicit stages."""
+    if facts is not None and facts.simulated_step_time_s is not None:
+        seconds = facts.simulated_step_time_s
+        change = seconds / step_time_s - 1
+        apart = f"{show_change(change)} {'above' if change > 0 else 'below'} the step time"
+        apart = apart if is_change(change) else "as long as the step time"
+        return [f"Simulated operation by operation: {show_seconds(seconds)}, {apart}."]
+    if facts is not None and facts.not_simulated:
+        return [f"Not simulated operation by operation: {facts.not_simulated}."]
+    return []
 
 
 def _alike(stages: Sequence[StageFacts]) -> Iterator[list[StageFacts]]:
@@ -110,31 +126,54 @@ def _alike(stages: Sequence[StageFacts]) -> Iterator[list[StageFacts]]:
     yield group
 
 
+_CHOICES: dict[str, Callable[[StageFacts], str]] = {
+    "recompute": recomputed_words,
+    "sharding": lambda stage: stage.sharding,
+    "clock": lambda stage: f"{stage.clock:g}",
+    "pool": lambda stage: stage.pool or "",
+}
+
+
+def _own(stages: Sequence[StageFacts]) -> tuple[str, ...]:
+    """What stages choose differently."""
+    return tuple(name for name, of in _CHOICES.items() if len({of(stage) for stage in stages}) > 1)
+
+
 def _shown(stage: StageFacts) -> tuple[str, ...]:
     ends = "+ embedding" * stage.embedding + "+ head" * stage.head
     return (
         f"{stage.layers} {ends}".strip(),
+        *(of(stage) for of in _CHOICES.values()),
         show_bytes(stage.total_bytes),
         show_seconds(stage.forward_s),
         show_seconds(stage.backward_s),
     )
 
 
-def _stage_cells(group: Sequence[StageFacts], facts: PlanFacts, left: int) -> tuple[str, ...]:
+def _stage_cells(
+    group: Sequence[StageFacts], facts: PlanFacts, left: int, own: tuple[str, ...]
+) -> tuple[str, ...]:
     if not group:
-        return (f"{left} more", "", "", "", "", "")
+        return (f"{left} more", *("",) * (5 + len(own)))
     first, last = group[0], group[-1]
     numbers = f"{first.index}" if first is last else f"{first.index}-{last.index}"
-    layers, memory, forward, backward = _shown(first)
-    limit = facts.memory_limit_bytes
+    layers, *_, memory, forward, backward = _shown(first)
+    choices = (_CHOICES[name](first) for name in own)
+    limit = _limit_of(first, facts)
     share = show_percent(first.total_bytes / limit) if limit > 0 else "no room"
-    return numbers, layers, memory, share, forward, backward
+    return numbers, layers, *choices, memory, share, forward, backward
+
+
+def _limit_of(stage: StageFacts, facts: PlanFacts) -> float:
+    """Bytes that a stage may fill of a chip."""
+    own = stage.memory_limit_bytes
+    return facts.memory_limit_bytes if own is None else own
 
 
 def _filled(group: Sequence[StageFacts], facts: PlanFacts, columns: int) -> str:
     """A bar up to the limit, which is a line; what does not fit goes beyond it."""
-    if not group or facts.memory_limit_bytes <= 0:
+    if not group or _limit_of(group[0], facts) <= 0:
         return ""
-    share = group[0].total_bytes / facts.memory_limit_bytes
+    share = group[0].total_bytes / _limit_of(group[0], facts)
     marks = round(min(share, 1.0) * columns)
     return f"{'#' * marks:{columns}}{'>' if share > 1 else '|'}"

@@ -21,10 +21,7 @@ def front_csv(result: SolveResult) -> str:
     The version comes last: it is never empty, which shows that a row is whole.
     """
     job = {"job": thawed(result.plan_job)}
-    rows = [
-        {**job, **result.point_fields(point), "schema_version": SCHEMA_VERSION}
-        for point in result.front
-    ]
+    rows = [{**job, **row, "schema_version": SCHEMA_VERSION} for row in result.front_rows()]
     return csv_text(rows, last="schema_version")
 
 
@@ -38,7 +35,7 @@ def front_json(result: SolveResult) -> str:
         "objectives": list(result.front_objectives),
         "complete": result.front_complete,
         "note": result.front_note,
-        "front": [result.point_fields(point) for point in result.front],
+        "front": result.front_rows(),
     }
     return json.dumps(sealed(fields), indent=2, allow_nan=False) + "\n"
 

@@ -8,13 +8,23 @@ from rich.text import Text
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.scatter import WIDTH, scatter
 from planner.report.tables import ByWidth, section, table
-from planner.report.words import best_apart, choice_words, front_title, is_best, mesh_words
+from planner.report.words import (
+    best_apart,
+    choice_words,
+    front_title,
+    is_best,
+    marks_proved,
+    mesh_words,
+    proved_mark,
+)
 from planner.results import PlanResult, SolveResult
 from planner.units import show_bytes, show_joules, show_percent, show_seconds
 
 _FEW = 12
 _WIDE, _MIDDLE = 104, 78
 _CHOICES = "other choices"
+_MARK = 8
+"""Columns that the marks of proved plans take."""
 _FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
 
 
@@ -33,20 +43,22 @@ def front_view(result: SolveResult) -> RenderableType:
 def _table(result: SolveResult, room: int) -> RenderableType:
     """One table where there is room for it, else the figures first and the plans below."""
     points = _few(result.front)
+    marked = marks_proved(result)
+    header = (*_FIGURES, *(("proved",) if marked else ()))
     figures = [_figures(number, point, result) for number, point in points]
     plans = [_plan(number, point, result) for number, point in points]
     if has_machines(result):
         return _machine_table(points, figures, plans)
-    if room >= _WIDE:
+    if room >= _WIDE + _MARK * marked:
         rows = [(*left, *right) for left, right in zip(figures, plans, strict=True)]
-        return table((*_FIGURES, "mesh", _CHOICES), rows, right=_FIGURES)
-    if room >= _MIDDLE:
+        return table((*header, "mesh", _CHOICES), rows, right=_FIGURES)
+    if room >= _MIDDLE + _MARK * marked:
         both = ["\n".join(filter(None, right)) for right in plans]
         rows = [(*left, plan) for left, plan in zip(figures, both, strict=True)]
-        return table((*_FIGURES, "plan"), rows, right=_FIGURES)
+        return table((*header, "plan"), rows, right=_FIGURES)
     below = [(left[0], *right) for left, right in zip(figures, plans, strict=True)]
     return Group(
-        table(_FIGURES, figures, right=_FIGURES),
+        table(header, figures, right=_FIGURES),
         Text(),
         table(("#", "mesh", _CHOICES), below, right=("#",)),
     )
@@ -82,8 +94,9 @@ def _few(front: tuple[PlanResult, ...]) -> list[tuple[int, PlanResult | None]]:
 
 
 def _figures(number: int, point: PlanResult | None, result: SolveResult) -> tuple[str, ...]:
+    marked = marks_proved(result)
     if point is None:
-        return ("...", "", "", "", "", "")
+        return ("...", "", "", "", "", "", *([""] if marked else []))
     return (
         f"*{number}" if is_best(point, result) else f"{number}",
         f"{point.chips:,}",
@@ -91,6 +104,7 @@ def _figures(number: int, point: PlanResult | None, result: SolveResult) -> tupl
         show_joules(point.energy_per_step_j),
         show_percent(point.mfu),
         show_bytes(point.memory_per_chip_bytes),
+        *([proved_mark(result, number - 1)] if marked else []),
     )
 
 

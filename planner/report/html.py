@@ -14,8 +14,10 @@ from planner.report.words import (
     front_title,
     is_best,
     job_words,
+    marks_proved,
     mesh_words,
     plan_rows,
+    proved_mark,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import show_bytes, show_joules, show_percent, show_seconds
@@ -64,6 +66,7 @@ def _front(result: SolveResult) -> str:
             show_joules(point.energy_per_step_j),
             show_percent(point.mfu),
             show_bytes(point.memory_per_chip_bytes),
+            *([proved_mark(result, number - 1)] if marks_proved(result) else []),
             mesh_words(point.plan),
             choice_words(point.plan),
         )
@@ -71,7 +74,8 @@ def _front(result: SolveResult) -> str:
     ]
     best = [row for row, point in enumerate(result.front) if is_best(point, result)]
     figures = (_FIGURES[0], *(COLUMNS if machines else ()), *_FIGURES[1:])
-    header = (*figures, "mesh", "other choices")
+    marks = ["proved"] if marks_proved(result) else []
+    header = (*figures, *marks, "mesh", "other choices")
     return _table(header, rows, right=len(figures), bold=best)
 
 

@@ -37,6 +37,8 @@ LOOKS: Mapping[str, Look] = {
     # passes
     "backward": ("teal", "slant"),
     "weight_gradients": ("purple", "dots"),
+    "recompute": ("blue", "cross"),
+    "recompute_selective": ("teal", "backslant"),
     # comparisons and steps
     "step_time": ("blue", "backslant"),
     "energy": ("orange", "cross"),

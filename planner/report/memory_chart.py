@@ -17,11 +17,21 @@ _ROOM = 1.13
 """Length of the axis over the capacity: the sums of the stages stand above all lines."""
 
 
+def recomputed_words(stage: StageFacts) -> str:
+    """`full`, or `3 full` where it is not all layers, or `1 selective, 3 full`."""
+    if stage.recompute != "mixed":
+        return stage.recompute
+    counts = {"selective": stage.selective_layers, "full": stage.full_layers}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
 def stage_words(stage: StageFacts) -> str:
-    """`stage 0 (20 layers, embedding)`."""
+    """`stage 0 (20 layers, recompute 3 full, embedding)`."""
     parts = [plural(stage.layers, "layer")]
     if stage.moe_layers:
         parts.append(f"{stage.moe_layers} with experts")
+    if stage.recompute == "mixed":
+        parts.append(f"recompute {recomputed_words(stage)}")
     parts += ["embedding"] * stage.embedding + ["head"] * stage.head
     return f"stage {stage.index} ({', '.join(parts)})"
 

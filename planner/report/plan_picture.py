@@ -8,6 +8,7 @@ from planner.report.breakdown_chart import breakdown_charts
 from planner.report.chart import Chart, Picture
 from planner.report.chart_svg import SIDE_BY_SIDE
 from planner.report.front_chart import front_chart
+from planner.report.layout_chart import layout_chart
 from planner.report.memory_chart import memory_chart
 from planner.report.mesh_chart import mesh_chart
 from planner.report.timeline_chart import timeline_chart
@@ -20,7 +21,7 @@ from planner.stage_facts import PlanFacts
 def plan_charts(
     result: PlanResult, facts: PlanFacts | None, timeline: Timeline | None = None
 ) -> tuple[Chart, ...]:
-    """Breakdown, memory per stage, the timeline, and the mesh where there are several chips.
+    """Breakdown, layers and memory per stage, the timeline, and of several chips the mesh.
 
     Args:
         result: A plan.
@@ -28,6 +29,8 @@ def plan_charts(
         timeline: Its schedule; without it no timeline is drawn.
     """
     charts = breakdown_charts([(mesh_words(result.plan), result)])
+    if result.plan.stages and len(result.plan.stages) > 1:
+        charts += (layout_chart(result.plan),)
     if facts is None:
         return charts
     charts += (memory_chart(facts, result.reserve_bytes),)

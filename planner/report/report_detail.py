@@ -8,9 +8,11 @@ from typing import Any
 
 from planner.explanation.answer import Explained, ExplainResult
 from planner.pipeline.timeline import timeline_of, why_not_simulated
+from planner.plan import Plan
 from planner.report.breakdown_chart import breakdown_picture
 from planner.report.chart import Chart, Picture
 from planner.report.explain_chart import drawn, leaning_chart, steps_chart
+from planner.report.layout_chart import layout_chart
 from planner.report.memory_chart import memory_picture
 from planner.report.mesh_chart import mesh_picture
 from planner.report.ridgeline_chart import ridgeline_picture
@@ -105,6 +107,8 @@ def detail_of(
     pictures = [_breakdown(plan)]
     if explained is not None:
         pictures += _explained(explained)
+    if plan.plan.stages and len(plan.plan.stages) > 1:
+        pictures.append(_layout(plan.plan))
     if answer.facts is not None:
         pictures.append(_memory(answer.facts, plan))
     pictures += [_timeline(resolved, plan), _ridgeline(resolved, plan)]
@@ -156,6 +160,16 @@ def _breakdown(plan: PlanResult) -> DetailPicture:
         title="Where time, energy and memory go",
         lead="The parts of a step on the slowest stage, of its energy, and of the fullest chip.",
         picture=replace(breakdown_picture([("plan", plan)]), columns=3),
+    )
+
+
+def _layout(plan: Plan) -> DetailPicture:
+    return DetailPicture(
+        ident="layout",
+        title="Layers per stage",
+        lead="How many layers each pipeline stage has, which of them it computes again in the "
+        "backward pass, and its clock.",
+        picture=one_chart(layout_chart(plan)),
     )
 
 

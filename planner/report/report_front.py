@@ -16,8 +16,10 @@ from planner.report.words import (
     choice_words,
     front_title,
     is_best,
+    marks_proved,
     mesh_words,
     plan_rows,
+    proved_mark,
 )
 from planner.results import PlanResult, SolveResult
 from planner.units import show_bytes, show_joules, show_percent, show_seconds
@@ -28,6 +30,7 @@ HINT = (
 )
 _WIDTH = 720.0
 """Of the coordinates of the front's picture, which has the panel of a plan beside it."""
+_CHOICES = "other choices"
 _OF_ONE = "The pictures further down are of one plan alone."
 
 
@@ -101,14 +104,12 @@ def _parts(
 def _table(answer: SolveResult) -> Table:
     """All plans; the numbers lead to their records."""
     machines = has_machines(answer)
-    rows = tuple(
-        _row(number, point, machines=machines) for number, point in enumerate(answer.front, start=1)
-    )
+    rows = tuple(_row(number, point, answer) for number, point in enumerate(answer.front, start=1))
     names = (*(COLUMNS if machines else ()), "chips", "step time", "energy/step", "MFU", "memory")
     right = [0, *(at + 1 for at, name in enumerate(names) if name != "wiring")]
     return Table(
         caption="All plans of the front",
-        header=("#", *names, "mesh", "other choices"),
+        header=("#", *names, *(["proved"] if marks_proved(answer) else []), "mesh", _CHOICES),
         rows=rows,
         right=tuple(right),
         strong=tuple(at for at, point in enumerate(answer.front) if is_best(point, answer)),
@@ -116,7 +117,7 @@ def _table(answer: SolveResult) -> Table:
     )
 
 
-def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
+def _row(number: int, point: PlanResult, answer: SolveResult) -> tuple[Cell, ...]:
     figures = (
         (f"{point.chips:,}", float(point.chips)),
         (show_seconds(point.step_time_s), point.step_time_s),
@@ -129,8 +130,9 @@ def _row(number: int, point: PlanResult, *, machines: bool) -> tuple[Cell, ...]:
     own = (Cell(words=pes, value=0.0 if machine is None else machine.pes), Cell(words=wiring))
     return (
         Cell(words=f"{number}", value=number, link=key_of(number)),
-        *(own if machines else ()),
+        *(own if has_machines(answer) else ()),
         *(Cell(words=words, value=value) for words, value in figures),
+        *([Cell(words=proved_mark(answer, number - 1))] if marks_proved(answer) else []),
         Cell(words=mesh_words(point.plan)),
         Cell(words=choice_words(point.plan)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.answers import Diagnosis
+from planner.report.certificate_view import certificate_notes, funnel_rows, gain_words
 from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,
@@ -37,6 +38,7 @@ from planner.report.words import (
     plan_rows,
 )
 from planner.results import EvaluateResult, PlanResult, SolveResult
+from planner.search.uneven.found import Certificate
 from planner.units import (
     show_bytes,
     show_change,
@@ -289,6 +291,8 @@ def _search(answer: SolveResult) -> Section:
         ("The rest of the front", answer.front_counts),
     )
     blocks: list[Block] = []
+    if answer.certificate is not None:
+        blocks += _certificate(answer, answer.certificate)
     for caption, stages in asked:
         header, rows = count_rows(stages)
         if rows:
@@ -297,6 +301,17 @@ def _search(answer: SolveResult) -> Section:
         blocks.append(_machines(answer))
     lead = f"The search took {answer.seconds:.2f} s." if blocks else ""
     return Section(ident="search", title="What was searched", blocks=tuple(blocks), lead=lead)
+
+
+def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
+    """Why no plan with other stages is better, and what stages that differ gain."""
+    header, rows = funnel_rows(certificate, answer.objective_name)
+    caption = "Certificate: meshes with their choices, by what excludes them"
+    return [
+        Prose(lines=(proof_words(answer), gain_words(answer))),
+        words_table(caption, header, rows, right=tuple(range(1, len(header)))),
+        Prose(lines=tuple(certificate_notes(answer, certificate))),
+    ]
 
 
 def _machines(answer: SolveResult) -> Table:

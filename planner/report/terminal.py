@@ -12,15 +12,18 @@ from rich.text import Text
 from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
-from planner.report.breakdown_view import breakdown_view, stage_view
+from planner.report.breakdown_view import breakdown_view, simulated_words, stage_view
+from planner.report.certificate_view import certificate_view, gain_words, uneven_proof_words
 from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
+from planner.report.pools_view import alone_words, pools_view
 from planner.report.tables import ByWidth, indented, pairs, section, table
 from planner.report.words import OBJECTIVES, boundary_words, job_words, plan_rows
 from planner.results import PASSED, EvaluateResult, PlanResult, SolveResult
+from planner.stage_facts import PlanFacts
 from planner.units import (
     plain,
     show_bytes,
@@ -147,6 +150,8 @@ def _defaults(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
 
 def proof_words(result: SolveResult) -> str:
     """How good the answer is proved to be."""
+    if result.certificate is not None:
+        return uneven_proof_words(result, result.certificate)
     candidates = result.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
     if result.status == "optimal":
@@ -185,7 +190,9 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
     if not rows:
         return []
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
-    return [Text(), section("Candidates", view)]
+    title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
+    title = "Candidates" if result.pools else title
+    return [Text(), section(title, view)]
 
 
 def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
@@ -211,19 +218,32 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), *stage_view(result.facts)]
+        parts += [plan_view("Best plan", result.best), *pools_view(result.pools)]
+        parts += [*stage_view(result.facts), *_simulated(result.facts, result.best)]
         parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.spread)), Text()]
-        parts += [Text(proof_words(result)), Text(), *ranked_view(result)]
+        parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
-        parts.append(_neighbor_table(result))
+        parts += [] if result.pools else [_neighbor_table(result)]
         if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
             parts.append(Text(ties))
         parts += _run_view(result.run)
         parts += [Text(), front_view(result)]
     if result.machines:
         parts += [Text(), machines_view(result)]
+    parts += certificate_view(result)
     return Group(*parts, *_counts_table(result), *_defaults(result.defaults))
+
+
+def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
+    return [Text(line) for line in simulated_words(facts, plan.step_time_s)]
+
+
+def _gain(result: SolveResult) -> list[RenderableType]:
+    """What stages that may differ gain, where they may."""
+    if result.pools:
+        return [Text(line) for line in alone_words(result)]
+    return [] if result.certificate is None else [Text(gain_words(result))]
 
 
 def _neighbor_table(result: SolveResult) -> Table:
@@ -253,7 +273,9 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         *head(job_words(result), result.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
+        *pools_view(result.pools),
         *stage_view(result.facts),
+        *_simulated(result.facts, result.result),
         *collectives_view(result.facts),
         Text(),
         Text(spread_words(result.spread)),
@@ -267,6 +289,8 @@ def fits_words(result: EvaluateResult) -> str:
     if not result.fits:
         return "The plan does not fit in memory."
     costs = result.result
+    if result.pools:
+        return "The plan fits: every pool has room for its stages."
     words = (
         f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
         f"{show_bytes(result.memory_limit_bytes)} of each chip that may be filled"

@@ -120,7 +120,8 @@ def shown_stages(timeline: Timeline) -> tuple[int, ...]:
 def windows_of(timeline: Timeline) -> tuple[Window, ...]:
     """The parts of a step that are shown: all of it, or what is not the same over and over."""
     whole = timeline.makespan_s
-    passes = timeline.interleave * timeline.micro_batches * (2 + timeline.splits_backward)
+    chunks = 1 if timeline.schedule == "dualpipe" else timeline.interleave  # a micro-batch visits
+    passes = chunks * timeline.micro_batches * (2 + timeline.splits_backward)
     spans = [(0.0, whole)]
     if passes > READABLE:
         spans = _joined(_ends(timeline), whole)
@@ -284,6 +285,8 @@ def _verb(timeline: Timeline, kind: int) -> str:
 
 
 _PASSES = (FORWARD, BACKWARD, WEIGHT_GRAD)
+_CHUNKS = "A micro-batch visits every stage once per chunk; every second chunk is lighter."
+_BOTH_WAYS = "Half of the micro-batches, lighter, go from the last stage to the first."
 
 
 def _several(timeline: Timeline, kind: int) -> str:
@@ -351,8 +354,7 @@ def _notes(
         only = f" on {' and '.join(some)}" if len(some) < len(passes) else ""
         notes.append(f"Numbers{only} are micro-batches, from 0.")
     if timeline.interleave > 1:
-        notes.append("A micro-batch visits every stage once per chunk; every second chunk is "
-                     "lighter.")  # fmt: skip
+        notes.append(_BOTH_WAYS if timeline.schedule == "dualpipe" else _CHUNKS)
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)
         where = "At the dashed line" + "s" * (len(windows) > 2)

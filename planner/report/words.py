@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planner.layout_words import (
+    clocks_by_stage,
+    layer_words,
+    layers_by_chunk,
+    pools_by_stage,
+    recomputed_by_chunk,
+    shardings_by_stage,
+)
 from planner.plan import Plan
+from planner.plan_words import clock_words, recompute_words, sharding_words
 from planner.results import EvaluateResult, PlanResult, SolveResult
 from planner.units import plural, show_bytes, show_joules, show_percent, show_seconds
 
@@ -44,15 +53,18 @@ def schedule_words(plan: Plan) -> str:
 
 def choice_words(plan: Plan) -> str:
     """`zero1, micro-batch 2, 1f1b, recompute full, clock 0.9`: what there is beside the mesh."""
-    words = [plan.sharding, f"micro-batch {plan.micro_batch}"]
+    words = [sharding_words(plan), f"micro-batch {plan.micro_batch}"]
     if plan.pp > 1:
         words.append(schedule_words(plan))
-    if plan.recompute != "none":
-        words.append(f"recompute {plan.recompute}")
+    if plan.stages is not None and len(plan.stages) > 1:
+        words.append(f"layers {layer_words(stage.layers for stage in plan.stages)}")
+    one = plan.stages is not None and len(plan.stages) == 1
+    if (recompute := (recomputed_by_chunk if one else recompute_words)(plan)) != "none":
+        words.append(f"recompute {recompute}")
     if plan.offload:
         words.append(f"offload {' and '.join(plan.offload)}")
-    if plan.clock != 1.0:
-        words.append(f"clock {plan.clock:g}")
+    if (clock := clock_words(plan)) != "1":
+        words.append(f"clock {clock}")
     return ", ".join(words)
 
 
@@ -71,22 +83,24 @@ def plan_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("mesh", mesh_words(plan)),
         ("placement", placement_words(result) or "one chip"),
         *([("torus", result.torus)] if result.torus else []),
-        ("sharding", plan.sharding),
+        ("sharding", shardings_by_stage(plan)),
         ("micro-batch", _micro_batch_words(result)),
         ("micro-batches", f"{result.micro_batches:,} per step"),
         ("schedule", schedule_words(plan)),
-        ("recompute", plan.recompute),
+        ("recompute", recomputed_by_chunk(plan)),
     ]
     if plan.tp > 1:
         rows.append(("sequence parallel", "yes" if plan.sequence_parallel else "no"))
     if plan.cp > 1:
         rows.append(("context parallel", plan.cp_mode))
     if plan.pp > 1:
-        rows.append(("layer split", plan.split if plan.stages is None else "explicit stages"))
+        rows.append(("layer split", layers_by_chunk(plan)))
+    if pools := pools_by_stage(plan):
+        rows.append(("pools", pools))
     if plan.offload:
         rows.append(("offload", ", ".join(plan.offload)))
-    if plan.clock != 1.0:
-        rows.append(("clock", f"{plan.clock:g} of nominal"))
+    if (clock := clocks_by_stage(plan)) != "1":
+        rows.append(("clock", f"{clock} of nominal"))
     return rows
 
 
@@ -95,6 +109,12 @@ def _micro_batch_words(result: PlanResult) -> str:
     if result.share_tokens:
         return f"{result.plan.micro_batch * result.share_tokens:,.6g} tokens per data rank"
     return plural(result.plan.micro_batch, "sequence")
+
+
+def point_words(plan: Plan, time_s: float, energy_j: float) -> str:
+    """`front: 5.21 s, 10.6 MJ a step; tp 8 x pp 16; zero1, ...` of a proved point."""
+    figures = f"{show_seconds(time_s)}, {show_joules(energy_j)} a step"
+    return f"front: {figures}; {mesh_words(plan)}; {choice_words(plan)}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -136,8 +156,24 @@ def best_words(result: SolveResult, best: PlanResult) -> list[str]:
 
 def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
+    if result.pools:
+        return "The fastest plan"
     front = f"Pareto front of {listed(result.front_objectives)}"
+    if marks_proved(result):
+        limits = result.front_limits
+        stopped = limits is not None and limits.proved < limits.asked
+        return f"{front}, proved where marked{' (search stopped)' * stopped}"
     return f"Exact {front}" if result.front_complete else f"{front}, incomplete (search stopped)"
+
+
+def marks_proved(result: SolveResult) -> bool:
+    """Whether some plans of the front are proved and others are not."""
+    return any(result.front_proved) and not result.front_complete
+
+
+def proved_mark(result: SolveResult, at: int) -> str:
+    """Whether the plan of the front at a place, from 0, is proved, in a word."""
+    return "yes" if result.is_proved(at) else "no"
 
 
 def best_apart(result: SolveResult) -> list[PlanResult]:

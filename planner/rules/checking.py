@@ -84,11 +84,15 @@ def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:
     own = np.zeros(len(owner), dtype=np.bool_)
     for name in STAGE_CHOICES:
         own |= getattr(spread, name) != getattr(plans, name)[owner]
-    lines: dict[tuple[int, str], None] = {}
-    for row in np.flatnonzero(~rule.holds(model, spread)):
-        line = rule.explain(model, spread.plan(int(row)))
-        named = f"stage {stage[row]}: {line}" if own[row] else line
-        lines.setdefault((int(owner[row]), named))
+    broken_rows = np.flatnonzero(~rule.holds(model, spread)).tolist()
+    said = {row: (int(owner[row]), rule.explain(model, spread.plan(row))) for row in broken_rows}
+    of_plan = {said[row] for row in broken_rows if not own[row]}
+    lines: dict[tuple[int, str], None] = dict.fromkeys(sorted(of_plan))
+    for row in broken_rows:
+        plan, line = said[row]
+        if said[row] not in of_plan:
+            place = "chunk" if plans.interleave[plan] > 1 else "stage"
+            lines[plan, f"{place} {stage[row]}: {line}"] = None
     return [line for _, line in lines]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import runs_both_ways
 from planner.cost.layout import stage_layers
 from planner.cost.listed import adds_up, chunk_columns, listed_plans, of_chunks, overcounted
 from planner.cost.parameters import kv_heads_per_chip
@@ -13,6 +14,7 @@ from planner.plan import (
     ALL_TO_ALL,
     AXES,
     DDP,
+    DUALPIPE,
     INTERLEAVED,
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
@@ -146,6 +148,16 @@ def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 def zero_bubble_trains(model: CostModel, plans: PlanTable) -> BoolArray:
     """Zero-bubble has stages, and weight gradients to fill bubbles with."""
     return np.asarray((plans.schedule != ZERO_BUBBLE) | ((plans.pp > 1) & model.job.trains_all))
+
+
+def both_directions(model: CostModel, plans: PlanTable) -> BoolArray:
+    """DualPipe has an even number of stages and of micro-batches, at least 2 pp of these.
+
+    A batch that does not divide into micro-batches is the matter of `batch_divides`.
+    """
+    fits = runs_both_ways(plans.schedule, plans.pp, _micro_batches(model, plans))
+    fits |= (plans.pp % 2 == 0) & ~batch_divides(model, plans)
+    return np.asarray(fits & ((plans.schedule != DUALPIPE) | model.job.trains_all))
 
 
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -139,6 +139,14 @@ RULES: tuple[Rule, ...] = (
         explain=lambda c, p: "schedule zero-bubble needs pp > 1 and a job that trains all weights",
     ),
     Rule(
+        name="dualpipe",
+        framework="any",
+        source="deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least "
+        "two micro-batches per rank; weight gradients apart",
+        holds=predicates.both_directions,
+        explain=words.one_way,
+    ),
+    Rule(
         name="sharding",
         framework="any",
         source="fsdp shards weights; zero needs ranks to share state",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.cost.context import CostModel
-from planner.cost.layout import stage_layers
+from planner.cost.layout import chunk_places, stage_layers
 from planner.cost.listed import wrong_sum
 from planner.plan import SPLITS, Plan
 from planner.rules.numbers import nearest, nearest_divisors
@@ -52,19 +52,34 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
     )
 
 
+def one_way(model: CostModel, plan: Plan) -> str:
+    """Why DualPipe cannot run a plan's micro-batches in both directions, in one sentence."""
+    found = micro_batches(model, plan)
+    if not model.job.trains_all:
+        return "schedule dualpipe needs a job that trains all weights"
+    if plan.pp == 1 or plan.pp % 2:
+        return f"schedule dualpipe needs an even pp > 1, not {plan.pp}; nearest: {plan.pp + 1}"
+    least = 2 * plan.pp
+    return (
+        f"schedule dualpipe with pp {plan.pp} and {found:g} micro-batches: an even number of at "
+        f"least {least} is needed; nearest: {max(least, 2 * math.ceil(found / 2))}"
+    )
+
+
 def disagreeing(plan: Plan) -> str:
     """Which chunks of a stage differ in what the stage has once, in one sentence."""
     stages = plan.stages or ()
     for name in ("sharding", "clock"):
         own = [getattr(stage, name) for stage in stages]
         values = [getattr(plan, name) if value is None else value for value in own]
-        for chunk, value in enumerate(values):
-            first = values[chunk % plan.pp]
-            if value != first:
-                return (
-                    f"stages: chunks {chunk % plan.pp} and {chunk} are on the same stage (pp "
-                    f"{plan.pp}) and have {name} {first} and {value}; it has one of its own"
-                )
+        for stage, *others in chunk_places(plan).tolist():
+            for chunk in others:
+                first, value = values[stage], values[chunk]
+                if value != first:
+                    return (
+                        f"stages: chunks {stage} and {chunk} are on the same stage (pp {plan.pp}) "
+                        f"and have {name} {first} and {value}; it has one of its own"
+                    )
     raise AssertionError("all chunks of a stage agree")
 
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import rounds
 from planner.cost.energy import running_w, standing_w
 from planner.cost.evaluate import moved_j
 from planner.cost.layout import StageClasses, stage_classes
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost
-from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, GPIPE, ZERO_BUBBLE, FloatArray, IntArray, PlanTable
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.space import Space
 from planner.search.tables import Placements, TermIndex
@@ -152,6 +153,7 @@ class Candidates:
             return None
         parts = {name: self._value(f"layer.{kind}.{name}", layer) for name in LAYER_FIELDS}
         parts["weight_grad"] = self._weight_grad(f"layer.{kind}.weight_grad", layer)
+        parts["paired"] = self._of_schedules(f"layer.{kind}.paired", layer, "dualpipe")
         return layer_cost(
             self.model,
             **parts,
@@ -168,8 +170,12 @@ class Candidates:
         return np.take(self.values[name].T, rows, axis=1).T
 
     def _weight_grad(self, name: str, rows: IntArray) -> FloatArray:
-        """(r, k) rows of a term that only zero-bubble schedules read; (1, 1) without them."""
-        if "zero-bubble" in self.model.framework.schedules:
+        """(r, k) rows of weight gradients, for the schedules that run them apart."""
+        return self._of_schedules(name, rows, "zero-bubble", "dualpipe")
+
+    def _of_schedules(self, name: str, rows: IntArray, *schedules: str) -> FloatArray:
+        """(r, k) rows of a term that only these schedules read; (1, 1) without them."""
+        if set(schedules) & set(self.model.framework.schedules):
             return self._value(name, rows)
         return np.zeros((1, 1))
 
@@ -186,7 +192,7 @@ class Candidates:
 
     def _inputs(self, rows: Rows) -> StepInputs:
         ends = self.row_of(self.ends, rows)
-        names = ("m", "pp", "v", "zero_bubble", "gpipe", "chips", "standing_w")
+        names = ("m", "pp", "v", "zero_bubble", "gpipe", "dualpipe", "chips", "standing_w")
         return StepInputs(
             **{name: self._column(name, rows) for name in names},
             ends=EndCost(
@@ -220,10 +226,11 @@ def _build(
     plans = space.plans
     stages = stage_classes(plans, model.job.model)
     m = micro_batches(model, plans)
-    terms = term_indices(space, placements, m)
+    turns = rounds(plans.schedule, m)
+    terms = term_indices(model, space, placements, turns)
     counts, which = np.unique(plans.chips, return_inverse=True)
     standing = np.array([standing_w(model, int(count)) for count in counts])[which.ravel()]
-    of_term = TermValues(model, plans, placements, clocks[None, :], m)
+    of_term = TermValues(model, plans, placements, clocks[None, :], turns)
     values = {
         **of_term.layer(terms["layer"]),
         **of_term.shard(terms["shard"]),
@@ -256,6 +263,7 @@ def _plan_columns(
         "v": plans.interleave.astype(np.float64),
         "zero_bubble": plans.schedule == ZERO_BUBBLE,
         "gpipe": plans.schedule == GPIPE,
+        "dualpipe": plans.schedule == DUALPIPE,
         "chips": plans.chips.astype(np.float64),
         "standing_w": standing,
     }

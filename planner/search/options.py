@@ -56,6 +56,8 @@ class SpaceOptions:
         clocks: Whether the chip's clock levels are a decision.
         all_orders: All orders of the axes; else those of the framework's rank layout.
         torus: Beside the orders, all layouts of the axes over the torus of the cluster.
+        layers: Layers of every chunk of the pipeline in order; None: they are a decision. Only a
+            search of uneven pipelines reads it.
     """
 
     axes: frozenset[str] | None = None
@@ -64,6 +66,7 @@ class SpaceOptions:
     clocks: bool = True
     all_orders: bool = False
     torus: bool = False
+    layers: tuple[int, ...] | None = None
 
     def orders(self, framework: Framework) -> tuple[tuple[str, ...], ...]:
         """The orders of the axes to consider, innermost first."""

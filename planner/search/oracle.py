@@ -15,7 +15,8 @@ in multiples of a quantum, watts in multiples of another. The constraint solver 
 `solvers.factored`) proves the optimum of the integer problem; decoded plans are costed by the
 model again, and agree with the exhaustive engine to the rounding.
 
-Zero-bubble schedules are left out: what fills their bubbles depends on which stage is slowest.
+Zero-bubble schedules and DualPipe are left out: what fills their bubbles depends on which stage is
+slowest.
 Every table is listed in full, so this is for small jobs (10^5 candidates, not 10^7).
 """
 
@@ -33,6 +34,7 @@ from planner.cost.memory import stage_parameters
 from planner.cost.step import forward_pass_s, paced_sends, step_factor
 from planner.distinct import distinct
 from planner.plan import (
+    DUALPIPE,
     GPIPE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
@@ -103,7 +105,7 @@ def mesh_problem(
     Args:
         model: Job, cluster, assumptions.
         chips: Chips that every plan uses.
-        options: What is searched; zero-bubble schedules are dropped.
+        options: What is searched; zero-bubble schedules and DualPipe are dropped.
         limits: Memory per chip; the other limits are not used.
 
     Raises:
@@ -127,7 +129,8 @@ def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     """Every logical plan that the rules allow, with every offload, whatever its memory."""
     meshes = enumerate_meshes(model, (chips,), options)
     space = cross_choices(model, cross_skeletons(model, meshes, options), options)
-    space = space.take(np.flatnonzero(space.plans.schedule != ZERO_BUBBLE))
+    left_out = np.isin(space.plans.schedule, (ZERO_BUBBLE, DUALPIPE))
+    space = space.take(np.flatnonzero(~left_out))
     masks = np.arange(8 if options.offload else 1)
     at = np.repeat(np.arange(len(space)), len(masks))
     offload = np.tile(masks, len(space))

@@ -12,7 +12,8 @@ is the least over the placements of the mesh; K(b) the same of kernel seconds; d
 the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
 at least the mean stage, messages between stages travel for free, and zero-bubble schedules have no
-bubble. All of these are relaxations, so no plan on the mesh is faster or cheaper.
+bubble; nor has DualPipe, where S is less what passes side by side hide. All of these are
+relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from planner.cost.terms import end_terms, layer_terms
 from planner.distinct import distinct
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
-from planner.plan import ALL_TO_ALL, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
+from planner.plan import ALL_TO_ALL, DUALPIPE, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placed_groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
@@ -122,13 +123,17 @@ class SkeletonBounds:
             deadline.check()
             rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
             mesh = skeletons.mesh_id[rows]
-            seconds, kernels = _least_seconds(self.model, keys, nets, int(micro_batch), clocks)
+            alone, paired, kernels = _least_seconds(
+                self.model, keys, nets, int(micro_batch), clocks
+            )
+            both_ways = (skeletons.columns["schedule"][rows] == DUALPIPE)[:, None]
+            at = which[mesh]
             corners[rows] = _corners(
                 self.model,
                 {name: column[mesh, None] for name, column in columns.items()},
                 {name: column[rows, None] for name, column in skeletons.columns.items()},
-                seconds[which[mesh]],
-                kernels[which[mesh]],
+                np.where(both_ways, paired[at], alone[at]),
+                kernels[at],
                 self.fixed[mesh, None],
                 self.standing[mesh, None],
                 clocks,
@@ -151,7 +156,7 @@ def _corners(
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
     m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
     ramp = (pp - 1) / pp / skeleton["interleave"] * float(a.bubbles)
-    ramp = np.where(skeleton["schedule"] == ZERO_BUBBLE, 0.0, ramp)
+    ramp = np.where(np.isin(skeleton["schedule"], (ZERO_BUBBLE, DUALPIPE)), 0.0, ramp)
     factor = step_factor(a, chips)
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor
@@ -167,18 +172,18 @@ def _least_seconds(
     nets: dict[str, GroupCosts],
     micro_batch: int,
     clocks: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """(combinations, clocks) least seconds and kernel seconds of all layers and both ends.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(combinations, clocks) least seconds, those side by side, kernel seconds of all layers.
 
-    Of one micro-batch with the recomputation of the key; minimized over sequence parallelism and
-    context-parallel modes.
+    Of one micro-batch, both ends included, with the recomputation of the key; minimized over
+    sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
     """
     kinds = model.job.model.layer_kinds
     tp, cp, ep = (keys[name][:, None] for name in ("tp", "cp", "ep"))
     local = model.local_parameters(tp, ep)
     ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
     shape = (len(tp), len(clocks))
-    seconds, kernels = np.full(shape, np.inf), np.full(shape, np.inf)
+    seconds, paired, kernels = (np.full(shape, np.inf) for _ in range(3))
     for split in (True, False):
         for mode in (RING, ALL_TO_ALL) if np.any(cp > 1) else (RING,):
             x = layer_columns(
@@ -194,14 +199,16 @@ def _least_seconds(
                 clock=clocks[None, :],
             )
             times = layer_terms(model, x, nets, local)
-            total = busy = ends.embedding + ends.head
+            total = busy = beside = ends.embedding + ends.head
             for kind in ("dense", "moe"):
                 layer = getattr(times, kind)
                 if layer is not None:
                     total = total + kinds.count(kind) * layer.total
+                    beside = beside + kinds.count(kind) * (layer.total - layer.paired)
                     busy = busy + kinds.count(kind) * layer.kernels
             seconds, kernels = np.minimum(seconds, total), np.minimum(kernels, busy)
-    return seconds, kernels
+            paired = np.minimum(paired, beside)
+    return seconds, paired, kernels
 
 
 def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatArray:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import runs_both_ways
 from planner.plan import (
     ALL_TO_ALL,
     COLUMNS,
@@ -127,6 +128,7 @@ def cross_skeletons(
     columns = rows.columns
     m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
     whole = (columns["interleave"] == 1) | (m % columns["pp"] == 0)
+    whole &= runs_both_ways(columns["schedule"], columns["pp"], m)
     counts["micro_batches"] = rows.keep(whole)
     asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1) | uneven
     for name in ("micro_batch", "schedule", "interleave"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.copies import with_copies
 from planner.cost.evaluate import layer_columns
 from planner.cost.layout import StageClasses
 from planner.cost.memory import stage_parameters
@@ -24,7 +25,7 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.network.collectives import GroupCosts
-from planner.plan import OFFLOAD_OPTIMIZER, ZERO2, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, OFFLOAD_OPTIMIZER, ZERO2, FloatArray, IntArray, PlanTable
 from planner.search.space import Space
 from planner.search.tables import (
     DATA_GROUPS,
@@ -40,14 +41,24 @@ LAYER_FIELDS = ("total", "backward", "kernels")
 _PER_LAYER = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
 
 
-def term_indices(space: Space, placements: Placements, m: FloatArray) -> dict[str, TermIndex]:
-    """Where the rows of every term are, from the columns and the groups that it depends on."""
+def term_indices(
+    model: CostModel, space: Space, placements: Placements, rounds: FloatArray
+) -> dict[str, TermIndex]:
+    """Where the rows of every term are, from the columns and the groups that it depends on.
+
+    Args:
+        model: Job and framework.
+        space: Logical plans.
+        placements: Distinct placements per mesh.
+        rounds: (n,) times per step that a stage runs its layers.
+    """
     plans, mesh_id, axes = space.plans, space.mesh_id, space.meshes.columns
     everywhere = np.zeros(len(space.meshes), dtype=np.int64)
     own = np.arange(len(everywhere))
-    batches = np.where(plans.sharding == ZERO2, m, np.minimum(m, 2)).astype(np.int64)
+    batches = np.where(plans.sharding == ZERO2, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
     held = plans.offload & OFFLOAD_OPTIMIZER
+    both_ways = (plans.schedule == DUALPIPE).astype(np.int64)
     ends = [plans.tp, plans.cp, plans.micro_batch]
     send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
     columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
@@ -58,9 +69,9 @@ def term_indices(space: Space, placements: Placements, m: FloatArray) -> dict[st
         ),
         "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
         "state": (
-            [mesh_id, plans.sharding, held, plans.interleave, plans.split],
+            [mesh_id, plans.sharding, held, plans.interleave, plans.split, both_ways],
             own,
-            DATA_GROUPS,
+            state_groups(model),
         ),
         "ends": (ends, everywhere, ()),
         "send": (send, scope_of(axes, ("tp", "cp", "pp")), ("pp",)),
@@ -71,6 +82,11 @@ def term_indices(space: Space, placements: Placements, m: FloatArray) -> dict[st
     }
 
 
+def state_groups(model: CostModel) -> tuple[str, ...]:
+    """The groups that the terms of a step depend on; DualPipe sends gradients between stages."""
+    return (*DATA_GROUPS, "pp") if "dualpipe" in model.framework.schedules else DATA_GROUPS
+
+
 @dataclass(frozen=True, slots=True)
 class TermValues:
     """Computes the terms on their rows, with the functions that evaluate single plans."""
@@ -79,7 +95,7 @@ class TermValues:
     plans: PlanTable
     placements: Placements
     clock: FloatArray
-    m: FloatArray
+    rounds: FloatArray
 
     def _nets(self, term: TermIndex) -> dict[str, GroupCosts]:
         return {
@@ -109,7 +125,7 @@ class TermValues:
         for kind in ("dense", "moe"):
             layer = getattr(times, kind)
             if layer is not None:
-                for name in (*LAYER_FIELDS, "weight_grad"):
+                for name in (*LAYER_FIELDS, "weight_grad", "paired"):
                     found[f"layer.{kind}.{name}"] = getattr(layer, name)
         return found
 
@@ -121,7 +137,7 @@ class TermValues:
             self._local(term),
             self._column("sharding", term),
             self._column("pp", term),
-            self.m[term.base][term.row_base, None],
+            self.rounds[term.base][term.row_base, None],
             trained_share(self.model.job),
         )
         return {
@@ -137,9 +153,10 @@ class TermValues:
         local = self._local(term)
         dense, experts = stage_parameters(base, at, local)
         sharding = base.sharding[:, None]
+        nets = self._nets(term)
         terms = state_terms(
             self.model,
-            data_nets(self._nets(term)),
+            data_nets(nets),
             sharding,
             base.offload[:, None],
             base.pp[:, None],
@@ -147,6 +164,7 @@ class TermValues:
             experts,
             trained_share(self.model.job),
         )
+        terms = with_copies(self.model, terms, base, nets, sharding, (dense, experts))
         return {f"state.{name}": getattr(terms, name) for name in STATE_FIELDS}
 
     def ends(self, term: TermIndex) -> dict[str, FloatArray]:

@@ -12,6 +12,10 @@ from solvers.stages.problem import Choice, StageProblem
 TIME, COST = "time", "cost"
 
 
+class UnansweredError(RuntimeError):
+    """Nothing is known of a question: every solver fails, or its problem cannot be made."""
+
+
 class Need(Enum):
     """What a question needs that not every solver has.
 

@@ -25,7 +25,7 @@ from solvers.stages.fillings import (
     fillings,
     row_ids,
 )
-from solvers.stages.problem import Columns, Ints
+from solvers.stages.problem import Columns, Ints, TooManyColumnsError
 from solvers.stages.sequence import StateSegments
 
 FEW_STATES = 6
@@ -39,10 +39,25 @@ def device_columns(layout: Layout, tables: DeviceTables) -> DeviceColumns:
     """All columns of all devices, without those that another with the same boundaries beats.
 
     Raises:
-        ValueError: One device has too many.
+        TooManyColumnsError: One device has too many.
     """
     maker = _Maker(layout, tables)
-    return _joined([maker.columns(device) for device in range(len(layout.chunks))])
+    return joined([maker.columns(device) for device in range(len(layout.chunks))])
+
+
+def chunk_segments(layout: Layout) -> list[StateSegments]:
+    """What each chunk of the pipeline may take so that those before and after it hold the rest."""
+    low, high = layout.states.windows(layout.fewest, layout.most)
+    every = {fewest: layout.states.segments(fewest, layout.most_layers) for fewest in (0, 1)}
+    found = []
+    for chunk, (fewest, most) in enumerate(zip(layout.fewest, layout.most, strict=True)):
+        segments = every[min(int(fewest), 1)]
+        layers = segments.counts.sum(axis=1)
+        keep = (layers >= fewest) & (layers <= most)
+        keep &= (segments.start >= low[chunk]) & (segments.start <= high[chunk])
+        keep &= (segments.end >= low[chunk + 1]) & (segments.end <= high[chunk + 1])
+        found.append(segments.take(np.flatnonzero(keep)))
+    return found
 
 
 class _Maker:
@@ -55,13 +70,11 @@ class _Maker:
         self.made: dict[tuple[object, ...], Fillings] = {}
         self.memory: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self.least: dict[int, tuple[Floats, float]] = {}
-        most = np.full(layout.chunks.size, layout.most_layers)
-        self.low, self.high = layout.states.windows(layout.fewest, most)
-        self.all = {f: layout.states.segments(f, layout.most_layers) for f in (0, 1)}
+        self.segments = chunk_segments(layout)
 
     def columns(self, device: int) -> DeviceColumns:
         """All of a device."""
-        placed = [self._windowed(chunk) for chunk in self.layout.chunks[device].tolist()]
+        placed = [self.segments[chunk] for chunk in self.layout.chunks[device].tolist()]
         kinds = placed if self.by_state else [_kinds(segments) for segments in placed]
         found = []
         for setting in range(self.tables.settings):
@@ -72,17 +85,10 @@ class _Maker:
             if self.layout.most_peaks is not None:
                 keep = keep & np.all(priced.peaks <= self.layout.most_peaks, axis=1)
             found.append(self._columns(device, setting, kinds, fill, priced, keep))
-        joined = _joined(found)
+        whole = joined(found)
         if not self.layout.all_columns:
-            joined = joined.take(self._unbeaten(joined))
-        return joined if self.by_state else _at_all(joined, placed)
-
-    def _windowed(self, chunk: int) -> StateSegments:
-        """Segments of a chunk that leave what the chunks before and after it can hold."""
-        segments = self.all[int(self.layout.fewest[chunk])]
-        keep = (segments.start >= self.low[chunk]) & (segments.start <= self.high[chunk])
-        keep &= (segments.end >= self.low[chunk + 1]) & (segments.end <= self.high[chunk + 1])
-        return segments.take(np.flatnonzero(keep))
+            whole = whole.take(self._unbeaten(whole))
+        return whole if self.by_state else _at_all(whole, placed)
 
     def _fillings(self, device: int, setting: int, kinds: Sequence[StateSegments]) -> Fillings:
         memory, room = self._memory(device, setting)
@@ -202,7 +208,7 @@ def _at_all(found: DeviceColumns, placed: Sequence[StateSegments]) -> DeviceColu
         low = np.searchsorted(offered[order], wanted)
         times = np.searchsorted(offered[order], wanted, side="right") - low
         if times.sum() > MOST_COLUMNS:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} "
                 "(give a tighter time limit or fewer layers per chunk)"
             )
@@ -215,7 +221,7 @@ def _at_all(found: DeviceColumns, placed: Sequence[StateSegments]) -> DeviceColu
     return found
 
 
-def _joined(found: Sequence[DeviceColumns]) -> DeviceColumns:
+def joined(found: Sequence[DeviceColumns]) -> DeviceColumns:
     """The columns of all, in order."""
     names = Columns.__slots__
     return DeviceColumns(

@@ -79,6 +79,7 @@ class Layout:
         most_peaks: (b,) no column may have more; None: any may.
         all_columns: Keep columns that others beat: a longer time may be wanted.
         groups: (settings,) `Columns.group` of each setting; None: 0.
+        sizes: (p v,) layers of every chunk; None: any.
     """
 
     states: LayerStates
@@ -88,10 +89,18 @@ class Layout:
     most_peaks: Ints | None = None
     all_columns: bool = False
     groups: Ints | None = None
+    sizes: Ints | None = None
+
+    @property
+    def most(self) -> Ints:
+        """(p v,) layers that each chunk holds at most."""
+        return np.full(self.chunks.size, self.most_layers) if self.sizes is None else self.sizes
 
     @property
     def fewest(self) -> Ints:
         """(p v,) layers that each chunk holds at least: the first and the last may be empty."""
+        if self.sizes is not None:
+            return self.sizes
         fewest = np.ones(self.chunks.size, dtype=np.int64)
         fewest[[0, -1]] = 0
         return fewest

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.solution import Solution, Status
-from solvers.stages.backend import COST, Question
+from solvers.stages.backend import COST, Question, UnansweredError
 from solvers.stages.problem import Choice, Ints, StageProblem
 
 Bools = npt.NDArray[np.bool_]
@@ -54,6 +54,9 @@ class Family(Protocol):
         """Of a row that is not loose, for choices within the limit; None: there are none.
 
         It may be a relaxation of the row.
+
+        Raises:
+            UnansweredError: It cannot be made.
         """
 
     def scale(self, row: int) -> int:
@@ -127,6 +130,7 @@ class FamilySearch:
         row_seconds: For one row; None: no limit but the deadline.
         soonest: No choice takes less time, so that no smaller limit is asked for.
         solves, solved: Problems solved by solver, and the rows that they are of.
+        unanswered: Rows of which a problem could not be made, or that no solver answered.
         ahead: Later, smaller limit up to which rows are compared with the choices known there:
             what they are proved not to go below then holds for longer.
     """
@@ -145,6 +149,7 @@ class FamilySearch:
     ahead: int | None = None
     solves: Counter[str] = field(default_factory=Counter)
     solved: set[int] = field(default_factory=set)
+    unanswered: set[int] = field(default_factory=set)
     _proved: Ints = field(init=False)
     _limit: int = field(init=False, default=UNLIMITED)
 
@@ -175,7 +180,10 @@ class FamilySearch:
                 low = self._tightened(rows[loose], limit, low)
                 continue
             row = int(rows[0])
-            self._solve(row, limit, best)
+            try:
+                self._solve(row, limit, best)
+            except UnansweredError:  # its bound is that of before
+                self.unanswered.add(row)
             low[row] = max(low[row], self._proved[row])
             tried[row] = not self.family.loose()[row]
             solved += 1
@@ -272,7 +280,11 @@ class FamilySearch:
         return min((x for x in (left, self.row_seconds) if x is not None), default=None)
 
     def _solve(self, row: int, limit: int | None, best: Known) -> None:
-        """Asks a row for a choice below the incumbent, and keeps what is proved."""
+        """Asks a row for a choice below the incumbent, and keeps what is proved.
+
+        Raises:
+            UnansweredError: There is no answer.
+        """
         problem = self.family.problem(row, limit)
         if problem is None:
             self._proved[row] = UNLIMITED

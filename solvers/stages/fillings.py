@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from solvers.stages.problem import Ints
+from solvers.stages.problem import Ints, TooManyColumnsError
 from solvers.stages.sequence import StateSegments
 
 Floats = npt.NDArray[np.float64]
@@ -144,7 +144,7 @@ def fillings(chunks: Sequence[Chunk], times: Floats, bounds: Bounds) -> Fillings
         bounds: Of all layers.
 
     Raises:
-        ValueError: There are too many.
+        TooManyColumnsError: There are too many.
     """
     alone = [_of_chunk(chunk, times) for chunk in chunks]
     least = [float(part.time.min(initial=np.inf)) for part in alone]
@@ -179,7 +179,7 @@ def _fitting(found: Fillings, bounds: Bounds, most_time: float) -> Fillings:
 def _merged(a: Fillings, b: Fillings, most_time: float) -> Fillings:
     """Every filling of the chunks so far with every one of the next chunk, within a time."""
     if len(a) * len(b) > MOST_FILLINGS:
-        raise ValueError(
+        raise TooManyColumnsError(
             f"{len(a)} x {len(b)} fillings of one device are too many; allowed: {MOST_FILLINGS} "
             "(give a tighter time limit or fewer layers per chunk)"
         )

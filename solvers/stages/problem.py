@@ -29,6 +29,10 @@ LARGEST = 2**53
 """Objectives stay below it: solvers report them as doubles."""
 
 
+class TooManyColumnsError(ValueError):
+    """One device has more columns than memory holds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """A linear form over what is chosen; see the module. Missing weights are 0."""

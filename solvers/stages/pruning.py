@@ -183,7 +183,7 @@ def _undominated(question: Question) -> npt.NDArray[np.bool_]:
         same.append(time)
     else:
         worse = np.hstack([time, worse])
-    return _best_of_equals(np.hstack(same), worse)
+    return best_of_equals(np.hstack(same), worse)
 
 
 def _keys(columns: Columns, forms: Sequence[Form]) -> Ints:
@@ -195,7 +195,7 @@ def _keys(columns: Columns, forms: Sequence[Form]) -> Ints:
     return np.stack(parts, axis=1) if parts else np.empty((len(columns), 0), dtype=np.int64)
 
 
-def _best_of_equals(same: Ints, worse: Ints) -> npt.NDArray[np.bool_]:
+def best_of_equals(same: Ints, worse: Ints) -> npt.NDArray[np.bool_]:
     """(n,) rows that no other row with equal `same` is as good as in all of `worse`.
 
     Rows are sorted by both: what dominates a row comes before it. Step k compares every row with

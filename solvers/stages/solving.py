@@ -26,7 +26,7 @@ import numpy as np
 from solvers.frontier import epsilon_front
 from solvers.solution import Solution, Status
 from solvers.stages.answers import answer, objective_of
-from solvers.stages.backend import COST, TIME, Backend, Need, Question
+from solvers.stages.backend import COST, TIME, Backend, Need, Question, UnansweredError
 from solvers.stages.checking import check_question, evaluate, faults
 from solvers.stages.forms import needs_of
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
@@ -86,7 +86,8 @@ def solve_stages(
 
     Raises:
         ValueError: The question makes no sense, or a solver is unknown or cannot answer it.
-        RuntimeError: Every solver fails, or two answers contradict each other.
+        UnansweredError: Every solver fails.
+        RuntimeError: Two answers contradict each other.
     """
     started = time.perf_counter()
     check_question(question)
@@ -173,7 +174,7 @@ class _Search:
             if only_first:
                 return
         if len(failures) == len(names) and self.best is None:
-            raise RuntimeError(f"no stage solver could answer; {'; '.join(failures)}")
+            raise UnansweredError(f"no stage solver could answer; {'; '.join(failures)}")
 
     def _seconds(self) -> float | None:
         """What is left of them."""

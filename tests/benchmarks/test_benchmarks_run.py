@@ -120,6 +120,42 @@ def test_a_benchmark_runs(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_uneven_pipelines_are_never_worse_than_uniform_ones() -> None:
+    outcome = ran("uneven.py", "--quick", "--json")
+    checked(outcome)
+    tables = {table["title"]: table["rows"] for table in json.loads(outcome.stdout)["tables"]}
+    (proof,) = tables["The fastest plan"]
+    assert proof["proved"] is True
+    (saved,) = tables["Step time saved, all clocks at the highest"]
+    assert saved["layers, %"] <= saved["+ recompute, %"] <= saved["+ sharding, %"]
+    assert saved["+ sharding, %"] == pytest.approx(proof["saved, %"])
+    for row in tables["Energy within a multiple of the least time"]:
+        assert row["joint, MJ"] <= row["uniform, MJ"]
+        assert row["joint, MJ"] <= row["plan first, MJ"]
+
+
+@pytest.mark.slow
+def test_uneven_pipelines_are_written_between_their_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = "<!-- begin: {0} -->\nold\n<!-- end: {0} -->\n"
+    page.write_text(marks.format("study") + marks.format("proofs"), encoding="utf-8")
+    outcome = ran("uneven.py", "--quick", "--only", "study", "--write", str(page))
+    assert outcome.returncode == 0, outcome.stderr
+    written = page.read_text(encoding="utf-8")
+    assert written.count("| layers | p |") == 2
+    assert written.endswith(marks.format("proofs"))
+
+
+def test_uneven_pipelines_need_their_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("no marks", encoding="utf-8")
+    outcome = ran("uneven.py", "--quick", "--write", str(page))
+    assert outcome.returncode == 1
+    assert "has no region study; nothing was timed" in outcome.stderr
+    assert page.read_text(encoding="utf-8") == "no marks"
+
+
+@pytest.mark.slow
 def test_calibrating_with_some_runs_predicts_the_others() -> None:
     outcome = ran("calibration.py", "--sets", "simumax", "--counts", "3", "--draws", "2")
     assert outcome.returncode == 0, outcome.stderr

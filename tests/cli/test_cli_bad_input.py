@@ -116,7 +116,7 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--hardware", "h100-sxm", "h100-sxm5-80"),
     ("--hardware", "tpu-v5q", "tpu-v5p"),
     ("--framework", "megatro", "megatron"),
-    ("--framework", "nonsense", "deepspeed, deepspeed-liger, fsdp, jax, megatron, megatron-zb"),
+    ("--framework", "nonsense", "deepspeed, deepspeed-liger, fsdp, hai-llm, jax, megatron"),
     ("--precision", "bf17", "bf16"),
     ("--precision", "fp4", "bf16"),  # H100 has no fp4: says what it has
     ("--job", "pretraining", "pretrain, finetune, lora"),

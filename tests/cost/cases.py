@@ -33,6 +33,7 @@ EXPERTS = (
 ERAS_OF = {
     "megatron": ("megatron-core", "megatron-deepspeed", "megatron-2022"),
     "megatron-zb": ("megatron-core",),
+    "hai-llm": ("megatron-core",),
     "torchtitan": ("torch-fsdp",),
     "deepspeed": ("torch-fsdp", "llm-foundry"),
     "fsdp": ("torch-fsdp",),

@@ -166,7 +166,7 @@ def test_the_memory_table_is_the_breakdown_s() -> None:
 
 
 def test_a_table_gives_back_its_plans() -> None:
-    """Plans survive the round trip through the table, explicit stages with their choices."""
+    """Plans survive the round trip through the table, explicit stages with their own choices."""
     plan = Plan(
         dp=2,
         tp=2,
@@ -176,11 +176,15 @@ def test_a_table_gives_back_its_plans() -> None:
         order=("tp", "pp", "dp", "cp", "fsdp"),
         stages=(
             Stage(layers=3, recompute="full", sharding="zero1", clock=0.9),
-            Stage(layers=5, recompute="none", sharding="zero2", clock=1.0),
+            Stage(layers=5, full=(2, 0), selective=(0, 1)),
         ),
     )
     plain = replace(plan, stages=None)
     table = PlanTable.from_plans([plan, plain])
     assert table.plan(0) == plan
     assert table.plan(1) == plain
+    assert plan.stages is not None
+    spelled = replace(plan.stages[1], recompute="none", sharding="zero2", clock=1.0)
+    same = PlanTable.from_plans([replace(plan, stages=(plan.stages[0], spelled))])
+    assert same.plan(0) == plan, "what is the plan's is left out"
     assert [table.take(np.array([1, 0])).plan(row) for row in (0, 1)] == [plain, plan]

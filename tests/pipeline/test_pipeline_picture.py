@@ -40,6 +40,9 @@ def chart_of(step: Timeline) -> Chart:
     return chart
 
 
+SPLIT = ("zero-bubble", "dualpipe")
+
+
 def bars_of(chart: Chart) -> list[Bar]:
     return [mark for mark in chart.marks if isinstance(mark, Bar)]
 
@@ -49,7 +52,7 @@ def waits(bar: Bar) -> bool:
     return (bar.tone, bar.hatch, bar.faint) == (*look_of("waiting"), True)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
 def test_a_short_step_is_shown_whole(schedule: str) -> None:
     step = timeline(schedule)
     chart = chart_of(step)
@@ -61,11 +64,11 @@ def test_a_short_step_is_shown_whole(schedule: str) -> None:
     seen = {(bar.tone, bar.hatch) for bar in drawn}
     always = ("forward", "backward", "reduction", "optimizer")
     assert seen >= {look_of(name) for name in always}
-    assert (look_of("weight_gradients") in seen) == (schedule == "zero-bubble")
-    assert any(bar.faint for bar in drawn) == (schedule == "interleaved")
+    assert (look_of("weight_gradients") in seen) == (schedule in SPLIT)
+    assert any(bar.faint for bar in drawn) == (schedule in ("interleaved", "dualpipe"))
     assert not [mark for mark in chart.marks if isinstance(mark, Line)]
     looks = {(key.tone, key.hatch) for key in chart.legend}
-    assert len(looks) == len(chart.legend) == (7 if schedule == "zero-bubble" else 6)
+    assert len(looks) == len(chart.legend) == (7 if schedule in SPLIT else 6)
 
 
 def test_bars_and_waits_fill_every_row() -> None:
@@ -80,10 +83,10 @@ def test_bars_and_waits_fill_every_row() -> None:
         assert np.isclose(sum(b.right - b.left for b in bars), step.makespan_s, rtol=0.01)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
 @pytest.mark.parametrize("pp", [1, 2, 8])
 def test_a_long_step_is_shown_at_its_ends(schedule: str, pp: int) -> None:
-    if pp == 1 and schedule in ("interleaved", "zero-bubble"):
+    if pp == 1 and schedule in ("interleaved", *SPLIT):
         return
     step = timeline(schedule, pp, 256)
     windows, chart = windows_of(step), chart_of(step)

@@ -16,7 +16,11 @@ from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE, FloatArra
 
 
 def lasting(
-    forward: FloatArray, backward: FloatArray, grads: FloatArray | None = None, lag: float = 0.0
+    forward: FloatArray,
+    backward: FloatArray,
+    grads: FloatArray | None = None,
+    lag: float = 0.0,
+    hidden: FloatArray | None = None,
 ) -> Durations:
     """Passes that take so long, (pp, v), and nothing else."""
     none = np.zeros(len(forward))
@@ -29,6 +33,7 @@ def lasting(
         reduction_s=none,
         optimizer_s=none,
         overhead_s=0.0,
+        hidden_s=hidden,
     )
 
 

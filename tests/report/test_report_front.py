@@ -91,7 +91,8 @@ def test_csv(answer: SolveResult, tmp_path: Path) -> None:
 
 def test_json(answer: SolveResult, tmp_path: Path) -> None:
     document = json.loads(written(answer, tmp_path / "front.json"))
-    assert document["front"] == json.loads(json.dumps([p.to_dict() for p in answer.front]))
+    rows = [point.to_dict() | {"proved": True} for point in answer.front]
+    assert document["front"] == json.loads(json.dumps(rows))
     assert document["job"]["model"] == answer.job["model"]
     assert document["versions"] == answer.versions
 

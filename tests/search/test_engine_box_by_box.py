@@ -8,23 +8,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import dense_model, random_chips, random_cost_model
+from support.jobs import dense_model, moe_model, random_chips, random_cost_model
 
 import hardware_db
 from planner.assumptions import calibrated
 from planner.cost.context import CostModel
 from planner.frameworks import FRAMEWORKS
 from planner.job import Job
-from planner.plan import ORDERS, ZERO_BUBBLE
+from planner.plan import DUALPIPE, NO_RECOMPUTE, ORDERS, ZERO_BUBBLE, IntArray
 from planner.search import engine
 from planner.search.candidates import Candidates
 from planner.search.engine import Search
 from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
-from planner.search.space import cross_choices, cross_skeletons
+from planner.search.skeleton_bounds import skeleton_corners
+from planner.search.space import Skeletons, Space, cross_choices, cross_skeletons
 from planner.search.tables import build_placements
 
+SPLIT = ("zero-bubble", "dualpipe")
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "mi300x-8way", "gb200-nvl72", "dgx1-v100", "gaudi2")
 
 
@@ -35,16 +37,18 @@ def box_by_box(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_SEEDS", 2)
 
 
-def pipelined_job(seed: int) -> tuple[CostModel, int]:
+def pipelined_job(seed: int, *, experts: bool = False) -> tuple[CostModel, int]:
     """A small uneven pipeline under a framework that has every schedule."""
     rng = random.Random(seed)
     heads = rng.choice([4, 8, 16])
     hidden = heads * rng.choice([64, 128])
     model = dense_model(rng.choice([4, 5, 6, 7, 8, 10, 14]), hidden, heads, heads, hidden * 4)
+    if experts:
+        model = moe_model(model.layers, 8)
     model = replace(model, vocab_size=rng.randrange(1000, 60000))
     cluster = hardware_db.load_cluster(rng.choice(CLUSTERS))
     titan = FRAMEWORKS["torchtitan"]
-    framework = replace(titan, schedules=(*titan.schedules, "zero-bubble"), most_chunks=0)
+    framework = replace(titan, schedules=(*titan.schedules, *SPLIT), most_chunks=0)
     precision = "bf16" if "bf16" in cluster.chip.peak_flop_per_s else "fp16"
     job = Job(
         model=model,
@@ -59,11 +63,12 @@ def pipelined_job(seed: int) -> tuple[CostModel, int]:
 
 
 @pytest.mark.usefixtures("box_by_box")
+@pytest.mark.parametrize("schedule", [ZERO_BUBBLE, DUALPIPE])
 @pytest.mark.parametrize("seed", [2276, 3498, 3888, 7316, 7899, *range(8)])
-def test_pipelines(seed: int) -> None:
+def test_pipelines(seed: int, schedule: int) -> None:
     """The first five seeds once gave a wrong front."""
-    model, chips = pipelined_job(seed)
-    options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({ZERO_BUBBLE})})
+    model, chips = pipelined_job(seed, experts=schedule == DUALPIPE and seed % 2 == 0)
+    options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({schedule})})
     fronts = [
         Search(model=model, options=options, limits=Limits(), bounded=bounded).run((chips,)).points
         for bounded in (True, False)
@@ -84,14 +89,28 @@ def test_any_job(seed: int) -> None:
     np.testing.assert_array_equal(*fronts)
 
 
+def keys_of(rows: Skeletons | Space) -> list[tuple[int, ...]]:
+    """Mesh, micro-batch and split, which tell skeletons of one schedule without chunks apart."""
+    columns = rows.columns if isinstance(rows, Skeletons) else vars_of(rows)
+    both = (rows.mesh_id, columns["micro_batch"], columns["split"])
+    return [tuple(row) for row in np.stack(both, axis=1).tolist()]
+
+
+def vars_of(space: Space) -> dict[str, IntArray]:
+    return {name: getattr(space.plans, name) for name in ("micro_batch", "split")}
+
+
+@pytest.mark.parametrize("schedule", [ZERO_BUBBLE, DUALPIPE])
 @pytest.mark.parametrize("first", range(0, 200, 25))
-def test_no_zero_bubble_plan_is_below_its_bound(first: int) -> None:
+def test_no_plan_is_below_its_bound(first: int, schedule: int) -> None:
+    """Neither below that of its box, nor that of its skeleton."""
     checked = 0
     for seed in range(first, first + 25):
-        model, chips = pipelined_job(seed)
-        options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({ZERO_BUBBLE})})
+        model, chips = pipelined_job(seed, experts=schedule == DUALPIPE and seed % 2 == 0)
+        options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({schedule})})
         meshes = enumerate_meshes(model, (chips,), options)
-        space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+        skeletons = cross_skeletons(model, meshes, options)
+        space = cross_choices(model, skeletons, options)
         if len(space) == 0:
             continue
         placements = build_placements(model, meshes.columns, ORDERS)
@@ -102,5 +121,11 @@ def test_no_zero_bubble_plan_is_below_its_bound(first: int) -> None:
         time, energy = candidates.bounds(boxes)
         assert np.all(time[rows.plan] <= cost.time), seed
         assert np.all(energy[rows.plan] <= cost.energy), seed
+        nothing = np.full(len(meshes), NO_RECOMPUTE)
+        corners = skeleton_corners(model, skeletons, nothing, np.array([1.0]))[:, 0]
+        known = {key: corner for key, corner in zip(keys_of(skeletons), corners, strict=True)}
+        least = np.array([known[key] for key in keys_of(space)])[rows.plan]
+        assert np.all(least[:, 0] <= cost.time[:, 0]), seed
+        assert np.all(least[:, 1] <= cost.energy[:, 0]), seed
         checked += len(rows)
     assert checked > 1000

@@ -17,7 +17,7 @@ from support.jobs import cost_model, dense_model, random_chips, random_cost_mode
 from planner.collectives.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.plan import SCHEDULES, ZERO_BUBBLE
+from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE
 from planner.rules import violations
 from planner.search.engine import Search
 from planner.search.limits import Limits, usable_bytes
@@ -40,7 +40,7 @@ def instance(seed: int) -> tuple[CostModel, int, SpaceOptions, Limits] | None:
     model = random_cost_model(1000 + seed)
     chips = random_chips(model, seed, most=8)
     fixed = {
-        "schedule": frozenset(range(len(SCHEDULES))) - {ZERO_BUBBLE},
+        "schedule": frozenset(range(len(SCHEDULES))) - {ZERO_BUBBLE, DUALPIPE},
         "interleave": frozenset({1, 2, 3, 4}),
     }
     if rng.random() < 0.5:
@@ -148,10 +148,11 @@ def test_every_assignment_is_a_plan_that_the_rules_allow(pp: int) -> None:
     assert violations(model, problem.decode(rows)) == []
 
 
-def test_zero_bubble_schedules_are_left_out() -> None:
+@pytest.mark.parametrize("schedule", [ZERO_BUBBLE, DUALPIPE])
+def test_schedules_that_are_not_linear_are_left_out(schedule: int) -> None:
     model = cost_model(
-        dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8, framework="megatron-zb"
+        dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8, framework="hai-llm"
     )
-    only = SpaceOptions(fixed={"schedule": frozenset({ZERO_BUBBLE}), "pp": frozenset({2})})
+    only = SpaceOptions(fixed={"schedule": frozenset({schedule}), "pp": frozenset({2})})
     with pytest.raises(ValueError, match="no plan"):
         mesh_problem(model, 4, only)

@@ -60,6 +60,10 @@ def pipelines(model: CostModel, pp: int, micro_batches: int) -> Iterator[tuple[s
             continue  # the same stages as even
         if schedule == "zero-bubble" and not model.job.trains_all:
             continue
+        if schedule == "dualpipe" and not (
+            model.job.trains_all and pp % 2 == micro_batches % 2 == 0 and micro_batches >= 2 * pp
+        ):
+            continue
         if titan and schedule == "1f1b" and micro_batches < pp:
             continue
         most = 3 if titan else layers + 2

@@ -91,7 +91,7 @@ def random_cost_model(seed: int) -> CostModel:
         global_batch=rng.choice([6, 8, 12, 16, 24]),
         seq_len=rng.choice([1024, 2048, 4096]),
         framework=rng.choice(
-            ["megatron", "torchtitan", "nanotron", "jax", "deepspeed", "megatron-zb"]
+            ["megatron", "torchtitan", "nanotron", "jax", "deepspeed", "megatron-zb", "hai-llm"]
         ),
         kind=rng.choice(["pretrain", "pretrain", "finetune", "lora"]),
     )

@@ -1,5 +1,6 @@
 """Every plan of a row of a small job, by the cost model; what searches are compared with."""
 
+import random
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -30,6 +31,74 @@ def sizes_of(layers: int, chunks: int, first: bool = True) -> Iterator[tuple[int
             yield (size, *rest)
 
 
+def nearly_equal(sizes: tuple[int, ...], layers: int, pp: int) -> bool:
+    """Whether the chunks of an interleaved pipeline are those that uneven searches allow."""
+    v = len(sizes) // pp
+    most = -(-layers // pp) // v
+    for device in range(pp):
+        own = sizes[device::pp]
+        end = {0: 0, pp - 1: v - 1}.get(device)
+        others = [size for chunk, size in enumerate(own) if chunk != end]
+        fewest = most if end is not None and own[end] > 0 else max(most - 1, 1)
+        if others != sorted(others) or not all(fewest <= size <= most for size in others):
+            return False
+        if end is not None and own[end] > most:
+            return False
+    return True
+
+
+def first_recomputed(
+    kinds: np.ndarray, counts: tuple[dict[str, tuple[int, int]], ...], pp: int
+) -> bool:
+    """Whether the first chunks of every device recompute before its others, each kind of layer."""
+    for device, kind in product(range(pp), range(2)):
+        modes: list[int] = []
+        for chunk in range(device, len(counts), pp):
+            full, some = (counts[chunk].get(name, (0, 0))[kind] for name in ("full", "selective"))
+            modes += [2] * full + [1] * some + [0] * (int(kinds[chunk, kind]) - full - some)
+        if modes != sorted(modes, reverse=True):
+            return False
+    return True
+
+
+def random_sizes(rng: random.Random, layers: int, pp: int, v: int) -> tuple[int, ...]:
+    """Layers of every chunk of a pipeline: any of 1F1B, nearly equal ones of interleaved stages."""
+    if v == 1:
+        sizes = np.array([0] + [1] * (pp - 2) + [0] if pp > 1 else [0])
+        spread = rng.choice([0.0, 0.3, 1.0])
+        while sizes.sum() < layers:
+            anywhere = rng.randrange(pp)
+            sizes[anywhere if rng.random() < spread else int(sizes.argmin())] += 1
+        return tuple(sizes.tolist())
+    most = -(-layers // pp) // v
+    lacking = np.zeros(pp, dtype=np.int64)
+    room = np.full(pp, v if most > 1 else 0)
+    room[[0, -1]] = most + (v - 1) * (most > 1)
+    while lacking.sum() < most * v * pp - layers:
+        device = rng.choice([0, pp - 1, rng.randrange(pp)])
+        lacking[device] += lacking[device] < room[device]
+    sizes = np.full((v, pp), most)
+    for device in range(pp):
+        order = {0: [0] * most, pp - 1: [v - 1] * most}.get(device, [])
+        order = order + [chunk for chunk in range(v) if chunk not in order]
+        for chunk in order[: lacking[device]]:
+            sizes[chunk, device] -= 1
+    return tuple(sizes.ravel().tolist())
+
+
+def first_chunks_first(counts: list[dict[str, list[int]]], pp: int) -> None:
+    """Moves recomputed layers of devices to their first chunks, of `none`, `selective`, `full`."""
+    for device, kind in product(range(pp), range(2)):
+        own = counts[device::pp]
+        left = {name: sum(chunk[name][kind] for chunk in own) for name in own[0]}
+        for chunk in own:
+            size = sum(chunk[name][kind] for name in chunk)
+            for name in ("full", "selective", "none"):
+                chunk[name][kind] = min(left[name], size)
+                left[name] -= chunk[name][kind]
+                size -= chunk[name][kind]
+
+
 def counted(
     kinds: tuple[int, int], recomputes: tuple[int, ...]
 ) -> list[dict[str, tuple[int, int]]]:
@@ -47,26 +116,47 @@ def counted(
     return found
 
 
+def device_of(plan: Plan, chunk: int) -> int:
+    """Which device holds a chunk; ranks i and pp - 1 - i of DualPipe are one."""
+    stage = chunk % plan.pp
+    return min(stage, plan.pp - 1 - stage) if plan.schedule == "dualpipe" else stage
+
+
+def searched_sizes(plan: Plan, sizes: tuple[int, ...]) -> bool:
+    """Whether chunks of some sizes are searched: no empty middle one, pairs that are alike."""
+    pairs = list(zip(sizes, sizes[::-1], strict=True)) if plan.schedule == "dualpipe" else []
+    alike = all(abs(near - far) <= max((near + far) // 4, 1) for near, far in pairs)
+    return alike and all(sizes[1:-1])
+
+
 def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] = ()) -> list[Plan]:
-    """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest."""
+    """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest.
+
+    Those of interleaved rows have nearly equal chunks, of which the first are recomputed.
+    """
     shared = rows.plans.plan(row)
     pp, v = shared.pp, shared.interleave
     shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.shardings[row])]
     levels = [float(clock) for clock in clocks] or [float(model.clocks(wanted=False)[0])]
     plans = []
     for sizes in sizes_of(model.job.model.layers, pp * v):
-        if any(size == 0 for size in sizes[1:-1]):
+        if not searched_sizes(shared, sizes):
+            continue
+        if v > 1 and not nearly_equal(sizes, model.job.model.layers, pp):
             continue
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]
         for counts in product(*options):
-            for chosen in product(product(shardings, levels), repeat=pp):
+            if v > 1 and not first_recomputed(kinds, counts, pp):
+                continue
+            devices = 1 + max(device_of(shared, c) for c in range(pp))
+            for chosen in product(product(shardings, levels), repeat=devices):
                 stages = tuple(
                     Stage(
                         layers=size,
                         recompute="none",
-                        sharding=chosen[c % pp][0],
-                        clock=chosen[c % pp][1],
+                        sharding=chosen[device_of(shared, c)][0],
+                        clock=chosen[device_of(shared, c)][1],
                         **counts[c],  # type: ignore[arg-type]
                     )
                     for c, size in enumerate(sizes)

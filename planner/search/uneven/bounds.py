@@ -16,6 +16,8 @@ least bottleneck t* at which the stages have room for all layers, in time and in
 (`solvers.stages.filling`): LB2 = A t* + a S + C + D. Zero-bubble schedules take the larger of
 m max t and (m - 1) max t + sum (t - w), w bounded by the three parts whose least it is made of.
 Interleaved fills count the longest chunk, never less than the equal chunks that A and a stand for.
+Under DualPipe the devices are p / 2 pairs of ranks, t the time of a round; the forms are those of
+`planner.search.uneven.both_ways`.
 
 D bounds max exposed + max optimizer: some stage has ceil(L / p) layers or more, the first has the
 embedding, the last the head; of its reductions 1 - overlap is exposed whatever its backward pass.
@@ -31,17 +33,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.step import paced_sends, step_factor
+from planner.cost.dualpipe import rounds
+from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
 from planner.distinct import distinct
-from planner.plan import ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.skeleton_bounds import SkeletonBounds
 from planner.search.space import Skeletons
+from planner.search.uneven.both_ways import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
-from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
+from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
+
+FILLED = (ZERO_BUBBLE, DUALPIPE)
+"""Schedules in which weight gradients fill bubbles."""
 
 
 def skeleton_lower(
@@ -112,7 +119,8 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     Args:
         model: Job and machine.
         rows: n rows.
-        terms: Theirs, at the highest clock alone.
+        terms: Theirs, the highest clock first. What weight gradients fill of bubbles is the most
+            at any of the clocks; all else is least at the highest.
     """
     a, plans, cell = model.assumptions, rows.plans, terms.cell
     pp, v, m = plans.pp.astype(np.float64), plans.interleave, rows.micro_batches(model)
@@ -121,15 +129,21 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     ends = np.stack([terms.ends.embedding[cell, 0], terms.ends.head[cell, 0]], axis=1)
     least = layer.min(axis=(2, 3))
     whole = least @ totals + ends.sum(axis=1)
-    shown = float(a.bubbles)
+    shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
     p2p = terms.p2p[cell]
-    steady = m * (a.micro_batch_s + paced_sends(a, v) * p2p)
+    sends = np.where(rows.both_ways, 1 - a.dualpipe_overlap, paced_sends(a, v))
+    steady = m * (a.micro_batch_s + sends * p2p)
     ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
-    paced, summed = (m - shown / v)[:, None], (shown / v * whole)[:, None]
-    if shown and (plans.schedule == ZERO_BUBBLE).any():
+    paced = (rounds(plans.schedule, m) - shown / v)[:, None]
+    summed = (shown / v * whole)[:, None]
+    offered = model.framework.schedules if a.bubbles else ()
+    if SCHEDULES[ZERO_BUBBLE] in offered:
         paced, summed = _zero_bubble(model, rows, terms, m, paced, summed)
-    most = np.ceil(totals / pp[:, None]) * least
-    slowest = np.maximum(np.maximum(whole / pp, most.max(axis=1)), ends.max(axis=1))
+    if SCHEDULES[DUALPIPE] in offered:
+        paced, summed = _both_ways(model, rows, terms, paced, summed)
+    most = np.ceil(totals / rows.devices[:, None]) * least
+    slowest = np.maximum(whole / rows.devices, most.max(axis=1))
+    slowest = np.maximum(slowest, end_times(rows, ends).max(axis=1))
     return RowForms(
         paced=paced,
         summed=summed,
@@ -141,19 +155,55 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     )
 
 
+def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
+    """The forms of rows whose stages have any of (k,) relative clocks, the highest first.
+
+    A lower clock lengthens weight gradients. Where these fill bubbles beside passes that the clock
+    does not lengthen, as those that wait for the host, it may make a step faster; no other
+    schedule gains from it.
+    """
+    filled = np.isin(rows.plans.schedule, FILLED)
+    at = [np.flatnonzero(~filled), np.flatnonzero(filled)]
+    parts = []
+    for here, levels in zip(at, (clocks[:1], clocks), strict=True):
+        some = rows.take(here)
+        if len(here):
+            parts.append(row_forms(model, some, row_terms(model, some, levels)))
+    if len(parts) == 1:
+        return parts[0]
+    joined = {n: np.concatenate([getattr(p, n) for p in parts]) for n in RowForms.__slots__}
+    return RowForms(**joined).take(np.argsort(np.concatenate(at), kind="stable"))
+
+
+def end_times(rows: Rows, ends: FloatArray) -> FloatArray:
+    """(n, 2) seconds of the ends on the first and on the last device.
+
+    Args:
+        rows: n rows.
+        ends: (n, 2) seconds of embedding and head; one pair of ranks of DualPipe has both.
+    """
+    both = rows.both_ways | (rows.devices == 1)
+    one = np.stack([ends.sum(axis=1), np.zeros(len(ends))], axis=1)
+    return np.where(both[:, None], one, ends)
+
+
 def _totals(model: CostModel) -> FloatArray:
     """(2,) layers of the model by kind."""
     kinds = model.job.model.layer_kinds
     return np.array([kinds.count(kind) for kind in KINDS], dtype=np.float64)
 
 
-def _layers(rows: Rows, terms: RowTerms) -> FloatArray:
-    """(n, 2, r, z) `RowForms.layer`."""
+def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
+    """(n, 2, r, z) `RowForms.layer`; `alone`: nothing runs beside it that would hide a part."""
     shape = (len(rows), len(KINDS), len(rows.recomputes), rows.shardings.shape[1])
     layer = np.zeros(shape)
     for at, kind in enumerate(KINDS):
         if kind in terms.layers:
-            layer[:, at] = terms.layers[kind].total[terms.cell, :, :, 0]
+            cost = terms.layers[kind]
+            layer[:, at] = cost.total[terms.cell, :, :, 0]
+            if rows.both_ways.any() and not alone:
+                hidden = np.broadcast_to(cost.paired, cost.total.shape)[terms.cell, :, :, 0]
+                layer[:, at] -= np.where(rows.both_ways[:, None, None], hidden, 0.0)
     return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 
@@ -174,60 +224,92 @@ def _zero_bubble(
     pp = plans.pp.astype(np.float64)
     ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
     send = (terms.p2p[cell] + model.assumptions.micro_batch_s) / 2
-    parts = [m * 0.0 for _ in range(3)]
-    r = ramped[:, None, None]
-    for at, kind in enumerate(KINDS):
-        if kind not in terms.layers:
-            continue
-        cost = terms.layers[kind]
-        shape = cost.total.shape
-        total, back, grad = (
-            np.broadcast_to(table, shape)[cell, :, :, 0]
-            for table in (cost.total, cost.backward, cost.weight_grad)
-        )
-        count = _totals(model)[at]
-        for piece, x in enumerate((total - back, back - grad, grad)):
-            left = np.where(rows.shardings[:, None, :], total - grad - r * x, np.inf)
-            parts[piece] = parts[piece] + count * left.min(axis=(1, 2))
-    ends = terms.ends
-    embedding, head, back, grad = (
-        table[cell, 0]
-        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
-    )
-    both = embedding + head
-    for piece, x in enumerate((both - back, back - grad, grad)):
-        sent = pp * send if piece < 2 else 0.0
-        parts[piece] = parts[piece] + both - grad - ramped * (x + sent)
+    sent = ramped * pp * send
+    parts = np.stack([-sent, -sent, np.zeros_like(m)])
+    clocks = range(len(terms.clocks))
+    for kind, count in zip(KINDS, _totals(model), strict=True):
+        if kind in terms.layers:
+            layer = terms.layers[kind]
+            left = [_left_of_layers(rows, cell, layer, ramped, clock) for clock in clocks]
+            parts += count * np.min(left, axis=0)
+    parts += np.min([_left_of_ends(cell, terms.ends, ramped, clock) for clock in clocks], axis=0)
     zero = (plans.schedule == ZERO_BUBBLE)[:, None]
     own = np.stack([np.zeros_like(m), *parts], axis=1)
     weights = np.stack([m, m - 1, m - 1, m - 1], axis=1)
     return np.where(zero, weights, paced), np.where(zero, own, summed)
 
 
+def _left_of_layers(
+    rows: Rows, cell: IntArray, layer: LayerCost, ramped: FloatArray, clock: int
+) -> FloatArray:
+    """(3, n) least t - W - r X of a layer of a kind at a clock, for each X without messages."""
+    shape = layer.total.shape
+    total, back, grad = (
+        np.broadcast_to(table, shape)[cell, :, :, clock]
+        for table in (layer.total, layer.backward, layer.weight_grad)
+    )
+    r, allowed = ramped[:, None, None], rows.shardings[:, None, :]
+    left = [total - grad - r * x for x in (total - back, back - grad, grad)]
+    return np.stack([np.where(allowed, each, np.inf).min(axis=(1, 2)) for each in left])
+
+
+def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int) -> FloatArray:
+    """(3, n) t - W - r X of embedding and head together at a clock."""
+    embedding, head, back, grad = (
+        table[cell, clock]
+        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
+    )
+    both = embedding + head
+    return np.stack([both - grad - ramped * x for x in (both - back, back - grad, grad)])
+
+
+def _both_ways(
+    model: CostModel, rows: Rows, terms: RowTerms, paced: FloatArray, summed: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n, f + PARTS) weights and sums of `planner.search.uneven.both_ways` beside the others.
+
+    Rows of other schedules repeat their first.
+    """
+    at = np.flatnonzero(rows.both_ways)
+    some, cell = rows.take(at), terms.cell[at]
+    layers = [
+        (count, Round.of_layer(terms.layers[kind]).take(cell))
+        for kind, count in zip(KINDS, _totals(model), strict=True)
+        if kind in terms.layers
+    ]
+    ends = Round.of_ends(terms.ends).take(cell)
+    sends = Round.of_sends(model, terms.p2p[cell])
+    weights = np.repeat(paced[:, :1], PARTS, axis=1)
+    sums = np.repeat(summed[:, :1], PARTS, axis=1)
+    weights[at] -= longest_wait(some, [layer for _, layer in layers], ends)[:, None]
+    sums[at] = sums_s(some, layers, ends, sends)
+    return np.hstack([paced, weights]), np.hstack([summed, sums])
+
+
 def _data_parallel_s(model: CostModel, rows: Rows) -> FloatArray:
     """(n,) D of the module: once per placement and allowed shardings."""
     codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
-    first, which = distinct([rows.placement, codes])
+    first, which = distinct([rows.placement, codes, rows.both_ways.astype(np.int64)])
     found = np.zeros(len(first))
-    pp = rows.plans.pp[first]
-    for stages in np.unique(pp).tolist():
-        at = np.flatnonzero(pp == stages)
-        found[at] = _stages_s(model, rows.take(first[at]), stages)
+    few = rows.take(first)
+    for devices, both in np.unique(np.stack([few.devices, few.both_ways], axis=1), axis=0).tolist():
+        at = np.flatnonzero((few.devices == devices) & (few.both_ways == both))
+        found[at] = _stages_s(model, few.take(at), devices, both_ends=bool(both))
     return found[which]
 
 
-def _stages_s(model: CostModel, rows: Rows, pp: int) -> FloatArray:
-    """(n,) D of rows with as many stages."""
+def _stages_s(model: CostModel, rows: Rows, devices: int, *, both_ends: bool) -> FloatArray:
+    """(n,) D of rows with as many devices, of which the first may have both ends."""
     dense, moe = _totals(model).astype(np.int64).tolist()
-    if pp == 1:
+    if devices == 1:
         whole = _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True)
         return np.asarray(whole[:, 0])
-    layers = -(-(dense + moe) // pp)
+    layers = -(-(dense + moe) // devices)
     some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
     none = np.zeros(1, dtype=np.int64)
     fullest: FloatArray = _state_s(model, rows, some, layers - some).min(axis=1)
-    first = _state_s(model, rows, none, none, first=True)[:, 0]
-    last = _state_s(model, rows, none, none, last=True)[:, 0]
+    first = _state_s(model, rows, none, none, first=True, last=both_ends)[:, 0]
+    last = _state_s(model, rows, none, none, last=not both_ends)[:, 0]
     return np.asarray(np.maximum(fullest, np.maximum(first, last)))
 
 
@@ -257,8 +339,10 @@ def first_bound(forms: RowForms) -> FloatArray:
 def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
     """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
     forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
-    layer = np.where(np.isfinite(forms.layer), forms.layer, 0.0).max(axis=(2, 3))
-    whole = layer @ _totals(model) + forms.ends.sum(axis=1)
+    layer = _layers(rows, terms, alone=True)
+    layer = np.where(np.isfinite(layer), layer, 0.0).max(axis=(2, 3))
+    sends = model.assumptions.micro_batch_s + terms.p2p[terms.cell]
+    whole = layer @ _totals(model) + forms.ends.sum(axis=1) + 2 * sends
     dense, moe = _totals(model)
     stages = contents(np.array([[dense]]), np.array([[moe]]), first=True, last=True)
     state = stage_state(model, rows, stages)

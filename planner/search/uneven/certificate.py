@@ -12,14 +12,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.distinct import distinct
 from planner.plan import FloatArray, IntArray, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
@@ -27,15 +26,21 @@ from planner.search.engine import Found
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
-from planner.search.uneven.bounds import first_bound, longest_step_s, row_forms, skeleton_lower
-from planner.search.uneven.columns import RowColumns, row_columns, total_columns
+from planner.search.uneven.bounds import (
+    FILLED,
+    clocked_forms,
+    first_bound,
+    longest_step_s,
+    skeleton_lower,
+)
+from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.room import roomy, second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Solution, Status
-from solvers.stages.backend import Question
-from solvers.stages.problem import Choice
+from solvers.stages.backend import Question, UnansweredError
+from solvers.stages.problem import Choice, TooManyColumnsError
 from solvers.stages.solving import solve_stages
 
 SAME = 1e-12
@@ -61,8 +66,8 @@ def best_time(
     """The fastest plan on some chips, uniform or not.
 
     Args:
-        model, options, limits: What is searched, and within what. Only a limit on power makes
-            a lower clock worth its time.
+        model, options, limits: What is searched, and within what. Only a limit on power, or a
+            schedule that fills bubbles with weight gradients, makes a lower clock worth its time.
         chips: Chips that plans use.
         uniform: The uniform plans that were found; None: none were looked for.
         gap: The search may end once no plan is faster by more than this share.
@@ -79,26 +84,20 @@ def best_time(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Open:
-    """A row that no bound has dropped; `total` once its devices' totals are in the bound."""
+    """A row that no bound has dropped."""
 
     bound: float
-    number: int
-    part: int = field(compare=False)
-    row: int = field(compare=False)
-    total: bool = field(compare=False)
+    part: int
+    row: int
 
 
 def _opened(parts: list[tuple[Rows, FloatArray]]) -> list[_Open]:
-    """The rows of all parts as a heap."""
-    found = [
-        (float(bound), part, row, int(rows.plans.interleave[row]) == 1)
-        for part, (rows, bounds) in enumerate(parts)
+    """The rows of all parts, the least bound first."""
+    return sorted(
+        _Open(float(bound), part, row)
+        for part, (_, bounds) in enumerate(parts)
         for row, bound in enumerate(bounds)
-    ]
-    return [
-        _Open(bound, number, part, row, total)
-        for number, (bound, part, row, total) in enumerate(sorted(found))
-    ]
+    )
 
 
 class _Search:
@@ -116,15 +115,16 @@ class _Search:
     ) -> None:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
-        self.clocks = model.clocks(wanted=options.clocks and limits.power_w is not None)
+        self.clocks = model.clocks(wanted=options.clocks)
         self.longest_s = _longest_s(model, limits, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
         self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
         self.funnel: list[FunnelStage] = []
-        self.bound_s = np.inf
+        self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.left, self.solves = 0, 0, 0
         self.unproved: list[float] = []
+        self.rounding_s = 0.0
         self.lowest_left: float | None = None
         self.solvers: Counter[str] = Counter()
         self.ended = False
@@ -149,16 +149,18 @@ class _Search:
         try:
             skeletons = uneven_skeletons(self.model, (self.chips,), self.options)
             lower = skeleton_lower(self.model, skeletons, self.options, self.deadline)
+            self.floor_s = float(lower.min(initial=np.inf))
             if np.isfinite(self.wanted_s):
                 self._below(skeletons, lower)
                 return
             highest = self._highest(skeletons)
-            self.ceiling_s = float(lower.min(initial=np.inf))
+            self.ceiling_s = self.floor_s
             while self.plan is None and not self.ended and self.ceiling_s < highest:
                 self.ceiling_s = min(self.ceiling_s * _WIDER, highest)
                 self._below(skeletons, lower)
+                self.floor_s = self.bound_s
         except OutOfTime:
-            self.ended, self.bound_s = True, 0.0
+            self.ended, self.bound_s = True, self.floor_s
 
     def _highest(self, skeletons: Skeletons) -> float:
         """Seconds that no plan takes; 0 where none fits in memory."""
@@ -166,7 +168,7 @@ class _Search:
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
         if not len(rows):
             return 0.0
-        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
+        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[-1:]))
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
@@ -186,7 +188,7 @@ class _Search:
         """The rows that LB1 and LB2 leave, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
-        forms = row_forms(self.model, rows, row_terms(self.model, rows, self.clocks[:1]))
+        forms = clocked_forms(self.model, rows, self.clocks)
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
@@ -197,25 +199,21 @@ class _Search:
         return rows.take(kept), second[kept]
 
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
-        """Stage problems, the least bound first; of interleaved rows their totals before."""
-        heap = _opened(parts)
-        total, kept = len(heap), np.inf
-        while heap and heap[0].bound < self.wanted_s:
+        """Stage problems, the least bound first."""
+        rows, done, kept = _opened(parts), 0, np.inf
+        while done < len(rows) and rows[done].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
                 break
-            self._progress("stage problems", total - len(heap), total)
-            row = heappop(heap)
-            rows = parts[row.part][0]
-            bound, proved = self._solve_row(rows, row)
-            if not row.total and bound < self.wanted_s:
-                heappush(heap, replace(row, bound=bound, total=True))
-            elif proved:
+            self._progress("stage problems", done, len(rows))
+            bound, proved = self._solve_row(parts[rows[done].part][0], rows[done])
+            done += 1
+            if proved:
                 self.solved += 1
                 kept = min(kept, bound)
             else:
                 self.unproved.append(bound)
-        bounds = [row.bound for row in heap]
+        bounds = [row.bound for row in rows[done:]]
         if self.ended:
             self.unproved += bounds
         self.left = len(self.unproved)
@@ -224,33 +222,44 @@ class _Search:
         self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
         step = FunnelStage(
             name="stages",
-            rows=total,
-            meshes=len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows, _ in parts))),
-            dropped=0 if self.ended else len(heap),
+            rows=len(rows),
+            meshes=len(set[tuple[int, ...]]().union(*(part.logical_meshes for part, _ in parts))),
+            dropped=0 if self.ended else len(bounds),
             lowest=None if self.ended else lowest,
         )
         self.funnel.append(step)
 
     def _solve_row(self, rows: Rows, row: _Open) -> tuple[float, bool]:
         """A better bound of a row, and whether no plan of it is between that and the incumbent."""
-        at = (self.model, self.limits, rows, row.row, self.clocks, self.wanted_s)
-        if not row.total:
-            return max(row.bound, self._ask(total_columns(*at))[1]), True
+        wanted = self.wanted_s
+        lower = self.limits.power_w is not None or rows.plans.schedule[row.row] in FILLED
+        clocks = self.clocks if lower else self.clocks[:1]
+        at = (self.model, self.limits, rows, row.row, clocks, wanted)
         try:
             columns = row_columns(*at)
-        except ValueError:  # too many columns
+            if columns is None:
+                return wanted, True
+            found, bound = self._ask(columns, wanted)
+        except (TooManyColumnsError, UnansweredError):  # the bound is that of before
             return row.bound, False
-        found, bound = self._ask(columns)
-        if columns is not None and found is not None and found.decision is not None:
-            self._take(columns, found.decision)
-        proved = found is None or found.status in (Status.OPTIMAL, Status.INFEASIBLE)
-        return max(row.bound, bound), proved
+        bound = max(row.bound, bound)
+        if found.decision is None or self._take(columns, found.decision):
+            return bound, found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        if columns.inside is not None:
+            self._take_inside(replace(columns, problem=columns.inside))
+        return bound, False
 
-    def _ask(self, columns: RowColumns | None) -> tuple[Solution[Choice] | None, float]:
-        """Solves the problem of a row for what is wanted; with its bound in seconds."""
-        wanted = self.wanted_s
-        if columns is None:
-            return None, wanted
+    def _take_inside(self, columns: RowColumns) -> None:
+        """Takes over the best plan that is within the limits by its integers too."""
+        try:
+            found, _ = self._ask(columns, self.wanted_s)
+        except UnansweredError:
+            return
+        if found.decision is not None:
+            self._take(columns, found.decision)
+
+    def _ask(self, columns: RowColumns, wanted: float) -> tuple[Solution[Choice], float]:
+        """Solves the problem of a row for plans below `wanted`; with its bound in seconds."""
         unit = columns.units.time_s
         below = int(np.ceil(wanted / unit))
         found = solve_stages(
@@ -258,17 +267,24 @@ class _Search:
         )
         self.solves += 1
         self.solvers.update(name for name in found.counts if name.startswith("solved by "))
+        self.rounding_s = max(self.rounding_s, columns.rounding * unit)
         proved = wanted if found.bound >= below else found.bound * unit
         return found, min(proved, wanted)
 
-    def _take(self, columns: RowColumns, choice: Choice) -> None:
-        """Takes over a plan if it is faster than the incumbent."""
+    def _take(self, columns: RowColumns, choice: Choice) -> bool:
+        """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
         plan = PlanTable.from_plans([columns.plan(choice)])
-        cost = evaluate_table(self.model, plan)
-        time_s = float(cost.step_time_s[0])
+        totals = evaluate_totals(self.model, plan)
+        time_s = float(totals.step_time_s[0])
+        fits, _ = self.limits.memory(self.model, memory_table(self.model, plan))
+        allowed, _ = self.limits.costs(
+            self.model, totals.step_time_s, totals.energy_j, plan.chips.astype(np.float64)
+        )
+        if not fits[0] or not (allowed is None or allowed[0]):
+            return False
         if time_s < self.wanted_s:
-            self.plan, self.time_s = plan, time_s
-            self.joules = float(cost.energy.total[0])
+            self.plan, self.time_s, self.joules = plan, time_s, float(totals.energy_j[0])
+        return True
 
     def _stage(self, name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> None:
         dropped = np.delete(bounds, kept)
@@ -284,12 +300,14 @@ class _Search:
 
     def answer(self, seconds: float) -> UnevenFound:
         """The answer; no plan is below the least bound of all."""
+        open_ = self.ended or bool(self.unproved)
         if self.plan is None:
             none = PlanTable.from_plans([])
-            status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
+            status = Status.TIME_LIMIT if open_ else Status.INFEASIBLE
             return self._found(none, np.empty((0, 2)), status, None, seconds)
         bound = min(self.bound_s, self.time_s)
-        proved = not self.ended and not self.unproved and self.gap == 0.0
+        done = not open_ and self.gap == 0.0 and bound >= self.time_s - self.rounding_s
+        proved = done or bound >= self.time_s * (1 - _ROUNDING)
         certificate = Certificate(
             uniform=self.uniform_s,
             objective=self.time_s,
@@ -301,7 +319,6 @@ class _Search:
             lowest_left=self.lowest_left,
             solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
         )
-        proved |= bound >= self.time_s * (1 - _ROUNDING)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         points = np.array([[self.time_s, self.joules]])
         return self._found(self.plan, points, status, certificate, seconds)
@@ -314,7 +331,8 @@ class _Search:
         certificate: Certificate | None,
         seconds: float,
     ) -> UnevenFound:
-        least = 0.0 if certificate is None else certificate.bound
+        least = self.bound_s if status is Status.TIME_LIMIT else 0.0
+        least = least if certificate is None else certificate.bound
         return UnevenFound(
             plans=plans,
             points=points,

@@ -2,8 +2,8 @@
 
 The order of Perseus: plan for time first, then lower the clocks of stages that have slack. What the
 joint search of `planner.search.uneven.front` finds beyond it is what planning for both is worth.
-Each stage of the plan is a device, each clock a column; the weights are those of
-`planner.cost.step`. Source: Chung et al., Perseus, arXiv:2312.06902.
+Each stage of the plan is a device (under DualPipe each pair of ranks), each clock a column; the
+weights are those of `planner.cost.step`. Source: Chung et al., Perseus, arXiv:2312.06902.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from planner.cost.step import (
     passes_s,
     run_s,
 )
-from planner.plan import FULL, RECOMPUTES, FloatArray, IntArray, Plan, PlanTable, Stage
-from planner.search.uneven.columns import Units
+from planner.plan import DUALPIPE, SCHEDULES, FloatArray, IntArray, Plan, PlanTable, Stage
+from planner.search.uneven.fills import pair_parts
+from planner.search.uneven.integers import Units
 from solvers.frontier import nondominated
 from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
 from solvers.stages.solving import exact_front
@@ -68,26 +69,39 @@ def listed_plan(model: CostModel, plan: Plan) -> Plan:
         return plan
     sizes = plan_chunks(plan, model.job.model)
     kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
-    recompute = RECOMPUTES.index(plan.recompute)
-    name = {0: None, FULL: "full"}.get(recompute, "selective")
+    none = np.zeros_like(kinds)
+    counts = {name: kinds if plan.recompute == name else none for name in ("selective", "full")}
     stages = tuple(
         Stage(
             layers=int(size),
             recompute="none",
+            selective=_pair(counts["selective"][c]),
+            full=_pair(counts["full"][c]),
             sharding=plan.sharding,
             clock=plan.clock,
-            **({} if name is None else {name: (int(kinds[c, 0]), int(kinds[c, 1]))}),
         )
         for c, size in enumerate(sizes)
     )
     return replace(plan, stages=stages)
 
 
+def _pair(counts: IntArray) -> tuple[int, int]:
+    return int(counts[0]), int(counts[1])
+
+
 def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
-    """A listed plan with a clock per stage."""
+    """A listed plan with a clock per stage, of DualPipe per pair of equal stages."""
     assert plan.stages is not None
-    stages = tuple(replace(stage, clock=clocks[c % plan.pp]) for c, stage in enumerate(plan.stages))
-    return replace(plan, stages=stages, clock=max(clocks))
+    last = plan.pp - 1
+    device = [min(c, last - c) if _both_ways(plan) else c % plan.pp for c in range(last + 1)]
+    stages = tuple(
+        replace(stage, clock=clocks[device[c % plan.pp]]) for c, stage in enumerate(plan.stages)
+    )
+    return replace(plan, stages=stages, clock=max(stage.clock or 0.0 for stage in stages))
+
+
+def _both_ways(plan: Plan) -> bool:
+    return plan.schedule == SCHEDULES[DUALPIPE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +149,7 @@ def _parts(model: CostModel, plan: Plan) -> int:
 
 def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageProblem:
     """Every stage at every clock, in whole numbers that are rounded down."""
-    a, v, bubbles = model.assumptions, _parts(model, plan), int(model.assumptions.bubbles)
+    v, bubbles = _parts(model, plan), int(model.assumptions.bubbles)
     m = round(float(x.inputs.m[0, 0]))
     factor = float(x.step.factor[0, 0])
     unit_j = units.joules / v
@@ -143,15 +157,15 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
     def whole(values: FloatArray) -> IntArray:
         return np.floor(values * factor / units.time_s).astype(np.int64)
 
-    sums, peaks, weights = _form(plan.schedule if bubbles else "", m, v, bubbles)
-    columns = [_seconds(model, stage, x) for stage in x.stages[: plan.pp]]
+    both = _both_ways(plan)
+    stages = plan.pp // 2 if both else plan.pp
+    sums, peaks, weights = _form(plan.schedule, m, v, bubbles)
+    of_stage = _pair_seconds if both else _seconds
+    columns = [of_stage(model, stage, x) for stage in x.stages[:stages]]
     named = {name: whole(np.concatenate([c[name] for c in columns])) for name in columns[0]}
-    joules = np.concatenate([_joules(stage, x) for stage in x.stages[: plan.pp]])
-    steady = m * (a.micro_batch_s + _sends(model, x)) + a.step_s
-    ramp = bubbles * (plan.pp - 1) * (x.inputs.p2p + a.micro_batch_s / plan.interleave)
-    constant = int(whole(v * (steady + ramp))[0, 0])
-    stages, clocks = plan.pp, len(joules) // plan.pp
-    device = np.repeat(np.arange(stages), clocks)
+    joules = np.concatenate([(1 + both) * _joules(stage, x) for stage in x.stages[:stages]])
+    constant = int(whole(v * _constant_s(model, x, plan, m))[0, 0])
+    device = np.repeat(np.arange(stages), len(joules) // stages)
     standing = round(plan.chips * float(x.inputs.standing_w[0, 0]) * units.time_s / units.joules)
     return StageProblem(
         layers=stages,
@@ -161,36 +175,48 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
             starts=device[:, None],
             ends=device[:, None] + 1,
             group=np.zeros_like(device),
-            sums=np.stack([named[sums], np.floor(joules / unit_j).astype(np.int64)], axis=1),
+            sums=np.stack(
+                [*(named[name] for name in sums), np.floor(joules / unit_j).astype(np.int64)],
+                axis=1,
+            ),
             peaks=_stacked(named, (*peaks, "exposed", "optimizer")),
         ),
         time=tuple(
-            Form(constant=constant, sums=(added, 0), peaks=(*paced, v, v))
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v))
             for added, paced in weights
         ),
-        cost=Form(sums=(0, 1)),
+        cost=Form(sums=(*(0 for _ in sums), 1)),
         cost_per_time=standing,
     )
 
 
+def _constant_s(model: CostModel, x: Evaluated, plan: Plan, m: int) -> FloatArray:
+    """(n, 1) seconds that no clock changes; the messages of DualPipe are part of its rounds."""
+    a, p2p = model.assumptions, x.inputs.p2p[:1]
+    if _both_ways(plan):
+        return a.step_s + 0.0 * p2p
+    steady = m * (a.micro_batch_s + paced_sends(a, x.inputs.v[:1]) * p2p) + a.step_s
+    ramp = (plan.pp - 1) * (p2p + a.micro_batch_s / plan.interleave)
+    return np.asarray(steady + int(a.bubbles) * ramp)
+
+
 def _form(
     schedule: str, m: int, v: int, bubbles: int
-) -> tuple[str, tuple[str, ...], list[tuple[int, tuple[int, ...]]]]:
+) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]:
     """What adds up, what the largest decides, and the weights of both in every form of time."""
-    if schedule == "gpipe":
-        return "time", ("forward", "backward"), [(1, (m - 1, m - 1))]
-    if schedule == "zero-bubble":
-        return "left", ("paced", "time"), [(1, (1, 0)), (0, (0, m))]
-    return "filling", ("time",), [(bubbles, (m * v - bubbles,))]
+    if schedule == SCHEDULES[DUALPIPE]:
+        if not bubbles:
+            return (), ("round",), [((), (1,))]
+        return ("early", "late"), ("paced", "over"), [((1, 0), (1, 0)), ((0, 1), (1, 1))]
+    if schedule == "gpipe" and bubbles:
+        return ("time",), ("forward", "backward"), [((1,), (m - 1, m - 1))]
+    if schedule == "zero-bubble" and bubbles:
+        return ("left",), ("paced", "time"), [((1,), (1, 0)), ((0,), (0, m))]
+    return ("filling",), ("time",), [((bubbles,), (m * v - bubbles,))]
 
 
 def _stacked(named: dict[str, IntArray], names: tuple[str, ...]) -> Ints:
     return np.stack([named[name] for name in names], axis=1)
-
-
-def _sends(model: CostModel, x: Evaluated) -> FloatArray:
-    """Seconds of the messages that delay each micro-batch."""
-    return np.asarray(paced_sends(model.assumptions, x.inputs.v[:1]) * x.inputs.p2p[:1])
 
 
 def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
@@ -213,6 +239,17 @@ def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, Floa
         "optimizer": stage.optimizer,
     }
     return {name: np.broadcast_to(values, time.shape)[:, 0] for name, values in found.items()}
+
+
+def _pair_seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
+    """(k,) seconds of a pair of ranks at every clock: see `planner.search.uneven.fills`."""
+    parts = pair_parts(model.assumptions, stage, x.inputs)
+    parts |= {
+        "exposed": exposed_reduction_s(model.assumptions, stage, x.inputs),
+        "optimizer": stage.optimizer,
+    }
+    shape = parts["time"].shape
+    return {name: np.broadcast_to(values, shape)[:, 0] for name, values in parts.items()}
 
 
 def _joules(stage: StageCost, x: Evaluated) -> FloatArray:

@@ -8,9 +8,10 @@ the least integer is a lower bound. What rounding hides of a choice is at most `
     interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     gpipe        (m - 1) (P_forward + P_backward) + S_t
     zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
+    dualpipe     the larger of P_paced + S_early and P_paced + P_over + S_late, pairs as devices
     E = S_joules + T standing power
 
-A limit on the mean power of the cluster is rounded so that every choice within it obeys it.
+A limit on the mean power of the cluster is rounded both ways (`RowColumns`).
 
 The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 """
@@ -18,7 +19,6 @@ The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,51 +26,31 @@ from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.plan import (
     FULL,
-    GPIPE,
     SELECTIVE,
     SHARDINGS,
-    ZERO_BUBBLE,
     FloatArray,
     IntArray,
     Plan,
     Stage,
 )
 from planner.search.limits import Limits
+from planner.search.uneven.bounds import clocked_forms
 from planner.search.uneven.fills import OneRow
-from planner.search.uneven.interleaved import RowTables
+from planner.search.uneven.integers import (
+    Tables,
+    Units,
+    joined_offers,
+    powered,
+    stage_problem,
+    standing_units,
+)
+from planner.search.uneven.interleaved import InterleavedRow
 from planner.search.uneven.packing import Offer, Packing, alike, place_of
+from planner.search.uneven.pairs import Pairs
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, row_terms
-from solvers.stages.device_columns import device_columns
+from planner.search.uneven.terms import row_terms
 from solvers.stages.devices import device_problem
-from solvers.stages.problem import Choice, Columns, Form, Limit, StageProblem
-
-FINEST = 2**36
-"""Units of time in the upper bound, by default."""
-_POWER = 2**16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
-    """What the integers count.
-
-    Attributes:
-        time_s, joules: One unit each.
-    """
-
-    time_s: float
-    joules: float
-
-    @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float, *, powered: bool = False) -> Units:
-        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power.
-
-        `powered`: 2**16 units, so that a limit on the mean power is as fine as 1e-5.
-        """
-        finer = _POWER if powered else 1
-        time_s = upper_s * (16 if powered else 1) / FINEST
-        power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0) / finer)
+from solvers.stages.problem import Choice, Form, StageProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +58,9 @@ class RowColumns:
     """The stage problem of a row with what its columns stand for.
 
     Attributes:
-        problem: The columns as whole numbers.
+        problem: The columns as whole numbers. Every plan within the limits obeys its limits.
+        inside: The same, with limits that every plan which obeys them is within; None where that
+            is the problem itself.
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
         one: The row.
@@ -87,12 +69,22 @@ class RowColumns:
     """
 
     problem: StageProblem
+    inside: StageProblem | None = None
     units: Units
     rounding: int
     one: OneRow
     counts: IntArray
     sharding: IntArray
     clock: IntArray
+
+    def powered(self, limits: Limits, joules: int) -> RowColumns:
+        """With the limit on the mean power; `joules`: which of the sums of the columns they are."""
+        if limits.power_w is None:
+            return self
+        model, chips = self.one.model, int(self.one.rows.plans.chips[0])
+        watts = limits.power_w - chips * standing_w(model, chips)
+        problem, inside = powered(self.problem, joules, self.units, watts, self.rounding)
+        return replace(self, problem=problem, inside=inside)
 
     def plan(self, choice: Choice) -> Plan:
         """The plan of a choice, with its stages listed."""
@@ -121,33 +113,6 @@ def _pair(counts: IntArray) -> tuple[int, int]:
     return int(counts[0]), int(counts[1])
 
 
-def total_columns(
-    model: CostModel,
-    limits: Limits,
-    rows: Rows,
-    row: int,
-    clocks: FloatArray,
-    upper_s: float,
-    *,
-    units: Units | None = None,
-    energy: bool = False,
-) -> RowColumns | None:
-    """An interleaved row by the layers that devices hold in all; their order and chunks are open.
-
-    No plan of the row takes less than the best choice of this problem, which need not be a plan.
-    None where there is no choice.
-
-    Args:
-        model, limits, rows, row, clocks, upper_s, units, energy: As for `row_columns`.
-    """
-    alone = rows.take(np.array([row]))
-    one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
-    limit_bytes = limits.chip_bytes(model)
-    packing = Packing.build(one, limit_bytes, upper_s, energy=energy, every=False, in_all=True)
-    return _plain_columns(packing, replace(limits, power_w=None), units, energy=energy)
-
-
 def row_columns(
     model: CostModel,
     limits: Limits,
@@ -173,14 +138,26 @@ def row_columns(
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
-    powered = limits.power_w is not None
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s, powered=powered)
+    every = limits.power_w is not None
+    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
+    if alone.both_ways[0]:
+        pairs = Pairs(
+            one=one,
+            forms=clocked_forms(model, alone, clocks),
+            limit_bytes=limits.chip_bytes(model),
+            upper_s=upper_s,
+            time_s=units.time_s,
+            joules=units.joules,
+            energy=energy or every,
+            every=every,
+        )
+        return _pair_columns(pairs, limits, units, energy=energy)
     packing = Packing.build(
-        one, limits.chip_bytes(model), upper_s, energy=energy or powered, every=powered
+        one, limits.chip_bytes(model), upper_s, energy=energy or every, every=every
     )
     if alone.plans.interleave[0] > 1:
-        return interleaved_columns(packing, limits, units, energy=energy or powered)
-    return _plain_columns(packing, limits, units, energy=energy or powered)
+        return _interleaved_columns(packing, limits, units, energy=energy)
+    return _plain_columns(packing, limits, units, energy=energy)
 
 
 def _plain_columns(
@@ -194,71 +171,84 @@ def _plain_columns(
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = _joined(whole)
+    joined = joined_offers(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
-    problem = _problem(packing, joined, devices, starts, units, limits, energy=energy)
+    problem = stage_problem(packing, joined, devices, starts, units, energy=energy)
     slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
-    v = packing.one.v if packing.one.model.assumptions.bubbles else 1
     return RowColumns(
         problem=problem,
-        units=Units(time_s=units.time_s / v, joules=units.joules / v),
-        rounding=slack * v,
+        units=units,
+        rounding=slack,
         one=packing.one,
         counts=joined.fills.counts[:, None],
         sharding=joined.fills.sharding,
         clock=joined.fills.clock,
-    )
+    ).powered(limits, problem.columns.sums.shape[1] - 1)
 
 
-def interleaved_columns(
+def _interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, weights = packing.one, _Tables.of(packing.one)
+    one, weights = packing.one, Tables.of(packing.one)
     v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
-    tables = RowTables(
-        one=one,
-        limit_bytes=packing.limit_bytes,
+    row = InterleavedRow(
+        packing=packing,
         time_s=units.time_s * v,
         joules=units.joules,
-        energy=energy,
-        most_s=packing.most_s,
+        energy=energy or limits.power_w is not None,
     )
-    layout = packing.layout()
-    if layout is None:
-        return None
-    found = device_columns(layout, tables)
-    if len(np.unique(found.columns.device)) < packing.devices:
+    found = row.columns()
+    if found is None:
         return None
     constant = int(packing.form.constant * one.factor / units.time_s)
     added, paced = weights.forms[0]
-    cost, standing = Form(sums=(0, 1)), _standing(one, units)
+    cost, standing = Form(sums=(0, 1)), standing_units(one, units)
     problem = device_problem(
-        layout,
+        row.layout,
         found,
         time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
         cost=cost if energy else None,
         cost_per_time=standing if energy else 0,
-        limits=_limits(cost, limits, units, standing, packing.devices),
     )
-    variants = np.array([(each.sharding, each.clock) for each in tables.variants])
+    sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
     return RowColumns(
         problem=problem,
         units=units,
         rounding=(round(one.m) + 2) * v + packing.devices + 8,
         one=one,
         counts=found.counts,
-        sharding=variants[found.setting, 0],
-        clock=variants[found.setting, 1],
+        sharding=sharding,
+        clock=clock,
+    ).powered(limits, 1)
+
+
+def _pair_columns(pairs: Pairs, limits: Limits, units: Units, *, energy: bool) -> RowColumns | None:
+    """The columns of a row of DualPipe, one device per pair of ranks."""
+    made = pairs.columns()
+    if made is None or pairs.layout is None:
+        return None
+    found, time = made
+    cost, standing = Form(sums=(0, 0, 1)), standing_units(pairs.one, units)
+    problem = device_problem(
+        pairs.layout,
+        found,
+        time=time,
+        cost=cost if energy else None,
+        cost_per_time=standing if energy else 0,
     )
-
-
-def _standing(one: OneRow, units: Units) -> int:
-    """Joules of waiting chips per unit of time, in their units."""
-    chips = int(one.rows.plans.chips[0])
-    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
+    sharding, clock = np.divmod(found.setting, len(pairs.one.terms.clocks))
+    return RowColumns(
+        problem=problem,
+        units=units,
+        rounding=problem.devices + 8,
+        one=pairs.one,
+        counts=found.counts,
+        sharding=sharding,
+        clock=clock,
+    ).powered(limits, 2)
 
 
 def _offers(packing: Packing) -> list[Offer] | None:
@@ -274,120 +264,3 @@ def _offers(packing: Packing) -> list[Offer] | None:
         if len(offers[d].vector) == 0:
             return None
     return [offers[first[d]] for d in range(packing.devices)]
-
-
-def _joined(offers: list[Offer]) -> Offer:
-    def of(part: str, name: str) -> Any:
-        return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
-
-    first = offers[0]
-    return Offer(
-        fills=replace(first.fills, **{name: of("fills", name) for name in _slots(first.fills)}),
-        costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
-        vector=np.concatenate([offer.vector for offer in offers]),
-    )
-
-
-def _slots(record: object) -> tuple[str, ...]:
-    return tuple(type(record).__slots__)  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
-    """What columns count for in time: names of `FillCosts`, and weights of each form.
-
-    Attributes:
-        sums, peaks: Names.
-        forms: Weights of the sums and of the peaks.
-        chunks: v, in units of a v-th; 1 where bubbles are left out.
-    """
-
-    sums: tuple[str, ...]
-    peaks: tuple[str, ...]
-    forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    chunks: int = 1
-
-    @staticmethod
-    def of(one: OneRow) -> _Tables:
-        """Of a row; see the module."""
-        m, v, schedule = round(one.m), one.v, int(one.rows.plans.schedule[0])
-        if not one.model.assumptions.bubbles:
-            return _Tables(sums=("time",), peaks=("time",), forms=(((0,), (m,)),))
-        if schedule == GPIPE:
-            paced = (m - 1, m - 1)
-            return _Tables(sums=("time",), peaks=("forward", "backward"), forms=(((1,), paced),))
-        if schedule == ZERO_BUBBLE:
-            forms = (((1,), (1, 0)), ((0,), (0, m)))
-            return _Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
-        filling = "time" if v == 1 else "filling"
-        return _Tables(sums=(filling,), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
-
-
-def _problem(
-    packing: Packing,
-    offer: Offer,
-    devices: IntArray,
-    starts: IntArray,
-    units: Units,
-    limits: Limits,
-    *,
-    energy: bool,
-) -> StageProblem:
-    """The integers of the module; `units` are those of a whole chunk."""
-    one, tables = packing.one, _Tables.of(packing.one)
-    v = tables.chunks
-
-    def whole(values: FloatArray | float) -> IntArray:
-        return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
-
-    sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
-    peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
-    peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
-    constant = int(whole(v * packing.form.constant))
-    joules = np.floor(v * offer.costs.extra_j / units.joules).astype(np.int64)
-    standing = _standing(one, units)
-    cost = Form(sums=(0,) * len(sums) + (1, 0))
-    return StageProblem(
-        layers=one.model.job.model.layers,
-        chunks=np.arange(packing.devices)[:, None],
-        columns=Columns(
-            device=devices,
-            starts=starts[:, None],
-            ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
-            group=np.zeros_like(devices),
-            sums=np.stack([*sums, joules, offer.fills.kinds[:, 0]], axis=1),
-            peaks=np.stack(peaks, axis=1),
-        ),
-        time=tuple(
-            Form(constant=constant, sums=(*added, 0, 0), peaks=(*paced, v, v))
-            for added, paced in tables.forms
-        ),
-        cost=cost if energy else None,
-        cost_per_time=standing if energy else 0,
-        limits=(
-            *_limits(cost, limits, units, standing, packing.devices),
-            *_kinds(packing, len(sums) + 2),
-        ),
-    )
-
-
-def _kinds(packing: Packing, sums: int) -> tuple[Limit, ...]:
-    """All dense layers are somewhere, where their runs do not say so; the last sum counts them."""
-    dense = packing.one.model.job.model.layer_kinds.count(KINDS[0])
-    if not packing.in_all or len(packing.one.terms.layers) == 1:
-        return ()
-    form = (0,) * (sums - 1)
-    return (
-        Limit(name="dense layers", form=Form(sums=(*form, 1)), upper=dense),
-        Limit(name="dense layers", form=Form(sums=(*form, -1)), upper=-dense),
-    )
-
-
-def _limits(
-    cost: Form, limits: Limits, units: Units, standing: int, devices: int
-) -> tuple[Limit, ...]:
-    """The mean power of the cluster: joules are at most power times time, rounding included."""
-    if limits.power_w is None:
-        return ()
-    allowed = int(limits.power_w * units.time_s / units.joules)
-    return (Limit(name="power", form=cost, upper=-devices, per_time=standing - allowed),)

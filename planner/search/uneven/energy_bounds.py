@@ -10,7 +10,8 @@ sharding and clock make of one layer; C is that of `planner.search.uneven.bounds
 reductions and optimizer included. GPipe waits for more, never for less. A zero-bubble schedule
 fills at most w (1 + r) seconds of a stage, w its weight gradients, r = (min(pp, m) - 1) / (pp - 1);
 they leave sum_i t_i and come back once, so that without them T is no smaller. Without bubbles a
-is 0.
+is 0. Under DualPipe the devices are pairs of ranks that run m / 2 rounds each, A = m / 2 - 1,
+and a part of `planner.search.uneven.both_ways` is what adds up.
 
 These are the problems of `solvers.stages.energy_bounds`: layers are items, shardings and clocks
 settings, recomputations the ways of an item. A layer needs the memory that
@@ -24,10 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.dualpipe import rounds
 from planner.cost.energy import running_w, standing_w
 from planner.plan import DDP, ZERO1, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
+from planner.search.uneven.both_ways import PARTS, Round
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.room import least_in_flight, room_of
 from planner.search.uneven.rows import Rows
@@ -46,12 +49,14 @@ class Weights:
     Attributes:
         slowest, each: A factor, a factor.
         back: 1 + r under zero-bubble schedules, else 0.
+        part: Which of the parts of DualPipe is summed; 0 for others.
         factor: Of `planner.cost.step`.
     """
 
     slowest: FloatArray
     each: FloatArray
     back: FloatArray
+    part: IntArray
     factor: FloatArray
 
     @staticmethod
@@ -59,12 +64,16 @@ class Weights:
         """The weights of some rows."""
         plans, shown = rows.plans, float(model.assumptions.bubbles)
         m, pp = rows.micro_batches(model), plans.pp
-        each = shown / plans.interleave
+        each = shown / plans.interleave  # of DualPipe, whose parts stand in for a sum of t: a
+        part = np.zeros(len(rows), dtype=np.int64)
+        if rows.both_ways.any():
+            part = np.where(rows.both_ways, forms.summed[:, -PARTS:].argmax(axis=1), part)
         ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
         fills = (plans.schedule == ZERO_BUBBLE) & bool(shown)
         return Weights(
-            slowest=(m - each) * forms.factor,
+            slowest=(rounds(plans.schedule, m) - each) * forms.factor,
             each=each * forms.factor,
+            part=part,
             back=np.where(fills, 1 + ramped, 0.0),
             factor=forms.factor,
         )
@@ -141,15 +150,15 @@ def memory_bounds(
     price = mean.price(limit_s)
     prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
     parts = []
-    for start in range(0, max(len(rows), 1), _FULL_AT_A_TIME):
+    for start in range(0, len(rows), _FULL_AT_A_TIME):
         deadline.check()
         at = np.arange(start, min(start + _FULL_AT_A_TIME, len(rows)))
         work = full_work(model, limits, rows.take(at), forms.take(at), clocks)
         parts.append(filled_mean_bound(work, prices[at], len(clocks)))
     return MeanBound(
         prices=prices,
-        values=np.concatenate([part.values for part in parts]),
-        still=np.concatenate([part.still for part in parts]),
+        values=np.concatenate([np.empty((0, 3)), *(part.values for part in parts)]),
+        still=np.concatenate([np.empty(0), *(part.still for part in parts)]),
     )
 
 
@@ -160,18 +169,19 @@ def mean_work(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray)
     """
     terms = row_terms(model, rows, clocks)
     layers = _layers(model, rows, forms, terms, rows.shardings)
-    pp, kinds = rows.plans.pp, len(layers.pace)
+    devices, kinds = rows.devices, len(layers.pace)
     ways = layers.pace[0].shape[1]
-    count = np.stack([np.ones(len(pp)), pp > 1, np.maximum(pp - 2, 0)], axis=1).astype(float)
+    more = [devices > 1, np.maximum(devices - 2, 0)]
+    count = np.stack([np.ones(len(devices)), *more], axis=1).astype(float)
     return Work(
         pace=_by_setting([table.min(axis=2) for table in layers.pace]),
         ramp=_by_setting([table.min(axis=2) for table in layers.ramp]),
         cost=_by_setting([table.min(axis=2) for table in layers.joules]),
         count=count,
         **_ends(model, rows, forms, terms, 3),
-        held=np.zeros((len(pp), 3, kinds, len(clocks), ways)),
-        room=np.ones((len(pp), 3, len(clocks))),
-        **_rest(model, rows, forms),
+        held=np.zeros((len(devices), 3, kinds, len(clocks), ways)),
+        room=np.ones((len(devices), 3, len(clocks))),
+        **_rest(model, rows, forms, terms),
     )
 
 
@@ -199,7 +209,7 @@ def full_work(
         },
         held=held,
         room=room,
-        **_rest(model, rows, forms),
+        **_rest(model, rows, forms, terms),
     )
 
 
@@ -209,6 +219,8 @@ def _layers(
     """The layers of every row; huge where it has no such sharding."""
     weights = Weights.of(model, rows, forms)
     each, back = (w[:, None, None, None] for w in (weights.each, weights.back))
+    both = rows.both_ways
+    copies = np.where(both, 2, 1)[:, None, None, None]
     m = rows.micro_batches(model)[:, None, None, None]
     joules = _joules_per_s(model, rows, forms, terms)[:, None, None, :]
     kinds = [kind for kind in KINDS if kind in terms.layers]
@@ -223,11 +235,25 @@ def _layers(
             np.broadcast_to(table, shape)[terms.cell]
             for table in (layer.total, layer.weight_grad, layer.kernels)
         )
-        run = (m * kernels + state[:, at, None, :, None]) * joules
-        found.pace.append(np.where(mask, total, _NEVER))
-        found.ramp.append(np.where(mask, each * (total - back * grad), _NEVER))
+        run = (m * kernels + copies * state[:, at, None, :, None]) * joules
+        pace, ramp = total, total - back * grad
+        if both.any():
+            one = Round.of_layer(layer).take(terms.cell[both])
+            pace, ramp = pace.copy(), ramp.copy()
+            pace[both], ramp[both] = one.time, _summed(rows, weights, one)
+        found.pace.append(np.where(mask, pace, _NEVER))
+        found.ramp.append(np.where(mask, each * ramp, _NEVER))
         found.joules.append(np.where(mask, run, _NEVER))
     return found
+
+
+def _summed(rows: Rows, weights: Weights, one: Round) -> FloatArray:
+    """Seconds of what adds up of the rows of DualPipe, of which `one` is, row by row."""
+    some = np.flatnonzero(rows.both_ways)
+    shape = (len(some), *(1,) * (one.forward.ndim - 1))
+    parts = np.stack(one.parts(rows.devices[some].reshape(shape).astype(np.float64)))
+    of_row = weights.part[some].reshape((1, *shape))
+    return np.asarray(np.take_along_axis(parts, of_row, axis=0)[0])
 
 
 def _by_setting(tables: list[FloatArray]) -> FloatArray:
@@ -240,16 +266,22 @@ def _flat(table: FloatArray) -> FloatArray:
     return np.asarray(table.reshape(*table.shape[:2], -1))
 
 
-def _rest(model: CostModel, rows: Rows, forms: RowForms) -> dict[str, FloatArray]:
+def _rest(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> dict[str, FloatArray]:
     """What rows have beside layers, ends and memory."""
+    weights, both = Weights.of(model, rows, forms), np.flatnonzero(rows.both_ways)
+    constant = forms.constant * forms.factor
+    if len(both):
+        sends = Round.of_sends(model, terms.p2p[terms.cell[both]])
+        each = rows.devices[both] * _summed(rows, weights, sends) - sends.waits()
+        constant[both] += weights.each[both] * each
     counts, which = np.unique(rows.plans.chips, return_inverse=True)
     watts = np.array([standing_w(model, int(count)) * count for count in counts])
     kinds = model.job.model.layer_kinds
     items = [float(kinds.count(kind)) for kind in KINDS if kind in kinds]
     return {
         "items": np.array(items),
-        "slowest": Weights.of(model, rows, forms).slowest,
-        "constant": forms.constant * forms.factor,
+        "slowest": weights.slowest,
+        "constant": constant,
         "fixed": np.zeros(len(rows)),
         "per_time": watts[which.ravel()],
     }
@@ -268,15 +300,21 @@ def _ends(
     weights = Weights.of(model, rows, forms)
     embedding, head = (getattr(terms.ends, name)[terms.cell] for name in ("embedding", "head"))
     grad = weights.back[:, None] * terms.ends.head_weight_grad[terms.cell]
-    alone = (rows.plans.pp == 1)[:, None]
+    both = rows.both_ways
+    alone = (both | (rows.devices == 1))[:, None]
     none = [np.zeros_like(head)] * (classes - 2)
-    pace = np.stack([embedding + np.where(alone, head, 0.0), head, *none], axis=1)
-    left = np.stack([np.where(alone, grad, 0.0), grad, *none], axis=1)
+    first, last = np.where(alone, head, 0.0), np.where(alone, 0.0, head)
+    pace = np.stack([embedding + first, last, *none], axis=1)
+    left = np.stack([np.where(alone, grad, 0.0), np.where(alone, 0.0, grad), *none], axis=1)
+    ramp = pace - left
+    if both.any():
+        ends = Round.of_ends(terms.ends).take(terms.cell[both])
+        ramp[both, 0] = _summed(rows, weights, ends)
     m = rows.micro_batches(model)[:, None, None]
     joules = _joules_per_s(model, rows, forms, terms)[:, None, :]
     return {
         "end_pace": pace,
-        "end_ramp": weights.each[:, None, None] * (pace - left),
+        "end_ramp": weights.each[:, None, None] * ramp,
         "end_cost": m * pace * joules,
     }
 
@@ -292,6 +330,7 @@ def _memory(
     """Stages per class, bytes of a layer, and room for layers under `used` shardings; see `Work`.
 
     Classes are the first stage, the last, and groups of the others with what the emptiest holds.
+    The first and the last of several have room for no layers where they have none for some.
     """
     kinds = [at for at, name in enumerate(KINDS) if name in model.job.model.layer_kinds]
     rooms = [room_of(model, rows, kind) for kind in kinds]
@@ -303,9 +342,11 @@ def _memory(
     base = np.min([room.base for room in rooms], axis=0)
     ends = np.min([room.ends for room in rooms], axis=0)
     free = np.repeat((limits.chip_bytes(model) - base)[:, None], count.shape[1], axis=1)
-    alone = (rows.plans.pp == 1)[:, None]
+    alone = (rows.both_ways | (rows.devices == 1))[:, None]
     free[:, 0] -= np.where(alone, ends[:, 2], ends[:, 0])
-    free[:, 1] -= ends[:, 1]
+    free[:, 1] -= np.where(alone, 0.0, ends[:, 1])
+    single = (rows.devices == 1)[:, None, None]
+    free[:, :2] = np.where(single, free[:, :2], np.maximum(free[:, :2], 0.0))
     free = np.where(allowed[:, None, :], free * (1 + 1e-12), -1.0)
     held = np.stack(size, axis=2).swapaxes(3, 4)[:, :, :, used]
     return count, np.repeat(held, clocks, axis=3), np.repeat(free[:, :, used], clocks, axis=2)
@@ -313,11 +354,11 @@ def _memory(
 
 def _groups(model: CostModel, rows: Rows) -> tuple[FloatArray, FloatArray]:
     """(n, c) stages of each class, and the micro-batches in flight of its emptiest stage."""
-    pp, m = rows.plans.pp, rows.micro_batches(model)
+    devices, m = rows.devices, rows.micro_batches(model)
     count = np.zeros((len(rows), 2 + _GROUPS))
     flying = np.zeros_like(count)
-    for stages in np.unique(pp).tolist():
-        at = np.flatnonzero(pp == stages)
+    for stages in np.unique(devices).tolist():
+        at = np.flatnonzero(devices == stages)
         held = least_in_flight(rows.take(at), m[at], stages)
         parts = [np.arange(1), np.arange(stages - 1, stages)[: stages - 1]]
         parts += np.array_split(np.arange(1, max(stages - 1, 1)), _GROUPS)

@@ -19,14 +19,13 @@ from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
-from planner.search.uneven.bounds import RowForms, first_bound, row_forms, skeleton_lower
-from planner.search.uneven.columns import Units
+from planner.search.uneven.bounds import RowForms, clocked_forms, first_bound, skeleton_lower
 from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.integers import Units
 from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
-from planner.search.uneven.terms import row_terms
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
 _AT_A_TIME, _SECOND_AT_A_TIME = 100_000, 20_000
@@ -67,7 +66,8 @@ class Funnel:
         here = np.arange(len(self.family))
         for name, level in self.family.levels():
             at = np.flatnonzero(level[here])
-            at = at[[row not in search.solved for row in here[at]]] if len(at) else at
+            asked = search.solved | search.unanswered
+            at = at[[row not in asked for row in here[at]]] if len(at) else at
             meshes = len(self.family.rows.take(here).logical_meshes)
             self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)
@@ -114,8 +114,8 @@ def energy_rows(
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
     rows = cross_rows(model, skeletons, options, deadline)
-    rows, forms = _timely(model, rows, upper_s, funnel, deadline)
     clocks = model.clocks(wanted=options.clocks)
+    rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
     mean = mean_bounds(model, rows, forms, clocks, deadline)
     at = open_rows(mean, points)
     dropped = np.delete(np.arange(len(rows)), at)
@@ -142,7 +142,7 @@ def energy_rows(
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
         standing_w=funnel.watts,
-        units=Units.of(model, chips, upper_s, powered=limits.power_w is not None),
+        units=Units.of(model, chips, upper_s),
         plans=[],
     )
     funnel.family = family
@@ -184,17 +184,21 @@ def _skeletons(
 
 
 def _timely(
-    model: CostModel, rows: Rows, upper_s: float, funnel: Funnel, deadline: Deadline
+    model: CostModel,
+    rows: Rows,
+    clocks: FloatArray,
+    upper_s: float,
+    funnel: Funnel,
+    deadline: Deadline,
 ) -> tuple[Rows, RowForms]:
-    """Rows that are not too slow at the highest clock, with their forms."""
-    highest = model.clocks(wanted=False)
+    """Rows that are not too slow at the best clocks, with their forms."""
     parts: list[tuple[IntArray, RowForms]] = []
     late: list[FloatArray] = []
     for start in range(0, len(rows), _AT_A_TIME):
         deadline.check()
         here = np.arange(start, min(start + _AT_A_TIME, len(rows)))
         some = rows.take(here)
-        forms = row_forms(model, some, row_terms(model, some, highest))
+        forms = clocked_forms(model, some, clocks)
         soonest = first_bound(forms)
         at = np.flatnonzero(soonest <= upper_s)
         parts.append((here[at], forms.take(at)))

@@ -1,10 +1,8 @@
 """The rows of an uneven search as a family of stage problems of time and joules.
 
 A row has, in turn, the mean bounds; that with ranges of its slowest stage; columns with prices of a
-second. Each costs more and is tighter; a row is taken to the next one only
-while it may hold a plan below the cheapest that is known. The columns of an interleaved row are at
-first those of what its devices hold in all; where the best choice of these cannot be dealt to
-chunks as it is, they are those of the chunks.
+second. Each costs more and is tighter; a row is taken to the next one only while it may hold a plan
+below the cheapest that is known.
 
 No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
 is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
@@ -14,26 +12,26 @@ plan that is known, no slower plan matters at any limit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.plan import BoolArray, FloatArray, IntArray, Plan, PlanTable
+from planner.plan import BoolArray, FloatArray, IntArray, Plan
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, Units, row_columns, total_columns
-from planner.search.uneven.dealing import dealt_plan
+from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.energy_bounds import full_work
+from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
+from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
 from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
-from solvers.stages.problem import Choice, Ints, StageProblem
+from solvers.stages.problem import Choice, Ints, StageProblem, TooManyColumnsError
 
-LEVELS = ("LB_E again", "LB_E ranges", "totals", "dealt", "columns")
-_MEAN, _RANGES, _TOTALS, _DEALT, _COLUMNS = range(len(LEVELS))
+LEVELS = ("LB_E again", "LB_E ranges", "columns")
+_MEAN, _RANGES, _COLUMNS = range(len(LEVELS))
 _INTERVALS = 16
 _PRICES = 8
 _AT_A_TIME = 64
@@ -56,8 +54,9 @@ class EnergyRows:
         top_j: Nothing dearer is wanted.
         standing_w: That all chips draw while they wait.
         units: Of the family.
-        plans: Known by their number; grow by those that are dealt.
+        plans: Known by their number.
         columns: Of the rows that have come to them.
+        unmade: Rows whose columns are too many.
     """
 
     model: CostModel
@@ -73,6 +72,7 @@ class EnergyRows:
     units: Units
     plans: list[Plan]
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
+    unmade: set[int] = field(init=False, default_factory=set)
     _latest_s: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
     _blocks: list[tuple[IntArray, BottleneckBound]] = field(init=False, default_factory=list)
@@ -122,13 +122,13 @@ class EnergyRows:
         return [(name, self._level == level) for level, name in enumerate(LEVELS)]
 
     def loose(self) -> BoolArray:
-        """(n,) rows that have no columns yet, or whose totals could not be dealt."""
-        return np.asarray((self._level < _TOTALS) | (self._level == _DEALT))
+        """(n,) rows that have no columns yet."""
+        return np.asarray(self._level < _COLUMNS)
 
     def tighten(self, rows: Ints, limit: int | None) -> None:
         """The next bound of the first of `rows`, and of others that are as far."""
         level = int(self._level[rows[0]])
-        if level in (_RANGES, _DEALT):
+        if level == _RANGES:
             self._to_columns(int(rows[0]), limit)
             return
         same = rows[self._level[rows] == level][:_AT_A_TIME]
@@ -136,7 +136,13 @@ class EnergyRows:
         self._level[same] = _RANGES
 
     def problem(self, row: int, _limit: int | None) -> StageProblem | None:
-        """The columns of a row."""
+        """The columns of a row.
+
+        Raises:
+            UnansweredError: They are too many.
+        """
+        if row in self.unmade:
+            raise UnansweredError("the columns of a row are too many")
         columns = self.columns[row]
         return None if columns is None else columns.problem
 
@@ -146,42 +152,17 @@ class EnergyRows:
         return 1 if columns is None else self._scale(columns)
 
     def real(self, row: int, choice: Choice) -> Known | None:
-        """The plan of a choice, known by its number; of totals, as it can be dealt."""
+        """The plan of a choice, known by its number."""
         columns = self.columns[row]
         assert columns is not None
         scale = self._scale(columns)
-        if self._level[row] == _COLUMNS:
-            time, cost = choice.time // scale, choice.cost // scale
-            self.plans.append(columns.plan(choice))
-            return Known(
-                time=time,
-                cost=cost,
-                row=row,
-                choice=choice,
-                problem=columns.problem,
-                label=len(self.plans) - 1,
-            )
-        dealt = dealt_plan(columns, choice, self.limits.chip_bytes(self.model))
-        known = None if dealt is None else self._evaluated(row, dealt)
-        wanted = (choice.time / scale + self.slack[row], choice.cost / scale + self.slack_cost[row])
-        if known is None or known.time > wanted[0] or known.cost > wanted[1]:
-            self._level[row] = _DEALT
-        return known
-
-    def _evaluated(self, row: int, plan: Plan) -> Known | None:
-        """A plan with its time and joules, rounded up; None where a limit forbids it."""
-        table = PlanTable.from_plans([plan])
-        fits, _ = self.limits.memory(self.model, memory_table(self.model, table))
-        totals = evaluate_totals(self.model, table)
-        costs = (totals.step_time_s, totals.energy_j, table.chips.astype(np.float64))
-        allowed, _ = self.limits.costs(self.model, *costs)
-        if not fits[0] or not (allowed is None or allowed[0]):
-            return None
-        self.plans.append(plan)
+        self.plans.append(columns.plan(choice))
         return Known(
-            time=math.ceil(float(totals.step_time_s[0]) / self.units.time_s),
-            cost=math.ceil(float(totals.energy_j[0]) / self.units.joules),
+            time=choice.time // scale,
+            cost=choice.cost // scale,
             row=row,
+            choice=choice,
+            problem=columns.problem,
             label=len(self.plans) - 1,
         )
 
@@ -208,24 +189,20 @@ class EnergyRows:
         return np.asarray(low[:, None] + steps * np.maximum(most - low, 0.0)[:, None])
 
     def _to_columns(self, row: int, limit: int | None) -> None:
-        """Makes the columns of a row, of what its devices hold in all first, and their bound."""
+        """Makes the columns of a row, and their bound."""
         upper_s = float(self._latest_s[row])
         if limit is not None:
             upper_s = min(upper_s, (limit + self.slack[row]) * self.units.time_s)
-        chunks = self.rows.plans.interleave[row] > 1
-        in_all = bool(chunks) and self._level[row] == _RANGES
-        made = (total_columns if in_all else row_columns)(
-            self.model,
-            self.limits,
-            self.rows,
-            row,
-            self.clocks,
-            upper_s,
-            units=self.units,
-            energy=True,
-        )
+        self._level[row] = _COLUMNS
+        at = (self.model, self.limits, self.rows, row, self.clocks, upper_s)
+        try:
+            made = row_columns(*at, units=self.units, energy=True)
+        except TooManyColumnsError:
+            self.unmade.add(row)
+            return
         self.columns[row] = made
-        self._level[row] = _TOTALS if in_all and made is not None else _COLUMNS
+        if made is not None and made.inside is not None:
+            self.columns[row] = replace(made, problem=made.inside)
         if made is not None:
             scale = self._scale(made)
             beyond = None if limit is None else (limit + 1) * scale - 1

@@ -7,13 +7,15 @@ all fills at once: each is a class of stages of one plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from planner.assumptions import Assumptions
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
-from planner.cost.energy import running_w, standing_w
+from planner.cost.dualpipe import paced_messages_s, rank_times
+from planner.cost.energy import running_w
 from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
@@ -28,14 +30,15 @@ from planner.cost.step import (
     filled_s,
     passes_s,
     run_s,
+    split_passes,
     step_factor,
 )
 from planner.cost.terms import StateTerms
 from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
+from planner.search.uneven.aligned import longest_s
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
-from planner.search.uneven.totals import least_longest, moments, shortest_chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ class FillCosts:
         forward, backward: Its passes.
         paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
             zero-bubble schedule fills; other schedules fill none.
-        filling: v times the longest chunk and the ends: of interleaved stages, from below.
+        filling: v times the longest chunk and the ends; of stages that are not interleaved, time.
         exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
         extra_j: Joules that running kernels add to waiting, all chips of the stage, per step.
     """
@@ -93,6 +96,38 @@ class FillCosts:
     def take(self, index: IntArray) -> FillCosts:
         """The costs of the fills of `index`."""
         return FillCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCosts:
+    """Costs of fills on a pair of ranks of DualPipe, (c,) each, without the factor of the step.
+
+    With the symbols of `planner.cost.dualpipe`, of n = pp / 2 pairs, its T is the larger of
+
+        max paced + sum early                early = Q + H / 2 - F / (2 n)
+        max paced + sum late + max over      late = Q + H / 2 - over
+
+    Attributes:
+        time: Seconds of a round on one rank, less what its passes hide of the layers.
+        round: m / 2 of them, with the messages that pace them.
+        paced: (m / 2)(D - H) + H - Q.
+        over, early, late: See above.
+        exposed, optimizer, extra_j: As of `FillCosts`; joules of both ranks.
+    """
+
+    time: FloatArray
+    round: FloatArray
+    paced: FloatArray
+    over: FloatArray
+    early: FloatArray
+    late: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    extra_j: FloatArray
+
+    def take(self, index: IntArray) -> PairCosts:
+        """The costs of the fills of `index`."""
+        return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,14 +181,23 @@ class OneRow:
         )
         return float(held[0, 0])
 
-    def bytes_of(self, place: Place, fills: Fills) -> Memory:
-        """(1, c) bytes per chip of every fill."""
+    def bytes_of(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> Memory:
+        """(1, c) bytes per chip of every fill.
+
+        Args:
+            place: Of the stage.
+            fills: c of them.
+            chunks: (c, v, 2, r) layers on each chunk (of DualPipe both); None: as if equal.
+        """
         stages = _classes(place, fills)
+        if chunks is not None:
+            stages = replace(stages, chunks=chunks.sum(axis=3)[None].astype(np.float64))
         groups = tuple(
             RecomputeGroup(
                 recompute=np.full((1, 1), code),
                 dense=fills.counts[None, :, 0, at].astype(np.float64),
                 moe=fills.counts[None, :, 1, at].astype(np.float64),
+                chunks=None if chunks is None else chunks[None, ..., at].astype(np.float64),
             )
             for at, code in enumerate(self.rows.recomputes)
         )
@@ -172,8 +216,8 @@ class OneRow:
             fused=self.model.assumptions.fused_attention,
         )
 
-    def costs(self, place: Place, fills: Fills, chunk: IntArray | float = 0.0) -> FillCosts:
-        """The costs of every fill, of whose chunks one has (c,) `chunk` layers at least."""
+    def costs(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> FillCosts:
+        """The costs of every fill, with (c, v, 2, r) layers on each chunk where there are some."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         time = stage.sum_layers("total") + ends_s(stage, x)
@@ -186,24 +230,24 @@ class OneRow:
             backward=backward[0],
             paced=((x.m - 1) * time + filled)[0],
             left=(time - filled)[0],
-            filling=self._filling(stage, time[0], chunk),
+            filling=self._filling(stage, time[0], chunks),
             exposed=exposed_reduction_s(a, stage, x)[0],
             optimizer=stage.optimizer[0],
             extra_j=extra[0] * self.factor,
         )
 
-    def least_chunk(self, place: Place, fills: Fills, limit_bytes: float) -> IntArray:
-        """(c,) layers of the longest chunk at least, however they are divided; 0: nothing fits."""
-        total, v, layers = self.bytes_of(place, fills).total[0], self.v, fills.kinds.sum(axis=1)
-        if v == 1:
-            return np.where(total <= limit_bytes, np.maximum(layers, 1), 0)
-        kept, held = self._kept(place), moments(self.pp, v, self.m, place.position)
-        counts = fills.counts.reshape(len(fills), -1)
-        room = limit_bytes - total + self.in_flight(place.position) * (counts @ kept)
-        fewest = np.ones(v, dtype=np.int64)
-        fewest[0] -= place.first
-        fewest[-1] -= place.last
-        return shortest_chunk(held, counts, kept, fewest, room)
+    def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
+        """The costs of every fill on a pair of ranks of DualPipe."""
+        a, x = self.model.assumptions, self._inputs(fills)
+        stage = self._stage(place, fills)
+        parts = pair_parts(a, stage, x)
+        extra = 2 * x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
+        return PairCosts(
+            **{name: seconds[0] for name, seconds in parts.items()},
+            exposed=exposed_reduction_s(a, stage, x)[0],
+            optimizer=stage.optimizer[0],
+            extra_j=extra[0] * self.factor,
+        )
 
     @property
     def pp(self) -> int:
@@ -215,7 +259,7 @@ class OneRow:
         """Chunks per stage."""
         return int(self.rows.plans.interleave[0])
 
-    def _kept(self, place: Place) -> FloatArray:
+    def kept(self, place: Place) -> FloatArray:
         """(2 r,) bytes of activations of a layer per micro-batch in flight, by kind and mode."""
         modes = 2 * len(self.rows.recomputes)
         one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
@@ -224,14 +268,16 @@ class OneRow:
         saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
-    def _filling(self, stage: StageCost, time: FloatArray, chunk: IntArray | float) -> FloatArray:
+    def _filling(self, stage: StageCost, time: FloatArray, chunks: IntArray | None) -> FloatArray:
         """(c,) `FillCosts.filling`."""
-        if self.v == 1:
+        if chunks is None:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
-        counts = np.stack([layers[0] for layers, _ in stage.layers], axis=1)
-        longest = self.v * least_longest(counts, seconds, self.v, chunk)
-        return np.asarray(longest + time - (counts * seconds).sum(axis=1))
+        layers = np.stack([count[0] for count, _ in stage.layers], axis=1)
+        ends = time - (layers * seconds).sum(axis=1)
+        kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
+        table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
+        return np.asarray(self.v * longest_s(chunks[:, :, kinds], table) + ends)
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
         """The fills as classes of stages."""
@@ -278,11 +324,28 @@ class OneRow:
             v=plans.interleave[:, None],
             zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
             gpipe=(plans.schedule == GPIPE)[:, None],
+            dualpipe=self.rows.both_ways[:, None],
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],
-            standing_w=np.array([[standing_w(self.model, int(plans.chips[0]))]]),
+            standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
         )
+
+
+def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, FloatArray]:
+    """(n, k) seconds of a pair of ranks of DualPipe, by the names of `PairCosts`."""
+    hidden = stage.sum_layers("paired")
+    time = stage.sum_layers("total") + ends_s(stage, x) - hidden
+    rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
+    filled = rank.wait + rank.hidden / 2
+    return {
+        "time": time,
+        "round": x.rounds * (time + paced_messages_s(a, x.p2p)),
+        "paced": rank.paced(x.rounds),
+        "over": rank.over,
+        "early": filled - rank.forward / x.pp,
+        "late": filled - rank.over,
+    }
 
 
 def _classes(place: Place, fills: Fills) -> StageClasses:

@@ -3,7 +3,7 @@
 Limits on the step time fall from the slowest time at which a plan can be the cheapest to the
 proved least step time; under each the cheapest plan of all rows is proved
 (`solvers.stages.family`). Uniform plans, and the fastest plan, are known from the start. Time and
-joules count in units of which `planner.search.uneven.columns.FINEST` make up the slowest time; the
+joules count in units of which `planner.search.uneven.integers.FINEST` make up the slowest time; the
 front is exact on those integers: a plan that beats it does so by less than the rounding of the
 integer tables, a few millionths of a percent.
 """
@@ -32,7 +32,7 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import Certificate, UnevenFound
 from solvers.frontier import nondominated
 from solvers.solution import Status
-from solvers.stages.backend import TIME, Question
+from solvers.stages.backend import TIME, Question, UnansweredError
 from solvers.stages.family import FamilySearch, Known, Point
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
@@ -199,7 +199,11 @@ def _fastest(problem: StageProblem, choice: Choice, seconds: float | None) -> Ch
         per_time=problem.cost_per_time,
     )
     limited = replace(problem, limits=(*problem.limits, least))
-    found = solve_stages(Question(problem=limited, minimize=TIME, hint=choice, seconds=seconds))
+    asked = Question(problem=limited, minimize=TIME, hint=choice, seconds=seconds)
+    try:
+        found = solve_stages(asked)
+    except UnansweredError:
+        return choice
     return found.decision or choice
 
 

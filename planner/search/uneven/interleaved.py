@@ -1,210 +1,251 @@
-"""What devices with several chunks may hold, as `solvers.stages.devices` asks for it.
+"""What devices with several chunks may hold: the columns of an interleaved row.
 
 T v = (m v - 1) max D + sum (v C + ends) + ...: D is all of a device's time, C its longest chunk,
-ends what embedding and head take there. Bytes are linear in the layers of every chunk once it is
-said which kinds of layers a device has and whether it recomputes any in full: each such *variant*
-is a setting of its own, beside sharding and clock; what a variant does not have, does not fit.
+ends what embedding and head take there. How many layers the chunks of a device have, and which of
+them are recomputed, `planner.search.uneven.aligned` says from how many the device has in all. What
+they are depends on where they begin, in the states of `solvers.stages.sequence`: columns are all
+ways to recompute them, with sharding and clock, that fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
-from planner.cost.held import held_chunks
-from planner.cost.memory import Memory
-from planner.plan import FULL, FloatArray, IntArray
-from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
+from planner.plan import BoolArray, FloatArray, IntArray
+from planner.search.uneven.aligned import dealt, device_sizes
+from planner.search.uneven.fills import OneRow
+from planner.search.uneven.packing import Offer, Packing, mixes, place_of
 from planner.search.uneven.terms import KINDS
-from solvers.frontier import nondominated
-from solvers.stages.devices import Priced
+from solvers.stages.devices import DeviceColumns, Layout
+from solvers.stages.problem import Columns, TooManyColumnsError
+from solvers.stages.sequence import LayerStates, StateSegments, layer_states
 
-_TOO_MUCH = 1e300
+MOST_COLUMNS = 5_000_000
+"""Of one device, beyond which memory does not suffice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A setting: what a device has, and how it runs it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """Layers that the chunks of a device may have.
 
     Attributes:
-        kinds: Which of `KINDS` it has; each at least once.
-        full: Of which of them it recomputes a layer in full.
-        sharding: Code.
-        clock: Index of `RowTerms.clocks`.
+        starts, ends: (g, v) states before the first layer of each chunk and after its last.
+        use: (g, u) layers of each repeating stretch.
+        kinds: (g, v, 2) layers of each kind.
     """
 
-    kinds: tuple[bool, bool]
-    full: tuple[bool, bool]
-    sharding: int
-    clock: int
+    starts: IntArray
+    ends: IntArray
+    use: IntArray
+    kinds: IntArray
+
+    def with_chunk(self, segments: StateSegments) -> Contents:
+        """Each with every way to take the layers of one more chunk.
+
+        Raises:
+            TooManyColumnsError: There are too many.
+        """
+        one, more = len(self.use), len(segments)
+        if one * more > MOST_COLUMNS:
+            raise TooManyColumnsError(
+                f"{one * more} contents of one device are too many; allowed: {MOST_COLUMNS} (give "
+                "a smaller interleave)"
+            )
+        old, new = np.repeat(np.arange(one), more), np.tile(np.arange(more), one)
+        pairs = (
+            (self.starts, segments.start),
+            (self.ends, segments.end),
+            (self.kinds, segments.counts),
+        )
+        starts, ends, kinds = (
+            np.concatenate([held[old], added[new][:, None]], axis=1) for held, added in pairs
+        )
+        return Contents(
+            starts=starts, ends=ends, use=self.use[old] + segments.use[new], kinds=kinds
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowTables:
-    """`solvers.stages.devices.DeviceTables` of an interleaved row.
+class InterleavedRow:
+    """The devices of a row with several chunks each.
 
     Attributes:
-        one: The row.
-        limit_bytes: Per chip.
+        packing: Of the row.
         time_s, joules: Units of the integers.
         energy: Whether joules are summed; else 0.
-        most_s: Seconds that all layers of a device may take.
     """
 
-    one: OneRow
-    limit_bytes: float
+    packing: Packing
     time_s: float
     joules: float
     energy: bool
-    most_s: float
+    _of_size: dict[int, StateSegments] = field(init=False, default_factory=dict)
+
+    @property
+    def one(self) -> OneRow:
+        """The row."""
+        return self.packing.one
 
     @cached_property
-    def variants(self) -> tuple[Variant, ...]:
-        """The settings."""
-        known = [name in self.one.terms.layers for name in KINDS]
-        recomputes = self.one.rows.recomputes
-        both = ((False, False), (False, True), (True, False), (True, True))
-        pairs = [
-            (kinds, full)
-            for kinds, full in product(both, both)
-            if any(kinds)
-            and all(is_known or not has for is_known, has in zip(known, kinds, strict=True))
-            and all(has or not again for has, again in zip(kinds, full, strict=True))
-            and (FULL in recomputes or not any(full))
-            and (recomputes != (FULL,) or full == kinds)
-        ]
-        shardings = np.flatnonzero(self.one.rows.shardings[0]).tolist()
-        clocks = range(len(self.one.terms.clocks))
-        return tuple(
-            Variant(kinds, full, sharding, clock)
-            for (kinds, full), sharding, clock in product(pairs, shardings, clocks)
+    def states(self) -> LayerStates:
+        """The layers of the model in order."""
+        kinds = self.one.model.job.model.layer_kinds
+        return layer_states(tuple(KINDS.index(kind) for kind in kinds), kinds=len(KINDS))
+
+    @cached_property
+    def sizes(self) -> list[IntArray]:
+        """Per device (o, v) layers that its chunks may have."""
+        layers, given = self.states.layers, self.one.rows.layers
+        pp, v = self.one.pp, self.one.v
+        return [device_sizes(layers, pp, v, device, given) for device in range(pp)]
+
+    @property
+    def layout(self) -> Layout:
+        """Which chunks are on which device."""
+        pp, v = self.one.pp, self.one.v
+        return Layout(
+            states=self.states,
+            chunks=np.arange(pp * v).reshape(v, pp).T.copy(),
+            most_layers=max(int(sizes.max()) for sizes in self.sizes),
         )
 
-    @property
-    def settings(self) -> int:
-        """How many variants there are."""
-        return len(self.variants)
-
-    @property
-    def recomputes(self) -> int:
-        """Recomputations of a layer."""
-        return len(self.one.rows.recomputes)
-
-    def times(self, setting: int) -> FloatArray:
-        """(2, r) seconds of a layer."""
-        variant = self.variants[setting]
-        found = np.zeros((len(KINDS), self.recomputes))
-        for at, kind in enumerate(KINDS):
-            if kind in self.one.terms.layers:
-                table = self.one.terms.layers[kind].total
-                found[at] = table[0, :, variant.sharding, variant.clock]
+    @cached_property
+    def boundaries(self) -> BoolArray:
+        """(pp v + 1, states + 1) the states that each boundary between chunks may have."""
+        fewest, most = (
+            np.array([pick(sizes, axis=0) for sizes in self.sizes]).T.ravel()
+            for pick in (np.min, np.max)
+        )
+        before = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in (fewest, most)]
+        after = [sizes[-1] - sizes for sizes in before]
+        layers = self.states.layers
+        earliest = np.maximum(before[0], layers - after[1])[:, None]
+        latest = np.minimum(before[1], layers - after[0])[:, None]
+        place = np.arange(layers + 1)
+        inside = (place >= earliest) & (place <= latest)
+        found = np.zeros((len(inside), self.states.end + 1), dtype=np.bool_)
+        boundary, at = np.nonzero(inside)
+        found[boundary, self._state[at]] = True
         return found
 
-    def memory(self, device: int, setting: int) -> FloatArray:
-        """(v, 2, r, h) bytes of a layer in each chunk, at each moment that matters."""
-        return self._bytes(device, self.variants[setting])[0]
+    @cached_property
+    def _state(self) -> IntArray:
+        """(L + 1,) the state at each position."""
+        parts = [
+            stretch.state + np.arange(stretch.length) % len(stretch.pattern)
+            for stretch in self.states.stretches
+        ]
+        return np.concatenate([*parts, [self.states.end]])
 
-    def room(self, device: int, setting: int) -> FloatArray:
-        """(h,) bytes that the layers of a device may take at those moments."""
-        return self._bytes(device, self.variants[setting])[1]
+    def columns(self) -> DeviceColumns | None:
+        """The columns of all devices, `setting` sharding and clock; None where one has none.
 
-    def price(self, device: int, setting: int, counts: IntArray, longest: FloatArray) -> Priced:
-        """Sums: v C + ends, joules. Peaks: D, exposed, optimizer. See the module."""
-        variant, v = self.variants[setting], float(self.one.rows.plans.interleave[0])
-        fills = _fills(counts, variant)
-        costs = self.one.costs(self.place(device), fills)
-        layers = np.tensordot(counts, self.times(setting), axes=2)
-        filled = v * longest + (costs.time - layers)
-        return Priced(
-            sums=np.stack([self._whole(filled), self._joules(costs)], axis=1),
-            peaks=np.stack(
-                [self._whole(getattr(costs, name)) for name in ("time", "exposed", "optimizer")],
-                axis=1,
+        Sums: v C + ends, joules. Peaks: D, exposed, optimizer; see the module.
+
+        Raises:
+            TooManyColumnsError: A device has too many.
+        """
+        parts = []
+        for device in range(self.one.pp):
+            part = self._device(device)
+            if part is None:
+                return None
+            parts.append(part)
+        names = Columns.__slots__
+        return DeviceColumns(
+            columns=Columns(
+                **{n: np.concatenate([getattr(one.columns, n) for one in parts]) for n in names}
             ),
-            fits=self._has(fills, variant),
+            setting=np.concatenate([one.setting for one in parts]),
+            counts=np.concatenate([one.counts for one in parts]),
         )
 
-    def place(self, device: int) -> Place:
-        """Where a device is."""
-        pp = int(self.one.rows.plans.pp[0])
-        return Place(position=device, first=device == 0, last=device == pp - 1)
+    def _device(self, device: int) -> DeviceColumns | None:
+        """The columns of a device."""
+        contents = self._contents(device)
+        rows = contents.kinds.reshape(len(contents.kinds), -1)
+        kinds, content = np.unique(rows, axis=0, return_inverse=True)
+        offer = self._offer(device, kinds.reshape(len(kinds), self.one.v, len(KINDS)))
+        times = np.bincount(content.ravel(), minlength=len(kinds))[offer.vector]
+        if times.sum() == 0:
+            return None
+        if times.sum() > MOST_COLUMNS:
+            raise TooManyColumnsError(
+                f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} (give "
+                "a tighter time limit)"
+            )
+        order = np.argsort(content.ravel(), kind="stable")
+        low = np.searchsorted(content.ravel()[order], offer.vector)
+        nth = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        at = order[np.repeat(low, times) + nth]
+        offer = offer.take(np.repeat(np.arange(len(times)), times))
+        return self._whole_columns(device, contents, at, offer)
+
+    def _contents(self, device: int) -> Contents:
+        """All contents of a device that lie within the boundaries of its chunks."""
+        stretches = len(self.states.lengths)
+        parts = []
+        for sizes in self.sizes[device].tolist():
+            found = Contents(
+                starts=np.zeros((1, 0), dtype=np.int64),
+                ends=np.zeros((1, 0), dtype=np.int64),
+                use=np.zeros((1, stretches), dtype=np.int64),
+                kinds=np.zeros((1, 0, len(KINDS)), dtype=np.int64),
+            )
+            for chunk, size in enumerate(sizes):
+                found = found.with_chunk(self._segments(chunk * self.one.pp + device, size))
+            parts.append(found)
+        return Contents(
+            **{n: np.concatenate([getattr(part, n) for part in parts]) for n in Contents.__slots__}
+        )
+
+    def _segments(self, chunk: int, size: int) -> StateSegments:
+        """The layers that a chunk of some size may have."""
+        if size not in self._of_size:
+            self._of_size[size] = self.states.segments(size, size)
+        segments = self._of_size[size]
+        inside = self.boundaries[chunk, segments.start] & self.boundaries[chunk + 1, segments.end]
+        return segments.take(np.flatnonzero(inside))
+
+    def _offer(self, device: int, kinds: IntArray) -> Offer:
+        """The fills of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""
+        packing, place = self.packing, place_of(self.one, device)
+        modes = len(self.one.rows.recomputes)
+        parts = [mixes(total, modes) for total in kinds.sum(axis=1)]
+        counts = np.concatenate(parts)
+        vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        soon = packing.soon(place, counts)
+        fills, vector = packing.crossed(counts[soon], vector[soon])
+        held = self.one.bytes_of(place, fills, dealt(fills.counts, kinds[vector])).total[0]
+        fits = np.flatnonzero(held <= packing.limit_bytes)
+        fills, vector = packing.clocked(fills.take(fits), vector[fits])
+        costs = self.one.costs(place, fills, dealt(fills.counts, kinds[vector]))
+        offer = Offer(fills=fills, costs=costs, vector=vector)
+        return packing.useful(offer.take(np.flatnonzero(packing.timely(place, offer))))
+
+    def _whole_columns(
+        self, device: int, contents: Contents, at: IntArray, offer: Offer
+    ) -> DeviceColumns:
+        """The columns of fills of the contents `at`."""
+        costs = offer.costs
+        joules = costs.extra_j / self.joules if self.energy else 0.0 * costs.extra_j
+        sums = np.stack([self._whole(costs.filling), np.floor(joules).astype(np.int64)], axis=1)
+        peaks = [self._whole(getattr(costs, name)) for name in ("time", "exposed", "optimizer")]
+        return DeviceColumns(
+            columns=Columns(
+                device=np.full(len(at), device, dtype=np.int64),
+                starts=contents.starts[at],
+                ends=contents.ends[at],
+                group=np.zeros(len(at), dtype=np.int64),
+                sums=np.concatenate([sums, contents.use[at]], axis=1),
+                peaks=np.stack(peaks, axis=1),
+            ),
+            setting=offer.fills.sharding * len(self.one.terms.clocks) + offer.fills.clock,
+            counts=dealt(offer.fills.counts, contents.kinds[at]),
+        )
 
     def _whole(self, seconds: FloatArray) -> IntArray:
         return np.floor(seconds * self.one.factor / self.time_s).astype(np.int64)
-
-    def _joules(self, costs: FillCosts) -> IntArray:
-        if not self.energy:
-            return np.zeros(len(costs.time), dtype=np.int64)
-        return np.floor(costs.extra_j / self.joules).astype(np.int64)
-
-    def _has(self, fills: Fills, variant: Variant) -> np.ndarray:
-        """(c,) fills that have what the variant says."""
-        has = (fills.kinds > 0) == np.array(variant.kinds)
-        if FULL in self.one.rows.recomputes:
-            full = fills.counts[:, :, self.one.rows.recomputes.index(FULL)] > 0
-            has &= full == np.array(variant.full)
-        return np.asarray(has.all(axis=1))
-
-    def _bytes(self, device: int, variant: Variant) -> tuple[FloatArray, FloatArray]:
-        """Bytes of layers and room for them, from one layer more of each sort.
-
-        Where the largest contents fit however they are divided among chunks, only what a variant
-        does not have is too much.
-        """
-        place, r = self.place(device), self.recomputes
-        least, steps = self._least(variant)
-        base = self.one.bytes_of(place, _fills(least[None], variant))
-        more = self.one.bytes_of(place, _fills(least[None] + steps, variant))
-        each = (more.total - base.total)[0].reshape(len(KINDS), r)
-        kept = _kept(more, base).reshape(len(KINDS), r)
-        state, kept = each - kept, kept / self.one.in_flight(device)
-        held = self._held(device)
-        allowed = self._allowed(variant)[None, :, :, None]
-        layers = state[None, :, :, None] + held.T[:, None, None, :] * kept[None, :, :, None]
-        room = self.limit_bytes - float(base.total[0, 0]) + float((least * each).sum())
-        most = np.max(layers, where=allowed, initial=0.0) * self._most_layers(variant)
-        if most <= room:
-            layers, held = np.zeros((*layers.shape[:3], 1)), held[:1]
-        return np.where(allowed, layers, _TOO_MUCH), np.full(len(held), room)
-
-    def _held(self, device: int) -> FloatArray:
-        """(h, v) micro-batches in flight of every chunk, at moments of which none holds less."""
-        pp, v = (int(getattr(self.one.rows.plans, name)[0]) for name in ("pp", "interleave"))
-        rounds = min(max(int(np.ceil(self.one.m / pp)), 1), 3)
-        held = np.minimum(held_chunks(pp, v, pp * rounds)[device], self.one.m)
-        moments = -held.astype(np.float64)
-        most: FloatArray = -moments[nondominated(moments)]
-        return most
-
-    def _most_layers(self, variant: Variant) -> float:
-        """Layers that a device may have within `most_s`."""
-        times = self.times(self.variants.index(variant))
-        return self.most_s / float(times[np.array(variant.kinds)].min())
-
-    def _allowed(self, variant: Variant) -> np.ndarray:
-        """(2, r) what layers a variant may have."""
-        recomputes = np.array(self.one.rows.recomputes)
-        kinds, full = np.array(variant.kinds)[:, None], np.array(variant.full)[:, None]
-        return np.asarray(kinds & ((recomputes != FULL) | full))
-
-    def _least(self, variant: Variant) -> tuple[IntArray, IntArray]:
-        """(2, r) one layer of everything that a variant has, and the steps to one more of each."""
-        r = self.recomputes
-        least = np.zeros((len(KINDS), r), dtype=np.int64)
-        for kind, (has, again) in enumerate(zip(variant.kinds, variant.full, strict=True)):
-            least[kind, self.one.rows.recomputes.index(FULL) if again else 0] = has
-        steps = np.eye(len(KINDS) * r, dtype=np.int64).reshape(-1, len(KINDS), r)
-        return least, steps * self._allowed(variant)
-
-
-def _kept(more: Memory, base: Memory) -> FloatArray:
-    """Bytes of activations that the steps add."""
-    return np.asarray(more.parts["activations"][0] - base.parts["activations"][0])
-
-
-def _fills(counts: IntArray, variant: Variant) -> Fills:
-    same = np.ones(len(counts), dtype=np.int64)
-    return Fills(counts=counts, sharding=variant.sharding * same, clock=variant.clock * same)

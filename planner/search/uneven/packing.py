@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
@@ -17,11 +16,10 @@ from planner.cost.step import paced_sends
 from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
+from planner.search.uneven.rows import given_runs
 from planner.search.uneven.terms import KINDS
 from solvers.frontier import nondominated
-from solvers.stages.devices import Layout
 from solvers.stages.segments import chains
-from solvers.stages.sequence import layer_states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +68,6 @@ class Kinds:
         of = np.full(forward.shape, -1, dtype=np.int64)
         of[forward] = row.ravel()
         return Kinds(vectors=vectors, run=np.arange(len(vectors)), of=of)
-
-    @staticmethod
-    def in_all(layer_kinds: tuple[str, ...]) -> Kinds:
-        """Of layers that need not follow each other: runs are known by their length alone."""
-        totals = [layer_kinds.count(kind) for kind in KINDS]
-        grid = np.meshgrid(*(np.arange(total + 1) for total in totals), indexing="ij")
-        vectors = np.stack([axis.ravel() for axis in grid], axis=1)
-        at = np.arange(len(layer_kinds) + 1)
-        of = np.where(at[None, :] >= at[:, None], at[None, :] - at[:, None], -1)
-        return Kinds(vectors=vectors, run=vectors.sum(axis=1), of=of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +144,6 @@ class Packing:
         least_all: Least seconds of all layers and both ends.
         attributes: Names of `FillCosts` in which less is better.
         every: Keep also what another fill beats (where more time may be better).
-        in_all: Layers need not follow each other.
     """
 
     one: OneRow
@@ -168,7 +155,6 @@ class Packing:
     least_all: float
     attributes: tuple[str, ...]
     every: bool
-    in_all: bool
 
     @staticmethod
     def build(
@@ -178,11 +164,10 @@ class Packing:
         *,
         energy: bool,
         every: bool,
-        in_all: bool = False,
     ) -> Packing:
-        """Of a row, for plans up to `upper_s`; `in_all`: layers need not follow each other."""
+        """Of a row, for plans up to `upper_s`."""
         layer_kinds = one.model.job.model.layer_kinds
-        kinds = Kinds.in_all(layer_kinds) if in_all else Kinds.build(layer_kinds)
+        kinds = Kinds.build(layer_kinds)
         totals = np.array([layer_kinds.count(kind) for kind in KINDS])
         layer = np.zeros(2)
         allowed = one.rows.shardings[0]
@@ -200,12 +185,12 @@ class Packing:
             least_all=float(totals @ layer) + ends,
             attributes=attributes_of(one, energy=energy),
             every=every,
-            in_all=in_all,
         )
 
     def runs(self) -> list[IntArray]:
         """Per device the runs of layers that it may hold in some plan, by time alone."""
-        allowed = self._reachable(np.stack([self._lengths(d) for d in range(self.devices)]))
+        lengths = np.stack([self._lengths(d) for d in range(self.devices)])
+        allowed = self._reachable(lengths & self.given)
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
         runs = self.kinds.of[starts, ends]
@@ -225,27 +210,10 @@ class Packing:
             own - form.added, 1e-9
         )
 
-    def layout(self) -> Layout | None:
-        """Chunks of an interleaved row and their layers at most; None where none are possible."""
-        plans = self.one.rows.plans
-        pp, v = int(plans.pp[0]), int(plans.interleave[0])
-        form = self.form
-        known = self.least_layer[self.least_layer > 0]
-        layers = self.kinds.of.shape[0] - 1
-        tau, mean = float(known.min()), float(self.least_all / pp)
-        left = self.upper_s / self.one.factor * (1 + 1e-9) - form.constant - form.paced * mean
-        longest = left - form.added * max(self.least_all - self.most_s, 0.0)
-        most = min(int(self.most_s / tau), int(longest / tau) if form.added else layers, layers)
-        if most < 1 or most * pp * v < layers:
-            return None
-        kinds = tuple(KINDS.index(kind) for kind in self.one.model.job.model.layer_kinds)
-        return Layout(
-            states=layer_states(kinds, kinds=len(KINDS)),
-            chunks=np.arange(pp * v).reshape(v, pp).T.copy(),
-            most_layers=most,
-            most_time=self.most_s,
-            all_columns=self.every,
-        )
+    @property
+    def given(self) -> BoolArray:
+        """(p, L + 1, L + 1) the layers of devices where they are given."""
+        return given_runs(self.one.rows.layers, self.devices, self.kinds.of.shape[0] - 1)
 
     def laid(self, offers: list[Offer]) -> list[tuple[IntArray, IntArray]]:
         """Per device rows of its offer and the layer at which each begins, where a chain passes."""
@@ -257,7 +225,7 @@ class Packing:
         own = [self.kinds.run[offer.vector] for offer in offers]
         for d, run in enumerate(own):
             exists[d, run] = True
-        used = self._reachable(exists[:, runs])
+        used = self._reachable(exists[:, runs] & self.given)
         return [_laid(run, mask, runs) for run, mask in zip(own, used, strict=True)]
 
     def _lengths(self, device: int) -> BoolArray:
@@ -273,7 +241,7 @@ class Packing:
         ends = starts + np.arange(layers + 1)[None, :]
         runs = np.where(ends <= layers, self.kinds.of[starts, np.minimum(ends, layers)], -1)
         allowed = ok[runs]
-        allowed[:, : self.one.v - place.first - place.last] = False
+        allowed[:, : 1 - place.first - place.last] = False
         return allowed
 
     def _ends(self, place: Place) -> float:
@@ -305,22 +273,14 @@ class Packing:
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
-        soon = self._soon(place, counts)
-        counts, vector = counts[soon], vector[soon]
-        codes = np.flatnonzero(self.one.rows.shardings[0])
-        fills = _crossed(counts, codes, np.zeros(1, dtype=np.int64))
-        vector = np.repeat(vector, len(codes))
-        chunk = self.one.least_chunk(place, fills, self.limit_bytes)
-        fits = np.flatnonzero(chunk)
-        clocks = np.arange(len(self.one.terms.clocks))
-        fills = _clocked(fills.take(fits), clocks)
-        vector = np.repeat(vector[fits], len(clocks))
-        costs = self.one.costs(place, fills, np.repeat(chunk[fits], len(clocks)))
-        offer = Offer(fills=fills, costs=costs, vector=vector)
-        offer = offer.take(np.flatnonzero(self._timely(place, offer)))
-        return offer if self.every else offer.take(self._useful(offer))
+        soon = self.soon(place, counts)
+        fills, vector = self.crossed(counts[soon], vector[soon])
+        fits = np.flatnonzero(self.one.bytes_of(place, fills).total[0] <= self.limit_bytes)
+        fills, vector = self.clocked(fills.take(fits), vector[fits])
+        offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
+        return self.useful(offer.take(np.flatnonzero(self.timely(place, offer))))
 
-    def _soon(self, place: Place, counts: IntArray) -> BoolArray:
+    def soon(self, place: Place, counts: IntArray) -> BoolArray:
         """(c,) counts of layers with which, by time alone, some plan may be within the bound."""
         allowed = self.one.rows.shardings[0]
         seconds = np.zeros((len(KINDS), len(self.one.rows.recomputes)))
@@ -332,20 +292,42 @@ class Packing:
         step = self._least_step(time, own) * self.one.factor * ROUNDED_DOWN
         return np.asarray(step <= self.upper_s)
 
-    def _timely(self, place: Place, offer: Offer) -> BoolArray:
+    def timely(self, place: Place, offer: Offer) -> BoolArray:
         """(c,) fills with which some plan may be within the upper bound."""
         costs = offer.costs
         own = offer.fills.kinds @ self.least_layer + self._ends(place)
         step = self._least_step(costs.time, own) + costs.exposed + costs.optimizer
         return np.asarray(step * self.one.factor * ROUNDED_DOWN <= self.upper_s)
 
-    def _useful(self, offer: Offer) -> IntArray:
-        """Fills that no other with the same layers beats."""
+    def useful(self, offer: Offer) -> Offer:
+        """Without the fills that another with the same layers beats, unless those count too."""
+        if self.every:
+            return offer
         points = np.stack([getattr(offer.costs, name) for name in self.attributes], axis=1)
         order = np.argsort(offer.vector, kind="stable")
         bounds = np.flatnonzero(np.diff(offer.vector[order])) + 1
         kept = [rows[nondominated(points[rows])] for rows in np.split(order, bounds) if len(rows)]
-        return np.sort(np.concatenate(kept)) if kept else order
+        return offer.take(np.sort(np.concatenate(kept))) if kept else offer
+
+    def crossed(self, counts: IntArray, vector: IntArray) -> tuple[Fills, IntArray]:
+        """Counts of layers under every sharding at the first clock, with their rows of vectors."""
+        codes = np.flatnonzero(self.one.rows.shardings[0])
+        fills = Fills(
+            counts=np.repeat(counts, len(codes), axis=0),
+            sharding=np.tile(codes, len(counts)),
+            clock=np.zeros(len(codes) * len(counts), dtype=np.int64),
+        )
+        return fills, np.repeat(vector, len(codes))
+
+    def clocked(self, fills: Fills, vector: IntArray) -> tuple[Fills, IntArray]:
+        """Fills at every clock, the clock fastest, with their rows of vectors."""
+        clocks = np.arange(len(self.one.terms.clocks))
+        found = Fills(
+            counts=np.repeat(fills.counts, len(clocks), axis=0),
+            sharding=np.repeat(fills.sharding, len(clocks)),
+            clock=np.tile(clocks, len(fills)),
+        )
+        return found, np.repeat(vector, len(clocks))
 
 
 def _laid(run: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, IntArray]:
@@ -369,22 +351,3 @@ def attributes_of(one: OneRow, *, energy: bool) -> tuple[str, ...]:
     }
     joules = ("extra_j",) if energy else ()
     return (*names.get(schedule, ("time",)), "exposed", "optimizer", *joules)
-
-
-def _crossed(counts: IntArray, shardings: IntArray, clocks: IntArray) -> Fills:
-    """Every count with every sharding and clock, the last fastest."""
-    pairs = np.array(list(product(shardings.tolist(), clocks.tolist())), dtype=np.int64)
-    return Fills(
-        counts=np.repeat(counts, len(pairs), axis=0),
-        sharding=np.tile(pairs[:, 0], len(counts)),
-        clock=np.tile(pairs[:, 1], len(counts)),
-    )
-
-
-def _clocked(fills: Fills, clocks: IntArray) -> Fills:
-    """Every fill with every clock, the clock fastest."""
-    return Fills(
-        counts=np.repeat(fills.counts, len(clocks), axis=0),
-        sharding=np.repeat(fills.sharding, len(clocks)),
-        clock=np.tile(clocks, len(fills)),
-    )

@@ -15,7 +15,9 @@ stage of n_0 layers in the first recomputation and n_r in the others holds at le
     kept_0 sum_c (h_c - h_min) + n_0 h_min kept_0
         + sum_r n_r (h_min kept_r - (h_max - h_min) (kept_0 - kept_r)):
 
-every chunk but the first and the last of all has a layer, which n_r layers make smaller.
+every chunk but the first and the last of all has a layer, which n_r layers make smaller. So do
+layers of another kind: then kept_0 is the least that one of them keeps, if that is less. Pairs of
+ranks of DualPipe have two chunks, and one moment.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.held import held_chunks, in_flight
+from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory
 from planner.distinct import distinct
 from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.bounds import RowForms
+from planner.search.uneven.aligned import longest_chunks
+from planner.search.uneven.bounds import RowForms, end_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
 from solvers.stages.filling import Stages, fits, least_bottleneck
@@ -53,6 +57,8 @@ class Room:
         once: (n, r, z) bytes that recomputing needs once.
         base: (n, z) bytes of a stage with layers, beside those.
         ends: (n, 3, z) bytes that embedding, head, both add.
+        first: (n,) of a layer, of this kind in the first recomputation or of another in any: bytes
+            per micro-batch in flight at least.
     """
 
     kept: FloatArray
@@ -60,6 +66,7 @@ class Room:
     once: FloatArray
     base: FloatArray
     ends: FloatArray
+    first: FloatArray
 
     def take(self, index: IntArray) -> Room:
         """The rows of `index`."""
@@ -73,13 +80,7 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
     plans = replace(plans, order=np.zeros(len(first), dtype=np.int64))
     framework = replace(model.framework, optimizer_phase=0.0)
     plain = replace(model, job=replace(model.job, framework=framework))
-    count = np.array([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
-    stages = contents(
-        count * (kind == 0),
-        count * (kind == 1),
-        first=np.array([[0, 1, 0, 1, 0, 0]]),
-        last=np.array([[0, 0, 1, 1, 0, 0]]),
-    )
+    stages = _up_to_two(kind)
     shape = (len(first), len(rows.recomputes), len(SHARDINGS))
     total, kept = np.empty((*shape, 6)), np.empty(shape)
     for r, recompute in enumerate(rows.recomputes):
@@ -93,8 +94,16 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
     slope = total[..., 5] - total[..., 4]
     level = total[..., 4] - slope
     base = level.min(axis=1)
+    least = kept[:, 0, 0]
+    for other in (at for at, name in enumerate(KINDS) if name in model.job.model.layer_kinds):
+        if other != kind:
+            for recompute in rows.recomputes:
+                held = _held(plain, plans, _up_to_two(other), recompute, 0)
+                saved = held.parts["activations"]
+                least = np.minimum(least, saved[:, 5] - saved[:, 4])
     found = Room(
         kept=kept[:, :, 0] / flying,
+        first=least / flying[:, 0],
         state=slope - kept,
         once=level - base[:, None, :],
         base=base,
@@ -103,58 +112,78 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
     return found.take(which)
 
 
+def _up_to_two(kind: int) -> StageClasses:
+    """Stages without layers with each combination of ends, then of one and of two layers."""
+    count = np.array([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
+    return contents(
+        count * (kind == 0),
+        count * (kind == 1),
+        first=np.array([[0, 1, 0, 1, 0, 0]]),
+        last=np.array([[0, 0, 1, 1, 0, 0]]),
+    )
+
+
 def _held(
-    model: CostModel, plans: PlanTable, stages: object, recompute: int, sharding: int
+    model: CostModel, plans: PlanTable, stages: StageClasses, recompute: int, sharding: int
 ) -> Memory:
     same = np.ones(len(plans), dtype=np.int64)
     table = replace(plans, recompute=recompute * same, sharding=sharding * same)
-    return memory_table(model, table, stages)  # type: ignore[arg-type]
+    return memory_table(model, table, stages)
 
 
-def least_in_flight(rows: Rows, m: FloatArray, pp: int) -> FloatArray:
-    """(n, pp) micro-batches in flight of every stage, at least, of rows with as many stages.
+def least_in_flight(rows: Rows, m: FloatArray, devices: int) -> FloatArray:
+    """(n, d) micro-batches in flight of every device, at least, of rows with as many.
 
-    Of an interleaved stage with x_c layers on chunk c, the most over moments of sum_c h_c x_c is at
-    least its mean over moments, and at least every moment's; both with the least h of all chunks.
+    Pair d of ranks of DualPipe holds d + 1 of its far chunk. Of an interleaved stage with x_c
+    layers on chunk c, the most over moments of sum_c h_c x_c is at least its mean over moments, and
+    at least every moment's; both with the least h of all chunks.
     """
-    plans = rows.plans
+    plans, place = rows.plans, np.arange(devices)[None, :].astype(np.float64)
     held = in_flight(
         plans.schedule[:, None],
         plans.pp[:, None],
         plans.interleave[:, None],
         m[:, None],
-        np.arange(pp)[None, :].astype(np.float64),
+        place,
     )
-    for v, rounds, at in _interleaved(rows, m, pp):
-        chunks = held_chunks(pp, v, pp * rounds).astype(np.float64)
+    held = np.where(rows.both_ways[:, None], place + 1, held)
+    for v, rounds, at in _interleaved(rows, m, devices):
+        chunks = held_chunks(devices, v, devices * rounds).astype(np.float64)
         mean = chunks.mean(axis=1).min(axis=1)
         held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
     return np.minimum(held, m[:, None])
 
 
-def fullest_moment(rows: Rows, m: FloatArray, pp: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n, pp) micro-batches in flight when an interleaved stage of one layer per chunk holds most.
+def fullest_moment(
+    rows: Rows, m: FloatArray, devices: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, d) micro-batches in flight when a device of one layer per chunk holds most.
 
     The least of all chunks, the most, and what all chunks with a layer at least hold beyond the
-    least. Of other schedules: what the stage holds, the same, 0.
+    least: of interleaved stages and of pairs of ranks. Of others: what the stage holds, the same,
+    0.
     """
-    low = least_in_flight(rows, m, pp)
-    high, beyond = low.copy(), np.zeros_like(low)
-    for v, rounds, at in _interleaved(rows, m, pp):
-        chunks = np.minimum(held_chunks(pp, v, pp * rounds).astype(np.float64), pp * rounds)
-        layers = np.ones((pp, v))
+    low = least_in_flight(rows, m, devices)
+    place = np.arange(devices)[None, :]
+    pairs = rows.both_ways[:, None] & (place > 0)
+    high = np.where(pairs, rows.plans.pp[:, None] - place, low)
+    beyond = high - low
+    for v, rounds, at in _interleaved(rows, m, devices):
+        chunks = held_chunks(devices, v, devices * rounds).astype(np.float64)
+        chunks = np.minimum(chunks, devices * rounds)
+        layers = np.ones((devices, v))
         layers[0, 0] = layers[-1, -1] = 0.0
         moment = (chunks * layers[:, None, :]).sum(axis=2).argmax(axis=1)
-        held = chunks[np.arange(pp), moment]
+        held = chunks[np.arange(devices), moment]
         low[at] = held.min(axis=1)
         high[at] = held.max(axis=1)
         beyond[at] = ((held - held.min(axis=1, keepdims=True)) * layers).sum(axis=1)
     return low, high, beyond
 
 
-def _interleaved(rows: Rows, m: FloatArray, pp: int) -> Iterator[tuple[int, int, IntArray]]:
+def _interleaved(rows: Rows, m: FloatArray, devices: int) -> Iterator[tuple[int, int, IntArray]]:
     """Interleaves above 1 with the rounds of micro-batches that matter, and their rows."""
-    whole = np.minimum(np.maximum(np.ceil(m / pp), 1), 3)
+    whole = np.minimum(np.maximum(np.ceil(m / devices), 1), 3)
     for v in np.unique(rows.plans.interleave).tolist():
         for rounds in (1, 2, 3):
             at = np.flatnonzero((rows.plans.interleave == v) & (whole == rounds))
@@ -213,13 +242,16 @@ def _groups(
     layers: int,
     limit: float,
 ) -> Iterator[tuple[IntArray, Stages]]:
-    """Some rows with the same number of stages, and their stages; `room` is of those `alive`."""
-    pp = rows.plans.pp[alive]
-    for stages in np.unique(pp).tolist():
-        for part in _parts(np.flatnonzero(pp == stages), stages):
+    """Some rows with as many devices, and these; `room` is of those `alive`."""
+    devices = rows.devices[alive]
+    for count in np.unique(devices).tolist():
+        for part in parts_of(np.flatnonzero(devices == count), count):
             at = alive[part]
             tau, ends = forms.layer[at, kind], forms.ends[at]
-            yield at, _stages(model, rows.take(at), tau, ends, room.take(part), layers, limit)
+            yield (
+                at,
+                stages_with_room(model, rows.take(at), tau, ends, room.take(part), layers, limit),
+            )
 
 
 def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
@@ -241,57 +273,44 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     tau = np.repeat(free, len(few.recomputes), axis=1)
     for kind, layers in _by_count(model):
         room = room_of(model, few, kind)
-        for pp in np.unique(few.plans.pp).tolist():
-            for at in _parts(np.flatnonzero((few.plans.pp == pp) & ok), pp):
+        for count in np.unique(few.devices).tolist():
+            for at in parts_of(np.flatnonzero((few.devices == count) & ok), count):
                 ends = np.zeros((len(at), 2))
-                stages = _stages(model, few.take(at), tau[at], ends, room.take(at), layers, limit)
+                stages = stages_with_room(
+                    model, few.take(at), tau[at], ends, room.take(at), layers, limit
+                )
                 ok[at] = fits(stages, np.ones(len(at)))
     return ok[which]
 
 
 def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
-    """(n,) step times, with the longest chunks of interleaved rows in whole layers.
+    """(n,) step times, with the fullest device and the longest chunks of interleaved rows.
 
-    With at most N layers per device, N = q v + rest, at least x = (L - p q v) / (N - q v) devices,
-    rounded up, have a chunk of q + 1 layers, so that the longest chunks have
-    x (q + 1) + (L - x N) / v layers in all; the least over N counts.
+    `planner.search.uneven.aligned` says how many layers these have.
     """
-    plain = forms.step_s(slowest)
+    step = forms.step_s(slowest)
     at = np.flatnonzero(rows.plans.interleave > 1)
     if not model.assumptions.bubbles or not len(at):
-        return plain
-    here, layers = forms.take(at), float(model.job.model.layers)
-    v, pp = (getattr(rows.plans, name)[at].astype(np.float64) for name in ("interleave", "pp"))
+        return step
+    here, layers, plans = forms.take(at), model.job.model.layers, rows.plans.take(at)
+    first, which = distinct([plans.pp.astype(np.int64), plans.interleave.astype(np.int64)])
+    pairs = zip(plans.pp[first].tolist(), plans.interleave[first].tolist(), strict=True)
+    known = np.array([longest_chunks(layers, pp, v, rows.layers) for pp, v in pairs])[which]
     layer = here.layer.min(axis=(2, 3))
     tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
-    best = np.full(len(at), np.inf)
-    fewest = np.ceil(layers / pp)
-    for more in range(int(v.max())):
-        most = fewest + more
-        whole = np.floor(most / v) * v
-        full = np.maximum(np.ceil((layers - pp * whole) / np.maximum(most - whole, 1)), 0.0)
-        longest = full * (whole / v + 1) + np.ceil(np.maximum(layers - full * most, 0.0) / v)
-        paced = here.paced[:, 0] * np.maximum(slowest[at], most * tau)
-        step = paced + longest * tau + here.ends.sum(axis=1) / v + here.constant
-        best = np.minimum(best, step * here.factor * ROUNDED_DOWN)
-    return np.maximum(plain, _placed(plain, at, best))
+    paced = here.paced[:, 0] * np.maximum(slowest[at], known[:, 0] * tau)
+    filled = known[:, 1] * tau + here.ends.sum(axis=1) / plans.interleave
+    whole = (paced + filled + here.constant) * here.factor * ROUNDED_DOWN
+    step[at] = np.maximum(step[at], whole)
+    return step
 
 
-def _placed(like: FloatArray, at: IntArray, values: FloatArray) -> FloatArray:
-    found = np.full_like(like, -np.inf)
-    found[at] = values
-    return found
+def parts_of(rows: IntArray, devices: int) -> list[IntArray]:
+    """Rows of so many devices in parts that fit in memory."""
+    return np.array_split(rows, len(rows) * devices // _AT_A_TIME + 1)
 
 
-def _layers_of(model: CostModel) -> int:
-    return model.job.model.layers
-
-
-def _parts(rows: IntArray, pp: int) -> list[IntArray]:
-    return np.array_split(rows, len(rows) * pp // _AT_A_TIME + 1)
-
-
-def _stages(
+def stages_with_room(
     model: CostModel,
     rows: Rows,
     tau: FloatArray,
@@ -311,20 +330,19 @@ def _stages(
         layers: That must find room.
         limit: Bytes per chip.
     """
-    pp = int(rows.plans.pp[0]) if len(rows) else 1
+    devices = int(rows.devices[0]) if len(rows) else 1
     m, kept = rows.micro_batches(model), room.kept
-    held = least_in_flight(rows, m, pp)
+    held = least_in_flight(rows, m, devices)
     state = room.state[:, None]
     size = state + held[:, :, None, None] * kept[:, None, :, None]
-    ends = np.zeros((len(rows), pp))
-    free = np.repeat(limit - room.base[:, None, :], pp, axis=1)
-    ends[:, 0] += both[:, 0]
-    ends[:, -1] += both[:, 1]
-    if pp == 1:
-        free[:, 0] -= room.ends[:, 2]
-    else:
-        free[:, 0] -= room.ends[:, 0]
-        free[:, -1] -= room.ends[:, 1]
+    ends = np.zeros((len(rows), devices))
+    free = np.repeat(limit - room.base[:, None, :], devices, axis=1)
+    first, last = np.moveaxis(end_times(rows, both), 1, 0)
+    ends[:, 0] += first
+    ends[:, -1] += last
+    both_on_one = (rows.both_ways | (devices == 1))[:, None]
+    free[:, 0] -= np.where(both_on_one, room.ends[:, 2], room.ends[:, 0])
+    free[:, -1] -= np.where(both_on_one, 0.0, room.ends[:, 1])
     stages = Stages(
         tau=tau,
         ends=ends,
@@ -333,10 +351,14 @@ def _stages(
         room=free * (1 + 1e-12),
         layers=layers,
     )
-    if not (rows.plans.interleave > 1).any():
+    if not ((rows.plans.interleave > 1) | rows.both_ways).any():
         return stages
-    low, high, beyond = fullest_moment(rows, m, pp)
-    saved = (high - low)[:, :, None] * (kept[:, :1] - kept)[:, None, :]
-    later = state + (low[:, :, None] * kept[:, None, :] - saved)[..., None]
-    free_later = free - (beyond * kept[:, :1])[:, :, None]
-    return replace(stages, size_later=later, room_later=free_later * (1 + 1e-12))
+    low, high, beyond = fullest_moment(rows, m, devices)
+    saved = np.maximum(room.first[:, None] - kept, 0.0)[:, None, :]
+    later = low[:, :, None] * kept[:, None, :] - (high - low)[:, :, None] * saved
+    free_later = free - (beyond * room.first[:, None])[:, :, None]
+    return replace(
+        stages,
+        size_later=state + later[..., None],
+        room_later=free_later * (1 + 1e-12),
+    )

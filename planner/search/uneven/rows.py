@@ -2,9 +2,11 @@
 
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
-Every interleave v with pp v <= layers + 2 is searched that the framework can run: middle chunks
-hold a layer at least, the first and the last hold an end and may hold none. Plans that keep
-parts on the host are not among them.
+Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
+layers of the fullest device; every such v is searched that the framework can run. Layouts that are
+given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks,
+which are about equal (`planner.search.uneven.pairs`). Plans that keep parts on the host are not
+among the rows.
 """
 
 from __future__ import annotations
@@ -15,26 +17,22 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
-from planner.plan import (
-    GPIPE,
-    INTERLEAVED,
-    ONE_F_ONE_B,
-    SHARDINGS,
-    ZERO_BUBBLE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.plan import DUALPIPE, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.rules import Rule, applicable
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EVERY, NO_LAYOUTS
-from planner.search.space import Skeletons, cross_exchanges, cross_skeletons, recomputes
+from planner.search.space import (
+    Skeletons,
+    Space,
+    cross_exchanges,
+    cross_skeletons,
+    recomputes,
+)
 from planner.search.tables import Placements, build_placements
+from planner.search.uneven.aligned import aligned
 
-SCHEDULES_SEARCHED = (GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE)
 _OF_SPLITS = ("layers", "split-offered")
 
 
@@ -51,6 +49,7 @@ class Rows:
         shardings: (n, 4) which shardings a stage may have, by code.
         recomputes: Codes of the recomputations that a layer may have, ascending.
         counts: Rows considered before placement, and what each rule drops.
+        layers: Layers of every chunk in order, where they are given.
     """
 
     plans: PlanTable
@@ -61,6 +60,7 @@ class Rows:
     shardings: BoolArray
     recomputes: tuple[int, ...]
     counts: dict[str, int]
+    layers: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.mesh_id)
@@ -79,6 +79,16 @@ class Rows:
         """(n,) m: micro-batches of a step."""
         return model.job.global_batch / (self.plans.data_ranks * self.plans.micro_batch)
 
+    @property
+    def both_ways(self) -> BoolArray:
+        """(n,) whether pipelines in opposite directions share the stages."""
+        return np.asarray(self.plans.schedule == DUALPIPE)
+
+    @property
+    def devices(self) -> IntArray:
+        """(n,) stages that choose their contents: pp, or pp / 2 pairs of equal stages."""
+        return np.where(self.both_ways, self.plans.pp // 2, self.plans.pp)
+
     def networks(self) -> dict[str, GroupCosts]:
         """Costs of every group of every row, (n, 1) each."""
         return {
@@ -93,21 +103,40 @@ class Rows:
         return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
 
 
+def given_runs(sizes: tuple[int, ...] | None, devices: int, layers: int) -> BoolArray:
+    """(p, L + 1, L + 1) runs of layers, by start and number, that devices have if they are given.
+
+    Args:
+        sizes: Layers of each device; None: any.
+        devices, layers: p, L.
+    """
+    if sizes is None:
+        return np.ones((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given = np.zeros((devices, layers + 1, layers + 1), dtype=np.bool_)
+    given[np.arange(devices), np.cumsum((0, *sizes[:-1])), sizes] = True
+    return given
+
+
 def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:
     """Every mesh, micro-batch, schedule and interleave on some chip counts.
 
     Args:
         model: Job and machine.
         counts: Chip counts that plans may use.
-        options: Values fixed; `split` says nothing here.
+        options: Values fixed, the layers of the chunks included; `split` says nothing here.
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
-    known = np.isin(skeletons.columns["schedule"], SCHEDULES_SEARCHED)
-    if known.all():
+    pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
+    if options.layers is None:
+        searched, name = aligned(model.job.model.layers, pp, v), "chunks"
+    else:
+        searched, name = pp * v == len(options.layers), "layout"
+    if searched.all():
         return skeletons
-    tally = {**skeletons.counts, "schedule": int((~known).sum())}
-    return replace(skeletons.take(np.flatnonzero(known)), counts=tally)
+    kept = np.flatnonzero(searched)
+    dropped = {name: len(skeletons) - len(kept)}
+    return replace(skeletons.take(kept), counts={**skeletons.counts, **dropped})
 
 
 def cross_rows(
@@ -127,31 +156,18 @@ def cross_rows(
     Raises:
         OutOfTime: The deadline passed.
     """
-    space = cross_exchanges(model, skeletons, options)
-    rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
-    counts = dict(space.counts)
-    keep = np.ones(len(space), dtype=np.bool_)
-    for rule in rules:
-        if not rule.per_stage:
-            holds = rule.holds(model, space.plans)
-            _tally(counts, rule.name, keep & ~holds)
-            keep &= holds
-    shardings = _shardings(model, space.plans, options, rules)
-    some = shardings.any(axis=1)
-    _tally(counts, "sharding", keep & ~some)
-    at = np.flatnonzero(keep & some)
+    space, shardings = allowed_rows(model, skeletons, options)
     deadline.check()
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
     columns = skeletons.meshes.columns
-    if len(at):
+    if len(space):
         placements = build_placements(model, columns, orders, layouts, deadline)
     else:
         placements = _no_placements(len(skeletons.meshes))
-    mesh = space.mesh_id[at]
-    copies = placements.count[mesh]
-    logical = np.repeat(at, copies)
-    first = np.repeat(placements.start[mesh], copies)
+    copies = placements.count[space.mesh_id]
+    logical = np.repeat(np.arange(len(space)), copies)
+    first = np.repeat(placements.start[space.mesh_id], copies)
     within = np.arange(len(logical)) - np.repeat(np.cumsum(copies) - copies, copies)
     placed = first + within
     plans = replace(
@@ -165,8 +181,29 @@ def cross_rows(
         placements=placements,
         shardings=shardings[logical],
         recomputes=allowed_recomputes(model, options),
-        counts=counts,
+        counts=space.counts,
+        layers=options.layers,
     )
+
+
+def allowed_rows(
+    model: CostModel, skeletons: Skeletons, options: SpaceOptions
+) -> tuple[Space, BoolArray]:
+    """The rows that the rules allow, before placement, and (n, 4) which shardings each may have."""
+    space = cross_exchanges(model, skeletons, options)
+    rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
+    counts = dict(space.counts)
+    keep = np.ones(len(space), dtype=np.bool_)
+    for rule in rules:
+        if not rule.per_stage:
+            holds = rule.holds(model, space.plans)
+            _tally(counts, rule.name, keep & ~holds)
+            keep &= holds
+    shardings = _shardings(model, space.plans, options, rules)
+    some = shardings.any(axis=1)
+    _tally(counts, "sharding", keep & ~some)
+    at = np.flatnonzero(keep & some)
+    return replace(space.take(at), counts=counts), shardings[at]
 
 
 def _no_placements(meshes: int) -> Placements:

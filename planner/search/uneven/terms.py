@@ -1,6 +1,7 @@
 """The costs of single layers on every row: what stages of any contents are made of.
 
-Rows that share mesh, placement, micro-batch and exchanges share their layers: they are one *cell*.
+Rows that share mesh, placement, micro-batch and exchanges, and run in one direction or in both,
+share their layers: they are one *cell*.
 Layer costs have shape (u, r, z, k): u cells, recomputations, shardings (all four; those that a
 row may not have are masked by `Rows.shardings`) and clocks. Every value comes from the functions
 that evaluate single plans (`planner.cost.terms`).
@@ -8,11 +9,13 @@ that evaluate single plans (`planner.cost.terms`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.cost.copies import copied_bytes
+from planner.cost.dualpipe import rounds
 from planner.cost.evaluate import layer_columns
 from planner.cost.layer import LayerTimes
 from planner.cost.layout import StageClasses
@@ -68,7 +71,8 @@ def row_terms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowTerms:
         rows: n rows.
         clocks: (k,) relative clocks, none above `model.clock_limit`.
     """
-    first, cell = distinct([rows.placement, *(_column(rows, name) for name in _CELL)])
+    keys = [rows.placement, *(_column(rows, name) for name in _CELL)]
+    first, cell = distinct([*keys, rows.both_ways.astype(np.int64)])
     few = rows.take(first)
     nets = few.networks()
     times = _layer_times(model, few, nets, clocks)
@@ -123,6 +127,7 @@ def _layer_times(
             backward=spread(times.backward),
             weight_grad=spread(times.weight_grad),
             kernels=spread(times.kernels),
+            paired=spread(times.paired),
             parts={},
             sent={},
         )
@@ -135,7 +140,7 @@ def _sharded(
     model: CostModel, rows: Rows, nets: dict[str, GroupCosts], times: dict[str, LayerTimes]
 ) -> dict[str, LayerCost]:
     """The same layers under every sharding, (n, r, z, k)."""
-    m = rows.micro_batches(model)
+    m = rounds(rows.plans.schedule, rows.micro_batches(model))
     first, which = distinct([rows.placement, m.astype(np.int64)])
     few = rows.take(first).plans
     terms = shard_terms(
@@ -159,6 +164,7 @@ def _sharded(
             backward=layer.backward,
             weight_grad=layer.weight_grad,
             kernels=layer.kernels,
+            paired=layer.paired,
             collective=spread(terms.collective[KINDS.index(kind)]),
             ahead=spread(terms.ahead[KINDS.index(kind)]),
             accumulate=spread(terms.accumulate[KINDS.index(kind)]),
@@ -213,6 +219,11 @@ def stage_state(model: CostModel, rows: Rows, stages: StageClasses) -> StateTerm
         experts[:, :, None],
         trained_share(model.job),
     )
+    if rows.both_ways.any():
+        parameters = (dense[:, :, None], experts[:, :, None])
+        copied = copied_bytes(model, nets, EVERY_SHARDING[None, None, :], parameters)
+        sent = np.where(rows.both_ways[:, None, None], nets["pp"].send_s(copied), 0.0)
+        terms = replace(terms, collective=terms.collective + sent)
     shape = (*dense.shape, len(EVERY_SHARDING))
     return StateTerms(
         **{f.name: np.broadcast_to(getattr(terms, f.name), shape) for f in fields(StateTerms)}

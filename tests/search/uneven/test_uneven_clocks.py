@@ -20,6 +20,7 @@ PLANS = {
     "zero-bubble": Plan(pp=4, dp=2, schedule="zero-bubble", recompute="full"),
     "interleaved": Plan(pp=4, dp=2, schedule="interleaved", interleave=3, recompute="selective"),
     "even-counted": Plan(pp=2, tp=4, schedule="interleaved", interleave=7, split="even-counted"),
+    "dualpipe": Plan(pp=4, dp=2, schedule="dualpipe", micro_batch=1),
     "alone": Plan(dp=8, sharding="zero2"),
 }
 

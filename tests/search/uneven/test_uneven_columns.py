@@ -9,7 +9,7 @@ from support.uneven import rows_of
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import INTERLEAVED, PlanTable
+from planner.plan import DUALPIPE, INTERLEAVED, PlanTable
 from planner.search.limits import Limits
 from planner.search.uneven.columns import RowColumns, row_columns
 from solvers.stages.problem import Choice, StageProblem
@@ -48,7 +48,9 @@ def some_columns(seed: int, *, energy: bool) -> tuple[CostModel, RowColumns] | N
     model = random_cost_model(seed)
     counts = [count for count in model.cluster.chip_counts(64) if count > 1]
     rows = rows_of(model, rng.choice(counts))
-    plain = np.flatnonzero((rows.plans.schedule != INTERLEAVED) & (rows.plans.pp <= 6))
+    plain = np.flatnonzero(
+        ~np.isin(rows.plans.schedule, (INTERLEAVED, DUALPIPE)) & (rows.plans.pp <= 6)
+    )
     if not len(plain):
         return None
     row = rng.choice(plain.tolist())
@@ -57,7 +59,7 @@ def some_columns(seed: int, *, energy: bool) -> tuple[CostModel, RowColumns] | N
     return None if columns is None else (model, columns)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_integers_agree_with_the_cost_model(seed: int) -> None:
     energy = seed % 2 == 0
     found = some_columns(seed, energy=energy)

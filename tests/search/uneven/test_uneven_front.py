@@ -43,7 +43,9 @@ def small_job(seed: int) -> tuple[CostModel, dict[str, frozenset[int]]]:
         moe_model(3, 4) if two else layers,
         rng.choice(["dgx-h100-ndr", "dgx-a100-80-hdr"]),
         global_batch=4,
-        framework=rng.choice(["megatron", "torchtitan", "jax", "megatron-zb", "deepspeed"]),
+        framework=rng.choice(
+            ["megatron", "torchtitan", "jax", "megatron-zb", "deepspeed", "hai-llm"]
+        ),
     )
     fixed = {
         "pp": frozenset({2}),
@@ -56,10 +58,46 @@ def small_job(seed: int) -> tuple[CostModel, dict[str, frozenset[int]]]:
     return with_clocks(model), fixed
 
 
+def tight_job(seed: int) -> tuple[CostModel, dict[str, frozenset[int]]]:
+    """A job whose plans on 4 chips are few for what is fixed of them.
+
+    Pipelines have two or four stages, or two of two chunks; many jobs only recompute everything.
+    """
+    rng = random.Random(seed)
+    two_kinds = rng.random() < 0.25
+    stages, chunks = rng.choice([(2, 1), (4, 1), (2, 2)])
+    layers = moe_model(3, 4) if two_kinds else dense_model(rng.choice([3, 4]), 512, 8, 8, 2048)
+    frameworks = ["megatron", "torchtitan"]
+    if chunks == 1:
+        frameworks += ["hai-llm", "nanotron", "deepspeed", "megatron-zb"]
+    model = cost_model(
+        layers,
+        rng.choice(["dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72"]),
+        global_batch=rng.choice([4, 8]),
+        framework=rng.choice(frameworks),
+    )
+    if stages == 4 or rng.random() < 0.4:
+        recomputes = {2}
+    else:
+        recomputes = rng.choice([{0}, {0, 1}, {0, 2}, {1, 2}])
+    fixed = {
+        "pp": frozenset({stages}),
+        "interleave": frozenset({chunks}),
+        "tp": frozenset({1}),
+        "cp": frozenset({1}),
+        "ep": frozenset({1}),
+        "micro_batch": frozenset({1, 2}),
+        "recompute": frozenset(recomputes),
+        "sharding": frozenset({0, 1, 3} if stages == 2 else {0, 1}),
+    }
+    return with_clocks(model, (1.0, rng.choice([0.9, 0.7, 0.5]))), fixed
+
+
 def all_points(model: CostModel, fixed: dict[str, frozenset[int]]) -> tuple[FloatArray, FloatArray]:
     """(n, 2) time and energy of every plan, (n,) bytes."""
     rows = rows_of(model, 4, **fixed)
-    plans = [p for row in range(len(rows)) for p in every_plan(model, rows, row, CLOCKS)]
+    clocks = [float(clock) for clock in model.clocks(wanted=True)]
+    plans = [p for row in range(len(rows)) for p in every_plan(model, rows, row, clocks)]
     cost = evaluate_table(model, PlanTable.from_plans(plans))
     points = np.stack([cost.step_time_s, cost.energy.total], axis=1)
     return points, cost.memory_per_chip_bytes
@@ -117,15 +155,23 @@ def same_staircase(one: FloatArray, other: FloatArray, tolerance: float = 1e-6) 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_of_energy_are_below_all_plans(seed: int) -> None:
+    check_bounds(*small_job(seed), share=0.3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_energy_in_tight_memory(seed: int) -> None:
+    check_bounds(*tight_job(seed), share=0.02)
+
+
+def check_bounds(model: CostModel, fixed: dict[str, frozenset[int]], *, share: float) -> None:
     """Of every row, at several limits on the time, with and without memory."""
-    model, fixed = small_job(seed)
     rows = rows_of(model, 4, **fixed)
-    clocks = np.array(CLOCKS)
+    clocks = model.clocks(wanted=True)
     forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
-    plans = [every_plan(model, rows, row, CLOCKS) for row in range(len(rows))]
+    plans = [every_plan(model, rows, row, clocks.tolist()) for row in range(len(rows))]
     costs = [evaluate_table(model, PlanTable.from_plans(listed)) for listed in plans]
     held = np.concatenate([cost.memory_per_chip_bytes for cost in costs])
-    limits = Limits(memory_bytes=float(np.quantile(held, 0.3)))
+    limits = Limits(memory_bytes=float(np.quantile(held, share)))
     mean = mean_bounds(model, rows, forms, clocks)
     work = full_work(model, limits, rows, forms, clocks)
     most = np.array([cost.step_time_s.max() for cost in costs]) * 1.001
@@ -133,8 +179,8 @@ def test_bounds_of_energy_are_below_all_plans(seed: int) -> None:
     edges = forms.slowest[:, None] + np.linspace(0, 1, 9) * (most - forms.slowest)[:, None]
     ranges = bottleneck_bound(work, edges, prices, most)
     memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(np.median(most)))
-    for share in (0.5, 0.8, 1.0):
-        limit = share * most
+    for part in (0.5, 0.8, 1.0):
+        limit = part * most
         for row, cost in enumerate(costs):
             fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
             timely = cost.step_time_s <= limit[row]
@@ -164,6 +210,30 @@ def test_limits_on_power_and_time_are_obeyed(seed: int) -> None:
     assert (found.points[:, 1] <= limits.power_w * found.points[:, 0]).all()
     assert (found.points[:, 0] <= limits.step_time_s * (1 + 1e-6)).all()
     assert fastest[0] <= found.points[0, 0]
+
+
+@pytest.mark.parametrize("seed", range(17))
+@pytest.mark.parametrize("powered", [False, True])
+def test_the_front_in_tight_memory_under_limits_on_power(seed: int, powered: bool) -> None:
+    model, fixed = tight_job(seed)
+    rng = random.Random(seed)
+    points, held = all_points(model, fixed)
+    held_most = float(np.quantile(held, rng.choice([0.0, 0.02, 0.2, 1.0])))
+    inside = points[held <= held_most]
+    watts = inside[:, 1] / inside[:, 0]
+    power_w = float(np.quantile(watts, rng.choice([0.0, 0.1, 0.5]))) * (1 + 1e-3)
+    if powered:
+        inside = inside[watts <= power_w]
+    limits = Limits(memory_bytes=held_most, power_w=power_w if powered else None)
+    uniform, start = searched(model, SpaceOptions(fixed=fixed), limits)
+    found = energy_front(model, SpaceOptions(fixed=fixed), limits, 4, start=start, uniform=uniform)
+    assert found.status is Status.OPTIMAL
+    assert found.front_complete
+    assert same_staircase(found.points, inside[nondominated(inside)], 1e-5 if powered else 1e-6)
+    assert found.bound[1] <= inside[:, 1].min() * (1 + 1e-9)
+    cost = evaluate_table(model, found.plans)
+    assert (cost.memory_per_chip_bytes <= held_most).all()
+    assert not powered or (cost.energy.total <= power_w * cost.step_time_s).all()
 
 
 def medium() -> tuple[CostModel, SpaceOptions]:

@@ -1,0 +1,132 @@
+"""Why no plan with other stages is better: what each bound dropped, and what uneven stages gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner.report.tables import section, table
+from planner.report.words import OBJECTIVES, choice_words, mesh_words
+from planner.results import SolveResult
+from planner.search.uneven.found import Certificate
+from planner.units import plain, plural, show_change, show_joules, show_percent, show_seconds
+
+_ROUNDING = 1e-6
+"""A gap up to it is the rounding of the solvers' whole numbers."""
+_NONE = "-"
+
+
+def show_value(objective: str) -> Callable[[float], str]:
+    """How a value of an objective is written."""
+    shows: dict[str, Callable[[float], str]] = {"time": show_seconds, "energy": show_joules}
+    return shows.get(objective, lambda value: f"{plain(value)} J s")
+
+
+def gap_words(gap: float) -> str:
+    """`3e-7`, or `1.2 %`."""
+    return f"{gap:.0e}".replace("e-0", "e-") if gap < 1e-4 else show_percent(gap)
+
+
+def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
+    """How good the best plan is proved to be."""
+    least = OBJECTIVES[result.objective_name]
+    rows = certificate.funnel[0].rows if certificate.funnel else 0
+    gap = certificate.gap
+    if result.status == "optimal":
+        within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
+        proved = f"Proved optimal{within} in {result.seconds:.2f} s"
+        return (
+            f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
+            f"{least}, whatever its stages and placement."
+        )
+    asked = result.asked.get("gap")
+    if asked is not None and gap <= float(asked):
+        return (
+            f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "
+            f"{gap_words(gap)} from optimal."
+        )
+    return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
+
+
+def gain_words(result: SolveResult) -> str:
+    """What stages that differ gain over the best plan whose stages do not."""
+    best, uniform = result.objective, None
+    if result.certificate is not None:
+        uniform = result.certificate.uniform
+    if best is None or uniform is None or result.uniform is None:
+        return "No plan with uniform stages fits."
+    least = OBJECTIVES[result.objective_name]
+    plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
+    gain = 1 - best / uniform
+    value = show_value(result.objective_name)(uniform)
+    if gain < -_ROUNDING:  # where a layout was given
+        less = show_change(1 - uniform / best)
+        return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
+    if gain <= _ROUNDING and result.status != "optimal":
+        left = show_percent(result.certificate.gap) if result.certificate else ""
+        return (
+            "No plan with uneven stages was found so far that is better than the best uniform one; "
+            f"up to {left} less {least} is possible."
+        )
+    if gain <= _ROUNDING:
+        return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
+    return (
+        f"Uneven stages take {show_change(gain)} off the {least} of the best uniform plan, "
+        f"{value} ({plan})."
+    )
+
+
+def funnel_rows(
+    certificate: Certificate, objective: str
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: what each bound was given, dropped, and the least bound of what it did.
+
+    Bounds of the energy-delay product are those of the energy.
+    """
+    show = show_value("energy" if objective == "edp" else objective)
+    rows: list[tuple[str, ...]] = [
+        (
+            stage.name,
+            f"{stage.rows:,}",
+            f"{stage.meshes:,}",
+            f"{stage.dropped:,}",
+            _NONE if stage.lowest is None else show(stage.lowest),
+        )
+        for stage in certificate.funnel
+    ]
+    return ("bound", "rows", "meshes", "dropped", "lowest dropped"), rows
+
+
+def solver_words(certificate: Certificate) -> str:
+    """Rows that were solved, by which solver, and those that are left."""
+    solved = f"{plural(certificate.solved, 'row')} solved to proof"
+    stages = plural(certificate.stage_solves, "stage problem")
+    by = ", ".join(f"{name} {count:,}" for name, count in certificate.solvers.items())
+    left = f"{certificate.left:,} left" if certificate.left else "none left"
+    return f"{solved}, {left}; {stages} solved{f' ({by})' if by else ''}."
+
+
+def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str]:
+    """What the rows of the funnel are, what else drops them, and what was solved."""
+    first = certificate.funnel[0].name if certificate.funnel else ""
+    rows = (
+        f"Rows of {first} are meshes with micro-batch and schedule; below it each placement of one "
+        "that is left is a row of its own."
+    )
+    gap = result.asked.get("gap")
+    within = "Dropped: no plan on the row is better than the best plan"
+    within += f" by more than {show_percent(float(gap))}." if gap else "."
+    return [*([rows] if first else []), within, solver_words(certificate)]
+
+
+def certificate_view(result: SolveResult) -> list[RenderableType]:
+    """The funnel of bounds; nothing where all stages are equal."""
+    certificate = result.certificate
+    if certificate is None:
+        return []
+    header, rows = funnel_rows(certificate, result.objective_name)
+    view = table(header, rows, right=header[1:], whole=("bound",))
+    notes = [Text(line) for line in certificate_notes(result, certificate)]
+    return [Text(), section("Certificate", view, *notes)]

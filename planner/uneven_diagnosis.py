@@ -1,0 +1,204 @@
+"""Why no plan fits whose stages may differ: which stage, by how much, and what frees it.
+
+What frees plans with uniform stages frees uneven ones too, because they are among them; remedies
+of the uniform search are therefore offered beside those that only uneven stages have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+
+import numpy as np
+
+from planner.answers import Diagnosis
+from planner.cost.evaluate import memory_table
+from planner.diagnose import diagnose
+from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
+from planner.report.words import choice_words, mesh_words
+from planner.search.engine import Found, Search
+from planner.search.limits import usable_bytes
+from planner.search.misses import Witness
+from planner.search.remedies import (
+    in_time_only,
+    looser_limits,
+    mfu_of,
+    more_chips,
+    other_options,
+    possible,
+    rounded_up,
+)
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.found import UnevenFound
+from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.shortage import shortage
+from planner.units import plural, show_bytes, show_percent, show_seconds, show_watts
+
+_MOST = 4
+_MOST_ROWS = 2_000
+
+
+def diagnose_uneven(search: Search, chips: int, uniform: Found) -> Diagnosis:
+    """What forbids every plan on exactly `chips` chips.
+
+    Args:
+        search: Of plans with uniform stages, under the same limits.
+        chips: Chips asked for.
+        uniform: What that found: nothing, but where a layout is given.
+    """
+    model, options, limits = search.model, search.options, search.limits
+    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    if not len(rows):
+        return _no_row(search, chips, uniform)
+    if (short := shortage(model, options, limits, chips)) is not None:
+        return _memory(search, chips, short.plan, short.stage, short.needed_bytes)
+    free = _without_costs(search, chips) if limits.on_costs else None
+    if free is not None and len(free.plans):
+        return _costs(search, chips, free)
+    if options.layers is not None:
+        return _of_layout(search, chips, rows)
+    return diagnose(model, chips, options, limits, uniform, search.deadline)
+
+
+def _no_row(search: Search, chips: int, uniform: Found) -> Diagnosis:
+    """No mesh can run such a pipeline."""
+    layers = search.options.layers
+    if layers is None:
+        return diagnose(search.model, chips, search.options, search.limits, uniform)
+    return Diagnosis(
+        constraint="layout",
+        explanation=(
+            f"layout: no mesh of {plural(chips, 'chip')} runs a pipeline of "
+            f"{plural(len(layers), 'chunk')} (pp x interleave) under the rules of "
+            f"{search.model.framework.name} and the values that were asked for"
+        ),
+        remedies=_first(_free_layout(search, chips)),
+    )
+
+
+def _free_layout(search: Search, chips: int) -> Iterator[str]:
+    """To leave the layers to the search, where that helps."""
+    if possible(search, chips):
+        yield "--layout uneven (the layers are decided)"
+
+
+def _memory(search: Search, chips: int, plan: Plan, stage: int, needed: float) -> Diagnosis:
+    """The leanest plan that is known, and the stage on which it does not fit."""
+    model = search.model
+    limit = search.limits.chip_bytes(model)
+    where = f" on stage {stage}" if plan.pp > 1 else ""
+    return Diagnosis(
+        constraint="memory",
+        explanation=(
+            f"memory: of plans whose stages may differ the leanest that is known "
+            f"({mesh_words(plan)}; {choice_words(plan)}) needs {show_bytes(needed)} of the "
+            f"{show_bytes(limit)} that may be filled on each {model.chip.name}{where}: "
+            f"{show_bytes(needed - limit)} too much"
+        ),
+        needed=needed,
+        available=limit,
+        remedies=_first(
+            _more_memory(search, needed),
+            _free_layout(search, chips) if search.options.layers else iter(()),
+            _uniform(other_options(search, chips)),
+            more_chips(search, chips),
+        ),
+    )
+
+
+def _more_memory(search: Search, needed: float) -> Iterator[str]:
+    """The limit under which the leanest plan fits, where the chip has so much."""
+    text = rounded_up(needed / 1e9)
+    if search.limits.memory_bytes is not None and float(text) * 1e9 <= usable_bytes(search.model):
+        yield f"--max-memory {text}GB"
+
+
+def _uniform(remedies: Iterator[str]) -> Iterator[str]:
+    """Changes that only plans with uniform stages know, with that."""
+    for remedy in remedies:
+        yield f"--layout uniform {remedy}" if "offload" in remedy else remedy
+
+
+def _without_costs(search: Search, chips: int) -> UnevenFound:
+    """The fastest plan within the memory alone."""
+    limits = search.limits.without_costs()
+    model, options = search.model, search.options
+    free = Search(model=model, options=options, limits=limits, deadline=search.deadline)
+    uniform = free.run((chips,)) if options.layers is None else None
+    return best_time(model, options, limits, chips, uniform=uniform, deadline=search.deadline)
+
+
+def _costs(search: Search, chips: int, free: UnevenFound) -> Diagnosis:
+    """Plans fit in memory, but none meets the limits on time, utilization and power."""
+    model, limits = search.model, search.limits
+    time_s, energy_j = map(float, free.points[0])
+    fastest = Witness(plan=free.plans, chips=chips, time_s=time_s, energy_j=energy_j)
+    remedies = _first(
+        looser_limits(model, limits, fastest),
+        _uniform(other_options(search, chips)),
+        more_chips(search, chips),
+    )
+    which = "the fastest plan, whatever its stages,"
+    if limits.step_time_s is not None and time_s > limits.step_time_s:
+        return Diagnosis(
+            constraint="max-step-time",
+            explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
+            f"{show_seconds(limits.step_time_s)}",
+            needed=time_s,
+            available=limits.step_time_s,
+            remedies=remedies,
+        )
+    mfu = mfu_of(model, fastest)
+    if limits.mfu is not None and mfu < limits.mfu:
+        return Diagnosis(
+            constraint="min-mfu",
+            explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit "
+            f"is {show_percent(limits.mfu)}",
+            needed=limits.mfu,
+            available=mfu,
+            remedies=remedies,
+        )
+    assert limits.power_w is not None
+    return Diagnosis(
+        constraint="max-power",
+        explanation=f"power: no plan within the other limits draws at most "
+        f"{show_watts(limits.power_w)}, whatever its stages; the fastest draws "
+        f"{show_watts(fastest.power_w)}",
+        needed=fastest.power_w,
+        available=limits.power_w,
+        remedies=remedies,
+    )
+
+
+def _of_layout(search: Search, chips: int, rows: Rows) -> Diagnosis:
+    """The leanest plan with the layers that were given."""
+    plans = PlanTable.from_plans(list(_lean_plans(rows)))
+    held = memory_table(search.model, plans)
+    row = int(np.argmin(held.peak))
+    stage = int(held.binding_stage[row])
+    return _memory(search, chips, plans.plan(row), stage, float(held.peak[row]))
+
+
+def _lean_plans(rows: Rows) -> Iterator[Plan]:
+    """Plans of the first rows with their layers as given, all recomputed as much as may be."""
+    assert rows.layers is not None
+    most = RECOMPUTES[FULL if FULL in rows.recomputes else rows.recomputes[-1]]
+    seen: set[tuple[Plan, str]] = set()
+    for row in range(len(rows)):
+        shared = replace(rows.plans.plan(row), order=rows.plans.plan(0).order)
+        for code in np.flatnonzero(rows.shardings[row]).tolist():
+            name = SHARDINGS[code]
+            if (shared, name) in seen or len(seen) >= _MOST_ROWS:
+                continue
+            seen.add((shared, name))
+            stages = tuple(
+                Stage(layers=count, recompute=most, sharding=name) for count in rows.layers
+            )
+            yield replace(shared, sharding=name, stages=stages)
+
+
+def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
+    """The first few remedies, each once."""
+    found = dict.fromkeys(in_time_only(chain(*remedies)))
+    return tuple(islice(found, _MOST))

@@ -1,0 +1,96 @@
+"""What is said of a plan whose stages differ, and of the front that it is part of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.explanation.causes import CAUSES
+from planner.request import Request
+from planner.resolved import Resolved
+from planner.results import PlanResult, SolveResult
+from planner.stage_facts import PlanFacts
+from planner.units import plural, show_percent, show_seconds
+from solvers.solution import Status
+
+
+def with_uneven_words(
+    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
+) -> SolveResult:
+    """An answer with the best uniform plan, and what there is to say beside it.
+
+    Args:
+        resolved: The job on its machine.
+        answer: With a plan and a certificate, what binds the plan included.
+        uniform: The best plan with uniform stages; None where none fits.
+    """
+    assert answer.best is not None
+    against = [] if uniform is None else _against(answer.best, uniform)
+    return replace(
+        answer,
+        uniform=uniform,
+        why=(*answer.why, *_balance(answer.facts), *against),
+        front_note=front_note(resolved, answer),
+    )
+
+
+def _balance(facts: PlanFacts | None) -> list[str]:
+    """How even the times of the stages are."""
+    if facts is None or len(facts.stages) == 1:
+        return []
+    times = [stage.forward_s + stage.backward_s for stage in facts.stages]
+    share = show_percent(min(times) / max(times))
+    return [f"The fastest stage takes {share} of the time of the slowest."]
+
+
+def _against(best: PlanResult, uniform: PlanResult) -> list[str]:
+    """What of the step the best plan saves against the uniform one, and what it pays for that."""
+    changes = {name: best.time_s[name] - uniform.time_s[name] for name in best.time_s}
+    less, more = (pick(changes, key=lambda name: changes[name]) for pick in (min, max))
+    if changes[less] >= 0 or best.plan == uniform.plan:
+        return []
+    words = (
+        f"Against the best uniform plan {CAUSES[less]} takes {show_seconds(-changes[less])} less"
+    )
+    if changes[more] > 0:
+        words += f", and {CAUSES[more]} {show_seconds(changes[more])} more"
+    return [f"{words}."]
+
+
+def front_note(resolved: Resolved, answer: SolveResult) -> str:
+    """What the front of uneven plans ranges over, and how much of it is proved."""
+    request, model = resolved.request, resolved.cost
+    assert request.chips is not None
+    clocks = len(model.clocks(wanted=request.clocks))
+    ranges = f"plans on exactly {plural(request.chips, 'chip')} whose stages may differ"
+    ranges += f", at {clocks} clock levels per stage" if clocks > 1 else ""
+    count = plural(len(answer.front), "plan")
+    if answer.front_complete:
+        return f"The exact front of {ranges}: {count}; proved complete."
+    proved = sum(answer.front_proved)
+    if (limits := answer.front_limits) is not None:
+        how = f"{limits.proved:,} of {limits.asked:,} time limits proved"
+        stopped = limits.proved < limits.asked
+    else:
+        how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
+        stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
+    if stopped:
+        return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
+    if limits is None:
+        return (
+            f"The front of {ranges}: {count}. Those that the least product of energy and time "
+            "depends on are proved; the others are the best known."
+        )
+    return (
+        f"The front of {ranges}: {count}. Those of at most {plural(limits.asked, 'time limit')}, "
+        "from the fastest plan to the one of least energy, are proved; the others are the best "
+        "known (front points all proves every one)."
+    )
+
+
+def _ended(request: Request) -> str:
+    """What left points of a front without a proof."""
+    if request.time_limit is None and request.gap is not None:
+        return f"its points are within {show_percent(request.gap)} of the least energy"
+    if request.time_limit is None:
+        return "the search ended before"
+    return "stopped by the time limit" + (" or within the gap" if request.gap else "")

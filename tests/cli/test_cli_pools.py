@@ -1,0 +1,144 @@
+"""`planner solve --pools` and `planner evaluate` of what it writes, and what they refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner, refused, replaced, solve
+from cli.jobs import BASE
+
+POOLS = "dgx-a100-80-hdr=4,dgx-h100-ndr=4"
+ASKED = (
+    "--model", "gpt3-125m", "--batch-tokens", "256Ki", "--layout", "uneven", "--fix", "tp=1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+    """An answer on two pools and the folder of its files."""
+    folder = tmp_path_factory.mktemp("pools")
+    files = ("-o", folder / "plan.yaml", "--pareto", folder / "front.json")
+    return solve(*ASKED, "--pools", POOLS, *files), folder
+
+
+def test_evaluate_gives_the_same_figures(written: tuple[Any, Path]) -> None:
+    answer, folder = written
+    for source in ((folder / "plan.yaml",), (folder / "front.json", "--row", "1")):
+        outcome = planner("evaluate", *source, "--json")
+        assert outcome.code == 0, outcome.err
+        again = outcome.document
+        best = answer["best"]
+        for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes", "stages"):
+            assert again[name] == best[name]
+        assert again["per_stage"] == best["per_stage"]
+        assert again["fits"]
+        assert again["job"]["pools"] == answer["job"]["pools"]
+
+
+def test_the_answer_says_what_is_where(written: tuple[Any, Path]) -> None:
+    answer, _ = written
+    assert answer["status"] == "optimal"
+    uses = answer["pools"]
+    assert [use["name"] for use in uses] == ["dgx-a100-80-hdr", "dgx-h100-ndr"]
+    assert sum(use["layers"] for use in uses) == 12
+    assert sorted(stage for use in uses for stage in use["stages"]) == list(
+        range(answer["best"]["mesh"]["pp"])
+    )
+    for stage in answer["best"]["per_stage"]:
+        use = next(use for use in uses if use["name"] == stage["pool"])
+        assert stage["index"] in use["stages"]
+        assert stage["total_bytes"] <= stage["memory_limit_bytes"] == use["memory_limit_bytes"]
+    assert all(use["alone_s"] > 0 for use in uses)
+    assert answer["best"]["chips"] == 8
+    sources = " ".join(answer["sources"])
+    assert "chip h100-sxm5-80" in sources
+    assert "chip a100-sxm4-80" in sources
+
+
+def test_a_job_file_asks_the_same(written: tuple[Any, Path], job: Any) -> None:
+    answer, _ = written
+    fields = {
+        "model": BASE["model"], "batch_tokens": 2**18, "layout": "uneven", "fix": {"tp": 1},
+        "pools": {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4},
+    }  # fmt: skip
+    mine = solve(job(fields))
+    assert {**mine, "seconds": 0, "digest": "", "counts": {}} == {
+        **answer, "seconds": 0, "digest": "", "counts": {},
+    }  # fmt: skip
+
+
+def test_the_terminal_shows_the_pools(written: tuple[Any, Path]) -> None:
+    _, folder = written
+    text = planner("evaluate", folder / "plan.yaml").out
+    assert "Pools (memory of the fullest chip)" in text
+    assert "every pool has room for its stages" in text
+
+
+@pytest.mark.parametrize("command", ["explain", "report"])
+def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], command: str) -> None:
+    _, folder = written
+    source = "plan.yaml" if command == "explain" else "answer.json"
+    (folder / "answer.json").write_text(json.dumps(written[0]), encoding="utf-8")
+    lines = refused(command, folder / source)
+    assert all("planner solve and evaluate take pools" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (("--pools", "dgx-h100-nd=4,dgx-a100-80-hdr=4"),
+         "pools: unknown name 'dgx-h100-nd'; did you mean 'dgx-h100-ndr'?"),
+        (("--pools", "dgx-h100-ndr=4"),
+         "pools: 'dgx-h100-ndr=4' is one pool; name two or more, as in "
+         "dgx-h100-ndr=512,dgx-a100-80-hdr=512, or use hardware and chips"),
+        (("--pools", "dgx-h100-ndr=4,dgx-h100-ndr=4"),
+         "pools: 'dgx-h100-ndr' is named twice; add its chips up"),
+        (("--pools", "dgx-h100-ndr,dgx-a100-80-hdr=4"),
+         "pools: 'dgx-h100-ndr' is not of the form HARDWARE=CHIPS, as in "
+         "dgx-h100-ndr=512,dgx-a100-80-hdr=512"),
+        (("--pools", "dgx-h100-ndr=0,dgx-a100-80-hdr=4"),
+         "pools: 'dgx-h100-ndr': '0' is not a number of chips"),
+        (("--pools", "dgx-h100-ndr=4,dgx-a100-80-hdr=9"),
+         "pools: dgx-a100-80-hdr cannot give 9 chips (it is divided into nodes of 8 chips); the "
+         "nearest counts are 8 and 16"),
+        (("--pools", "dgx-h100-ndr=512,dgx-a100-80-hdr=7"),
+         "pools: every stage needs as many chips, at most 1 here, which makes 519 stages; "
+         "gpt3-125m has layers for 14 at most; nearest: 64 chips of dgx-a100-80-hdr"),
+        (("--pools", POOLS, "--precision", "fp8"),
+         "precision: a100-sxm4-80 has no fp8 rate; it has bf16, fp16, fp32, fp64, int8, tf32 "
+         "(pool dgx-a100-80-hdr)"),
+        (("--pools", POOLS, "--hardware", "dgx-h100-ndr"),
+         "hardware: the pools say which chips there are; leave it or the pools out"),
+        (("--pools", POOLS, "--chips", "8"),
+         "chips: the pools say which chips there are; leave it or the pools out"),
+        (("--pools", "dgx-h100-ndr=4,tpu-v5p=4"),
+         "framework: the chips of the pools have different ones (megatron, jax); give one"),
+        (("--pools", POOLS, "--layout", "uniform"),
+         "pools: need stages that differ; use layout uneven with them"),
+        (("--pools", POOLS, "--objective", "energy"),
+         "objective: energy is not minimized on pools; allowed: time"),
+        (("--pools", POOLS, "--fix", "schedule=interleaved"),
+         "fix: schedule=interleaved is not searched on pools; use 1f1b or zero-bubble"),
+        (("--pools", POOLS, "--max-memory", "200GB"), None),
+        (("--pools", POOLS, "--plot", "plan.svg"),
+         "plot: is not drawn on pools of chips; leave it out"),
+    ],
+)  # fmt: skip
+def test_what_pools_cannot_be_is_refused(flags: tuple[str, ...], line: str | None) -> None:
+    lines = refused("solve", *replaced(ASKED, *flags))
+    if line is None:
+        assert [text.partition(" is more")[0] for text in lines] == ["max-memory: 200 GB"] * 2
+        return
+    assert lines == [line]
+
+
+def test_no_plan_fits(tmp_path: Path) -> None:
+    outcome = planner("solve", *ASKED, "--pools", POOLS, "--max-memory", "50MB", "--json")
+    assert outcome.code == 3
+    assert outcome.document["status"] == "infeasible"
+    assert (
+        "do the stages of all pools hold all layers" in outcome.document["diagnosis"]["explanation"]
+    )
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,58 @@
+"""What is said of certificates of uneven pipelines."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from planner.plan import Plan
+from planner.report.certificate_view import certificate_notes, gain_words
+from planner.search.uneven.found import Certificate, FunnelStage
+
+FUNNEL = (
+    FunnelStage(name="LB0", rows=70, meshes=6, dropped=41, lowest=13.9),
+    FunnelStage(name="stages", rows=90, meshes=6, dropped=90, lowest=13.0),
+)
+
+
+def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
+    """An answer beside a best uniform plan of 10 s."""
+    known = Certificate(uniform=10.0, objective=objective, bound=bound, funnel=FUNNEL, solved=0,
+                        stage_solves=0, left=0, lowest_left=None, solvers={})  # fmt: skip
+    plan = SimpleNamespace(plan=Plan(tp=2))
+    told = SimpleNamespace(
+        status=status,
+        objective=objective,
+        uniform=plan,
+        objective_name="time",
+        certificate=known,
+        asked=asked,
+    )
+    return cast("Any", told)
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "status", "words"),
+    [
+        (10.0, 10.0, "optimal", "Uneven stages gain nothing (0 %)"),
+        (10.0, 7.5, "feasible", "No plan with uneven stages was found so far that is better than "
+                                "the best uniform one; up to 25 % less step time is possible."),
+        (9.0, 9.0, "optimal", "Uneven stages take 10 % off the step time"),
+        (9.0, 8.0, "feasible", "Uneven stages take 10 % off the step time"),
+        (12.0, 12.0, "optimal", "The best plan with uniform stages has 16.7 % less step time"),
+    ],
+)  # fmt: skip
+def test_a_gain_of_nothing_is_said_only_where_it_is_proved(
+    objective: float, bound: float, status: str, words: str
+) -> None:
+    assert words in gain_words(answer_of(objective, bound, status))
+
+
+def test_the_notes_say_what_rows_are_and_what_a_gap_drops() -> None:
+    answer = answer_of(10.0, 7.5, "feasible", gap=0.5)
+    rows, dropped, solved = certificate_notes(answer, answer.certificate)
+    assert "Rows of LB0 are meshes with micro-batch and schedule" in rows
+    assert dropped.endswith("better than the best plan by more than 50 %.")
+    assert "0 rows solved to proof" in solved
+    proved = answer_of(10.0, 10.0, "optimal")
+    assert certificate_notes(proved, proved.certificate)[1].endswith("better than the best plan.")

@@ -1,0 +1,238 @@
+"""Pools of different chips: their costs, bounds below every plan, and the best by brute force."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise, product
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, moe_model
+from support.uneven import counted, sizes_of
+
+from planner.cost.evaluate import evaluate_table
+from planner.cost.pooled import evaluate_pooled, evaluate_stages
+from planner.cost.pools import Pool, owners, without_pools
+from planner.errors import InputError
+from planner.plan import SHARDINGS, Plan, PlanTable, Stage
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven import pools as pool_search
+from planner.search.uneven.pool_bounds import pooled_forms, pooled_second
+from planner.search.uneven.pool_rows import PooledRows, pooled_rows
+from planner.search.uneven.pools import best_on_pools
+from solvers.solution import Status
+from solvers.stages.backend import UnansweredError
+
+FAR = 1e3
+
+
+def pools_of(
+    parts: tuple[tuple[str, int], ...], *, framework: str = "megatron-zb", moe: bool = False
+) -> tuple[Pool, ...]:
+    """Pools of some clusters with a small job."""
+    model = moe_model(5, 4) if moe else dense_model(5, 2048, 16, 16, 8192)
+    return tuple(
+        Pool(
+            name=hardware,
+            chips=chips,
+            model=cost_model(model, hardware, global_batch=8, framework=framework),
+        )
+        for hardware, chips in parts
+    )
+
+
+def orders_of(stages: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All ways to deal stages to pools."""
+    every = range(len(stages))
+    for order in product(every, repeat=sum(stages)):
+        if all(order.count(at) == count for at, count in enumerate(stages)):
+            yield order
+
+
+def plans_of(rows: PooledRows, row: int) -> Iterator[Plan]:
+    """All plans of a row: pools, layers, recomputation of dense layers, sharding."""
+    shared = rows.plans.plan(row)
+    model = rows.pools[0].model.job.model
+    shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.own[0].shardings[row])]
+    recomputes = rows.own[0].recomputes
+    for sizes in sizes_of(model.layers, shared.pp):
+        if any(size == 0 for size in sizes[1:-1]):
+            continue
+        ends = np.cumsum((0, *sizes))
+        kinds = [model.layer_kinds[a:b] for a, b in pairwise(ends)]
+        counts = [counted((own.count("dense"), own.count("moe")), recomputes) for own in kinds]
+        for order in orders_of(tuple(rows.stages[row].tolist())):
+            for chosen in product(*counts, repeat=1):
+                for sharding in product(shardings, repeat=shared.pp):
+                    stages = tuple(
+                        Stage(
+                            layers=sizes[at],
+                            recompute="none",
+                            sharding=sharding[at],
+                            clock=1.0,
+                            pool=rows.pools[order[at]].name,
+                            **chosen[at],  # type: ignore[arg-type]
+                        )
+                        for at in range(shared.pp)
+                    )
+                    yield replace(shared, stages=stages)
+
+
+def values(pools: tuple[Pool, ...], plans: list[Plan], limits: Limits) -> np.ndarray:
+    """Seconds of plans whose stages are on the same pools; inf where one does not fit."""
+    owner = owners(pools, plans[0])
+    table = PlanTable.from_plans([without_pools(plan) for plan in plans])
+    _, whole = evaluate_stages(pools, owner, table)
+    room = [limits.chip_bytes(pools[at].model) for at in owner]
+    fits = (whole.memory.total <= room).all(axis=1)
+    return np.where(fits, whole.step.time[:, 0], np.inf)
+
+
+def best_of_row(rows: PooledRows, row: int, limits: Limits) -> float:
+    """Seconds of the fastest plan of a row, by evaluating all."""
+    plans = list(plans_of(rows, row))
+    by_order: dict[tuple[str | None, ...], list[Plan]] = {}
+    for plan in plans:
+        by_order.setdefault(tuple(stage.pool for stage in plan.stages or ()), []).append(plan)
+    return min(float(values(rows.pools, same, limits).min()) for same in by_order.values())
+
+
+CASES = [
+    ((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)), "megatron-zb", False, {"pp": {2}, "tp": {2}}),
+    ((("dgx-h100-ndr", 2), ("dgx-a100-80-hdr", 4)), "deepspeed", False, {"pp": {3}, "tp": {1}}),
+    (
+        (("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)),
+        "megatron",
+        True,
+        {"pp": {2}, "tp": {1}, "ep": {2}, "cp": {1}},
+    ),
+    (
+        (("dgx-h100-ndr", 2), ("dgx-a100-80-hdr", 2), ("dgx-h200-ndr", 2)),
+        "megatron-zb",
+        False,
+        {"pp": {3}, "tp": {2}},
+    ),
+]
+
+
+_TIGHT = dict(zip((case[0] for case in CASES), (2.5e9, 3.8e9, 7.3e9, 2.9e9), strict=True))
+
+
+@pytest.mark.parametrize(("parts", "framework", "moe", "fixed"), CASES)
+@pytest.mark.parametrize("tight", [False, True])
+def test_the_best_plan_is_that_of_brute_force(
+    parts: tuple[tuple[str, int], ...],
+    framework: str,
+    moe: bool,
+    fixed: dict[str, set[int]],
+    tight: bool,
+) -> None:
+    pools = pools_of(parts, framework=framework, moe=moe)
+    wanted = {name: frozenset(own) for name, own in {**fixed, "micro_batch": {2}}.items()}
+    if not tight:
+        wanted["recompute"] = frozenset({0})
+    else:
+        wanted["sharding"] = frozenset({0, 1, 3})
+        wanted["sequence_parallel"] = frozenset({1})
+    options = SpaceOptions(fixed=wanted)
+    limits = Limits(memory_bytes=_TIGHT[parts] if tight else None)
+    rows = pooled_rows(pools, options)
+    forms = pooled_forms(rows, [pool.model.clocks(wanted=False) for pool in pools])
+    first, second = forms.step_s(forms.slowest), pooled_second(limits, rows, forms, FAR)
+    best = np.inf
+    for row in range(len(rows)):
+        seconds = best_of_row(rows, row, limits)
+        assert first[row] <= seconds
+        assert second[row] <= seconds
+        assert first[row] <= second[row] * (1 + 1e-12)
+        best = min(best, seconds)
+    found = best_on_pools(pools, options, limits)
+    if np.isinf(best):
+        assert found.status is Status.INFEASIBLE
+        return
+    assert found.status is Status.OPTIMAL
+    assert found.time_s == pytest.approx(best, rel=1e-9)
+    assert found.bound_s <= best
+    assert found.plan is not None
+    assert values(pools, [found.plan], limits)[0] == pytest.approx(found.time_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "zero-bubble"])
+def test_two_pools_of_one_chip_are_one_cluster(schedule: str) -> None:
+    (first, second) = pools_of((("dgx-h100-ndr", 16), ("dgx-h100-ndr", 16)))
+    pools = (replace(first, name="one"), replace(second, name="two"))
+    names = ("one", "one", "two", "two")
+    stages = tuple(Stage(layers=n, pool=p) for n, p in zip((1, 2, 1, 1), names, strict=True))
+    plan = Plan(tp=4, dp=2, pp=4, micro_batch=2, schedule=schedule, stages=stages)
+    bare = replace(plan, stages=tuple(replace(stage, pool=None) for stage in stages))
+    whole = evaluate_table(first.model, PlanTable.from_plans([bare]))
+    costs = evaluate_pooled(pools, plan).costs
+    for name in ("step_time_s", "mfu", "flop", "memory_traffic_bytes", "memory_per_chip_bytes"):
+        np.testing.assert_allclose(getattr(costs, name), getattr(whole, name), rtol=1e-12)
+    np.testing.assert_allclose(costs.energy.total, whole.energy.total, rtol=1e-12)
+    for level, moved in whole.wire_bytes.items():
+        np.testing.assert_allclose(costs.wire_bytes[level], moved, rtol=1e-9)
+    parts = sum(costs.time_parts.values())
+    np.testing.assert_allclose(parts, costs.step_time_s, rtol=1e-9)
+    np.testing.assert_allclose(sum(costs.energy.parts.values()), costs.energy.total, rtol=1e-9)
+
+
+def test_slower_chips_get_fewer_layers() -> None:
+    pools = pools_of((("dgx-h100-ndr", 8), ("dgx-a100-80-hdr", 8)), framework="megatron")
+    found = best_on_pools(pools, SpaceOptions(), Limits())
+    assert found.plan is not None
+    assert found.plan.stages is not None
+    held = {pool.name: 0 for pool in pools}
+    for stage in found.plan.stages:
+        held[stage.pool or ""] += stage.layers
+    assert held["dgx-h100-ndr"] > held["dgx-a100-80-hdr"]
+
+
+def test_time_that_ends_leaves_an_honest_bound() -> None:
+    pools = pools_of((("dgx-h100-ndr", 8), ("dgx-a100-80-hdr", 8)))
+    ended = best_on_pools(pools, SpaceOptions(), Limits(), deadline=0.0)
+    assert ended.status is Status.TIME_LIMIT
+    assert ended.bound_s == 0.0
+
+
+def test_limits_on_power_are_exact_and_rows_without_an_answer_stay_open() -> None:
+    pools = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
+    fixed = {"pp": {2}, "tp": {4}, "cp": {1}, "micro_batch": {2}, "recompute": {0}}
+    options = SpaceOptions(fixed={name: frozenset(codes) for name, codes in fixed.items()})
+    best = best_on_pools(pools, options, Limits())
+    assert best.status is Status.OPTIMAL
+    watts = best.energy_j / best.time_s
+    above = best_on_pools(pools, options, Limits(power_w=watts * (1 + 1e-12)))
+    assert above.status is Status.OPTIMAL
+    assert above.time_s == pytest.approx(best.time_s, rel=1e-9)
+    for below in (1e-13, 1e-6):
+        limit = Limits(power_w=watts * (1 - below))
+        found = best_on_pools(pools, options, limit)
+        assert found.plan is None or found.energy_j <= limit.power_w * found.time_s
+        assert found.plan is None or found.time_s >= best.time_s * (1 - 1e-9)
+        assert below == 1e-6 or found.bound_s <= best.time_s
+    with patch.object(pool_search, "solve_stages", side_effect=UnansweredError):
+        unanswered = best_on_pools(pools, options, Limits())
+    assert unanswered.status is Status.TIME_LIMIT
+    assert 0.3 * best.time_s < unanswered.bound_s <= best.time_s
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("dgx-h100-ndr", "dgx-h100-ndr"), "2 stages of 4 chips are on dgx-h100-ndr"),
+        (("dgx-h100-ndr", "other"), "stage 1 is on pool 'other'"),
+        (("dgx-h100-ndr", None), "stage 1 names no pool"),
+    ],
+)
+def test_stages_on_other_pools_are_refused(names: tuple[str | None, ...], words: str) -> None:
+    pools = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
+    stages = (Stage(layers=2, pool=names[0]), Stage(layers=3, pool=names[1]))
+    with pytest.raises(InputError, match=words):
+        evaluate_pooled(pools, Plan(dp=4, pp=2, stages=stages))
+
+
+def test_what_knows_one_kind_of_chips_refuses_pools() -> None:
+    with pytest.raises(InputError, match="pools of chips"):
+        PlanTable.from_plans([Plan(stages=(Stage(layers=5, pool="dgx-h100-ndr"),))])

@@ -1,0 +1,67 @@
+"""Limits on the mean power that some plan just obeys, or just does not."""
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model
+
+from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
+from planner.cost.evaluate import evaluate_totals
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.found import UnevenFound
+from solvers.solution import Status
+
+CHIPS = 4
+
+
+def small(layers: int) -> CostModel:
+    return cost_model(dense_model(layers, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8)
+
+
+def options_of(pp: int, v: int) -> SpaceOptions:
+    fixed = {"pp": {pp}, "tp": {1}, "cp": {1}, "interleave": {v}, "micro_batch": {1}}
+    return SpaceOptions(fixed={name: frozenset(value) for name, value in fixed.items()})
+
+
+def seconds_and_watts(model: CostModel, found: UnevenFound) -> tuple[float, float]:
+    totals = evaluate_totals(model, found.plans)
+    return float(totals.step_time_s[0]), float(totals.energy_j[0] / totals.step_time_s[0])
+
+
+@pytest.mark.parametrize(("layers", "pp", "v"), [(5, 2, 1), (7, 4, 1), (3, 1, 1), (8, 2, 2)])
+def test_a_limit_that_the_best_plan_just_obeys(layers: int, pp: int, v: int) -> None:
+    model, options = small(layers), options_of(pp, v)
+    time_s, watts = seconds_and_watts(model, best_time(model, options, Limits(), CHIPS))
+    for above in (1e-12, 1e-8, 1e-5):
+        found = best_time(model, options, Limits(power_w=watts * (1 + above)), CHIPS)
+        assert found.status is Status.OPTIMAL
+        assert found.points[0, 0] == pytest.approx(time_s, rel=1e-9)
+
+
+@pytest.mark.parametrize(("layers", "pp", "v"), [(5, 2, 1), (7, 4, 1), (8, 2, 2)])
+def test_a_limit_that_the_best_plan_just_breaks(layers: int, pp: int, v: int) -> None:
+    """No plan above the limit is taken; where whole numbers cannot tell, its time is the bound."""
+    model, options = small(layers), options_of(pp, v)
+    time_s, watts = seconds_and_watts(model, best_time(model, options, Limits(), CHIPS))
+    for below in (1e-13, 1e-6):
+        limits = Limits(power_w=watts * (1 - below))
+        found = best_time(model, options, limits, CHIPS)
+        slower_s, less_w = seconds_and_watts(model, found)
+        assert less_w <= limits.power_w
+        assert slower_s >= time_s * (1 - 1e-9)
+        told = found.status is Status.OPTIMAL
+        assert told == (found.certificate.gap < 1e-6)
+        assert told or below == 1e-13
+        assert told or found.certificate.bound == pytest.approx(time_s, rel=1e-6)
+
+
+def test_power_below_what_waiting_chips_draw() -> None:
+    model = small(3)
+    standing = CHIPS * standing_w(model, CHIPS)
+    for share in (0.5, 1.0, 1 + 1e-9):
+        limits = Limits(power_w=share * standing)
+        found = best_time(model, options_of(1, 1), limits, CHIPS)
+        assert found.status is Status.INFEASIBLE
+        assert np.array_equal(found.bound, [0.0, 0.0])

@@ -1,0 +1,116 @@
+"""Which plans of a front of uneven pipelines belong to an answer, and which are proved."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from planner.answers import FrontLimits
+from planner.plan import Plan, PlanTable, Stage
+from planner.request import Request
+from planner.search.uneven.found import Certificate, UnevenFound
+from planner.uneven_front import how_proved, laid_out
+from planner.uneven_words import front_note
+from solvers.solution import Status
+
+POINTS = np.array([[1.0, 9.0], [2.0, 5.0], [4.0, 4.0], [5.0, 1.0]])
+ASKED = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 2, "layout": "uneven"}
+
+
+def plan_of(*layers: int) -> Plan:
+    """A pipeline of as many stages."""
+    return Plan(pp=len(layers), stages=tuple(Stage(layers=count) for count in layers))
+
+
+def front_of(*plans: Plan, status: Status = Status.FEASIBLE) -> UnevenFound:
+    """A front of these plans."""
+    known = Certificate(uniform=None, objective=1.0, bound=0.5, funnel=(), solved=0, stage_solves=0,
+                        left=0, lowest_left=None, solvers={})  # fmt: skip
+    return UnevenFound(
+        plans=PlanTable.from_plans(list(plans)), points=POINTS[: len(plans)], status=status,
+        bound=np.array([0.5, 0.5]), front_complete=True, certificate=known, seconds=0.0,
+    )  # fmt: skip
+
+
+FRONT = front_of(plan_of(4, 8), plan_of(6, 6), plan_of(5, 7), plan_of(6, 6))
+
+
+@pytest.mark.parametrize(
+    ("objective", "value"), [("time", 1.0), ("energy", 1.0), ("edp", 5.0)], ids=str
+)
+def test_plans_with_other_layers_than_given_leave_the_front(objective: str, value: float) -> None:
+    kept = laid_out(FRONT, FRONT, (6, 6), objective)
+    assert [plan.stages for plan in map(kept.plans.plan, range(2))] == [plan_of(6, 6).stages] * 2
+    np.testing.assert_array_equal(kept.points, POINTS[[1, 3]])
+    assert (kept.front_complete, kept.status) == (False, Status.FEASIBLE)
+    assert kept.certificate is not None
+    assert (kept.certificate.objective, kept.certificate.bound) == (value, 0.5)
+
+
+def test_a_front_of_the_given_layers_stays_as_it_is() -> None:
+    front = front_of(plan_of(6, 6), plan_of(6, 6), status=Status.OPTIMAL)
+    assert laid_out(front, front, (6, 6), "time") is front
+    assert laid_out(FRONT, FRONT, None, "time") is FRONT
+
+
+def test_the_fastest_plan_stays_where_no_other_has_the_layers() -> None:
+    fastest = front_of(plan_of(7, 5))
+    kept = laid_out(FRONT, fastest, (7, 5), "time")
+    assert kept.plans.plan(0).stages == plan_of(7, 5).stages
+    np.testing.assert_array_equal(kept.points, fastest.points)
+
+
+@pytest.mark.parametrize(
+    ("proved", "rows", "limits"),
+    [
+        ([], [False] * 4, 0),
+        ([(5.0, 1.0)], [False, False, False, True], 1),
+        ([(5.0, 1.0), (4.0 * (1 + 1e-12), 4.0)], [False, False, True, True], 2),
+        ([(2.0, 5.0), (5.0, 1.0)], [False, True, False, True], 3),  # 2 holds for 3 as well
+    ],
+)
+def test_limits_are_proved_where_their_cheapest_plan_is(
+    proved: list[tuple[float, float]], rows: list[bool], limits: int
+) -> None:
+    request = Request.model_validate({**ASKED, "front_points": 5})  # limits 5, 4, 3, 2, 1
+    found = how_proved(request, FRONT, proved)
+    assert list(found["front_proved"]) == rows
+    assert found["front_limits"] == FrontLimits(asked=5, proved=limits)
+
+
+@pytest.mark.parametrize("changes", [{"front_points": "all"}, {"objective": "edp"}], ids=str)
+def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
+    request = Request.model_validate({**ASKED, **changes})
+    assert how_proved(request, FRONT, [])["front_limits"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields", "words"),
+    [
+        ({"time_limit": "2s"}, {"front_limits": FrontLimits(asked=6, proved=2)},
+         "incomplete: stopped by the time limit, 2 of 6 time limits proved; 3 plans so far"),
+        ({"gap": 0.5}, {"front_limits": FrontLimits(asked=6, proved=0)},
+         "incomplete: its points are within 50 % of the least energy, 0 of 6 time limits proved"),
+        ({}, {"front_limits": FrontLimits(asked=6, proved=6)},
+         "Those of at most 6 time limits, from the fastest plan to the one of least energy, are"),
+        ({"objective": "edp"}, {}, "Those that the least product of energy and time depends on"),
+        ({"objective": "edp", "time_limit": "2s"}, {"status": "feasible"},
+         "stopped by the time limit, 1 of 3 plans proved"),
+        ({"front_points": "all", "time_limit": "2s"}, {}, "1 of 3 plans proved"),
+        ({"front_points": "all"}, {"front_complete": True}, "3 plans; proved complete"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_note_says_how_much_is_proved(
+    asked: dict[str, Any], fields: dict[str, Any], words: str
+) -> None:
+    request = Request.model_validate({**ASKED, **asked})
+    cost = SimpleNamespace(clocks=lambda *, wanted: [1.0] * (5 if wanted else 1))
+    answer = {"front": (1, 2, 3), "front_complete": False, "front_proved": (True, False, False),
+              "front_limits": None, "status": "optimal", **fields}  # fmt: skip
+    note = front_note(
+        cast("Any", SimpleNamespace(request=request, cost=cost)),
+        cast("Any", SimpleNamespace(**answer)),
+    )
+    assert words in note
