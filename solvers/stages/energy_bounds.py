@@ -11,7 +11,8 @@ so for any price z >= 0 of a second beyond its cost P, of plans whose time is at
     cost >= D(z) - z limit,                   D(z) <= min over plans of F + sum c + (P + z) time
 
 *Mean bound*: max_d t_d >= mean t_d, so every item chooses its setting alone. With the prices at
-which two settings tie, this is the lower convex hull over the settings (Jensen's inequality).
+which two settings tie, this is the lower convex hull over the settings (Jensen's inequality). With
+memory, devices hold no more items than it allows; they are valued as in the next bound.
 
 *Bottleneck bound*: with a longest device between u and w, a device holds no more items than time w
 and its memory allow, as a linear program in two rows (time, memory) and, in all, as a whole number.
@@ -28,7 +29,7 @@ Source: Geoffrion, Lagrangean relaxation for integer programming, 1974, doi:10.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -36,6 +37,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+_TIES = 7  # prices of the mean bound
 _ROUNDED_UP = 1 + 1e-9
 _ROUNDED_DOWN = 1 - 1e-12
 _COARSE = np.geomspace(1.0, 8.0, 10)
@@ -168,7 +170,7 @@ def _times(count: Floats, values: Floats) -> Floats:
 
 
 def _tie_prices(seconds: Floats, costs: Floats, per_time: Floats) -> Floats:
-    """(n, z) 0, and the prices beyond `per_time` at which two settings of (n, k, s) tie."""
+    """(n, z) 0, and some of the prices beyond `per_time` at which two settings of (n, k, s) tie."""
     found = [np.zeros_like(per_time)]
     for one, other in combinations(range(seconds.shape[2]), 2):
         longer = seconds[:, :, one] - seconds[:, :, other]
@@ -176,7 +178,9 @@ def _tie_prices(seconds: Floats, costs: Floats, per_time: Floats) -> Floats:
         trade = longer * dearer > 0
         tie = np.where(trade, dearer / np.where(trade, longer, 1.0), 0.0)
         found += list(np.maximum(tie - per_time[:, None], 0.0).T)
-    return np.stack(found, axis=1)
+    ties = np.sort(np.stack(found, axis=1), axis=1)
+    few = np.linspace(0, ties.shape[1] - 1, min(_TIES, ties.shape[1])).astype(np.intp)
+    return np.asarray(ties[:, few])
 
 
 def bottleneck_bound(work: Work, edges: Floats, prices: Floats, beyond: Floats) -> BottleneckBound:
@@ -198,20 +202,43 @@ def bottleneck_bound(work: Work, edges: Floats, prices: Floats, beyond: Floats) 
     return BottleneckBound(prices=prices, least=least, values=values * _ROUNDED_DOWN, beyond=beyond)
 
 
-def filled_mean_bound(work: Work, prices: Floats, beyond: Floats) -> BottleneckBound:
-    """The mean bound with the memory of devices: max t is at least mean t, one interval holds all.
+def filled_mean_bound(work: Work, prices: Floats, alike: int) -> MeanBound:
+    """The mean bound with the memory of devices, which no time limits: one way fills a device.
 
     Args:
         work: n problems.
-        prices: (n, z) prices of a second, 0 or more.
-        beyond: (n,) the largest limit that will be asked for; no device takes longer.
+        prices: (n, z) prices of a second; the first is 0.
+        alike: So many consecutive settings differ in seconds and cost only; every item and end
+            may take another one of these.
     """
-    share = work.slowest / work.count.sum(axis=1)
-    ramp = work.ramp + share[:, None, None, None] * work.pace
-    end_ramp = work.end_ramp + share[:, None, None] * work.end_pace
-    spread = replace(work, slowest=np.zeros_like(share), ramp=ramp, end_ramp=end_ramp)
-    edges = np.stack([np.zeros_like(beyond), beyond], axis=1)
-    return bottleneck_bound(spread, edges, prices, beyond)
+    share = (work.slowest / work.count.sum(axis=1))[:, None, None, None]
+    seconds = share * work.pace + work.ramp
+    end_seconds = share[..., 0] * work.end_pace + work.end_ramp
+    held = np.moveaxis(work.held[:, :, :, ::alike], 2, 3)
+    held = held.reshape(*held.shape[:3], -1)
+    room = work.room[:, :, ::alike]
+    amounts = _least_of(np.inf, 1.0, np.maximum(room, 0.0)[..., None], held)
+    fillings = _Fillings(
+        pairs=np.stack([np.arange(held.shape[-1])] * 2, axis=1),
+        amounts=np.stack([amounts, np.zeros_like(amounts)])[:, :, None],
+        most=np.floor(amounts.max(axis=-1) * _ROUNDED_UP + 1e-9)[:, None],
+        available=(room >= 0)[:, None],
+    )
+    columns = np.concatenate([prices, -work.per_time[:, None]], axis=1)
+    values = np.empty_like(columns)
+    for column in range(columns.shape[1]):
+        price = work.per_time + columns[:, column]
+        cost = work.cost + price[:, None, None, None] * seconds
+        ends = work.end_cost + price[:, None, None] * end_seconds
+        best = _best_value(work, fillings, _cheapest(cost, 2, alike), _cheapest(ends, 2, alike))
+        values[:, column] = (work.fixed + price * work.constant + best[:, 0]) * _ROUNDED_DOWN
+    return MeanBound(prices=prices, values=values[:, :-1], still=values[:, -1])
+
+
+def _cheapest(table: Floats, axis: int, alike: int) -> Floats:
+    """The least over every so many consecutive settings, which are on an axis."""
+    shape = (*table.shape[:axis], -1, alike, *table.shape[axis + 1 :])
+    return np.asarray(table.reshape(shape).min(axis=axis + 1))
 
 
 def _of_intervals(work: Work, edges: Floats, prices: Floats) -> tuple[Floats, Floats]:
@@ -310,7 +337,7 @@ def _by_way(table: Floats) -> Floats:
     return np.asarray(moved.reshape(*moved.shape[:2], -1))
 
 
-def _least_of(seconds: Floats, pace: Floats, room: Floats, held: Floats) -> Floats:
+def _least_of(seconds: Floats | float, pace: Floats | float, room: Floats, held: Floats) -> Floats:
     """How many items of one way fit into time and memory."""
     by_memory = np.where(held > 0, room / np.where(held > 0, held, 1.0), np.inf)
     return np.asarray(np.minimum(seconds / pace, by_memory))

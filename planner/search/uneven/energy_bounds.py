@@ -35,10 +35,10 @@ from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.room import least_in_flight, room_of
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
-from solvers.stages.energy_bounds import MeanBound, Work, mean_bound
+from solvers.stages.energy_bounds import MeanBound, Work, filled_mean_bound, mean_bound
 
 _NEVER = 1e18  # seconds and joules of a layer under a sharding that a row does not have
-_ROWS_AT_A_TIME = 8192
+_ROWS_AT_A_TIME, _FULL_AT_A_TIME = 8192, 512
 _GROUPS = 4  # of stages between the first and the last
 
 
@@ -121,6 +121,44 @@ def mean_bounds(
         prices=np.concatenate([part.prices for part in parts]),
         values=np.concatenate([part.values for part in parts]),
         still=np.concatenate([part.still for part in parts]),
+    )
+
+
+def memory_bounds(
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    forms: RowForms,
+    mean: MeanBound,
+    clocks: FloatArray,
+    limit_s: float,
+    deadline: Deadline = NEVER,
+) -> MeanBound:
+    """The mean bound with the memory of stages, a few hundred rows at a time.
+
+    Args:
+        model, limits: Job and machine, memory per chip.
+        rows: n rows.
+        forms, mean: Theirs.
+        clocks: (k,) relative clocks.
+        limit_s: A limit on the time that prices suit; the bound holds for all.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    price = mean.price(limit_s)
+    prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
+    parts = []
+    for start in range(0, len(rows), _FULL_AT_A_TIME):
+        deadline.check()
+        at = np.arange(start, min(start + _FULL_AT_A_TIME, len(rows)))
+        work = full_work(model, limits, rows.take(at), forms.take(at), clocks)
+        parts.append(filled_mean_bound(work, prices[at], len(clocks)))
+    return MeanBound(
+        prices=prices,
+        values=np.concatenate([np.empty((0, 3)), *(part.values for part in parts)]),
+        still=np.concatenate([np.empty(0), *(part.still for part in parts)]),
     )
 
 

@@ -20,7 +20,7 @@ from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import RowForms, clocked_forms, first_bound, skeleton_lower
-from planner.search.uneven.energy_bounds import mean_bounds, open_rows
+from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
 from planner.search.uneven.integers import Units
@@ -28,8 +28,8 @@ from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
-_AT_A_TIME = 100_000
-"""Rows whose bounds by time are in memory at once."""
+_AT_A_TIME, _SECOND_AT_A_TIME = 100_000, 20_000
+"""Rows whose bounds by time are in memory at once: LB1, LB2."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,17 +121,22 @@ def energy_rows(
     dropped = np.delete(np.arange(len(rows)), at)
     funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
-    deadline.check()
-    soonest = second_bound(model, limits, rows, forms, upper_s)
+    soonest = _soonest(model, limits, rows, forms, upper_s, deadline)
     fits = soonest <= upper_s
     funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
     at = np.flatnonzero(fits)
+    rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
+    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
+    at = open_rows(memory, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    meshes = len(rows.logical_meshes)
+    funnel.drop("LB_E memory", len(rows), meshes, memory.at(upper_s)[dropped])
     family = EnergyRows(
         model=model,
         limits=limits,
         rows=rows.take(at),
         forms=forms.take(at),
-        mean=mean.take(at),
+        means=(mean.take(at), memory.take(at)),
         soonest_s=soonest[at],
         clocks=clocks,
         upper_s=upper_s,
@@ -142,6 +147,23 @@ def energy_rows(
     )
     funnel.family = family
     return family, funnel
+
+
+def _soonest(
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    forms: RowForms,
+    upper_s: float,
+    deadline: Deadline,
+) -> FloatArray:
+    """(n,) LB2 in seconds, some rows at a time."""
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), _SECOND_AT_A_TIME):
+        deadline.check()
+        at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
+        found[at] = second_bound(model, limits, rows.take(at), forms.take(at), upper_s)
+    return found
 
 
 def _skeletons(

@@ -1,8 +1,8 @@
 """The rows of an uneven search as a family of stage problems of time and joules.
 
-A row has, in turn, the mean bound; with the memory of its stages; with ranges of its slowest stage;
-columns with prices of a second. Each costs more and is tighter; a row is taken to the next one only
-while it may hold a plan below the cheapest that is known.
+A row has, in turn, the mean bounds; that with ranges of its slowest stage; columns with prices of a
+second. Each costs more and is tighter; a row is taken to the next one only while it may hold a plan
+below the cheapest that is known.
 
 No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
 is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
@@ -25,18 +25,13 @@ from planner.search.uneven.energy_bounds import full_work
 from planner.search.uneven.integers import Units
 from planner.search.uneven.rows import Rows
 from solvers.stages.backend import UnansweredError
-from solvers.stages.energy_bounds import (
-    BottleneckBound,
-    MeanBound,
-    bottleneck_bound,
-    filled_mean_bound,
-)
+from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
 from solvers.stages.family import UNLIMITED, Known
 from solvers.stages.priced import PricedBound, priced_bound
 from solvers.stages.problem import Choice, Ints, StageProblem, TooManyColumnsError
 
-LEVELS = ("LB_E mean", "LB_E memory", "LB_E ranges", "columns")
-_MEAN, _MEMORY, _RANGES, _COLUMNS = range(len(LEVELS))
+LEVELS = ("LB_E again", "LB_E ranges", "columns")
+_MEAN, _RANGES, _COLUMNS = range(len(LEVELS))
 _INTERVALS = 16
 _PRICES = 8
 _AT_A_TIME = 64
@@ -52,7 +47,7 @@ class EnergyRows:
         model, limits: Job, machine, memory and power.
         rows: n rows.
         forms: Theirs.
-        mean: Their mean bounds.
+        means: Their mean bounds, without and with memory.
         soonest_s: (n,) no plan of a row takes less time.
         clocks: (k,) relative clocks of stages.
         upper_s: No limit is above it.
@@ -68,7 +63,7 @@ class EnergyRows:
     limits: Limits
     rows: Rows
     forms: RowForms
-    mean: MeanBound
+    means: tuple[MeanBound, MeanBound]
     soonest_s: FloatArray
     clocks: FloatArray
     upper_s: float
@@ -86,7 +81,9 @@ class EnergyRows:
     def __post_init__(self) -> None:
         self._level = np.full(len(self.rows), _MEAN, dtype=np.int64)
         self._latest_s = np.full(len(self.rows), self.upper_s)
-        self._wait(np.arange(len(self.rows)), self.mean.still)
+        still = np.maximum(*(mean.still for mean in self.means))
+        latest = (self.top_j - still) / self.standing_w * _ROUNDED_UP
+        self._latest_s = np.minimum(self._latest_s, latest)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -107,7 +104,7 @@ class EnergyRows:
         """(n,) units of joules below which no choice within `limit` units of time is."""
         asked = np.inf if limit is None else (limit + self.slack) * self.units.time_s
         latest = np.minimum(asked, self._latest_s)
-        joules = self.mean.at(latest)
+        joules = np.maximum(*(mean.at(latest) for mean in self.means))
         for rows, bound in self._blocks:
             joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
         joules = np.where(self.soonest_s > latest, np.inf, joules)
@@ -134,11 +131,9 @@ class EnergyRows:
         if level == _RANGES:
             self._to_columns(int(rows[0]), limit)
             return
-        same = rows[self._level[rows] == level]
-        if level == _MEMORY:
-            same = same[:_AT_A_TIME]
-        self._bound(same, level, limit)
-        self._level[same] = level + 1
+        same = rows[self._level[rows] == level][:_AT_A_TIME]
+        self._bound(same, limit)
+        self._level[same] = _RANGES
 
     def problem(self, row: int, _limit: int | None) -> StageProblem | None:
         """The columns of a row.
@@ -174,28 +169,16 @@ class EnergyRows:
     def _scale(self, columns: RowColumns) -> int:
         return round(self.units.time_s / columns.units.time_s)
 
-    def _bound(self, rows: IntArray, level: int, limit: int | None) -> None:
-        """The next bound of rows without columns."""
+    def _bound(self, rows: IntArray, limit: int | None) -> None:
+        """The bound of rows by ranges of their slowest stage."""
         upper_s = self.upper_s if limit is None else limit * self.units.time_s
-        price = self.mean.price(min(upper_s, self.upper_s))[rows]
+        price = self.means[0].price(min(upper_s, self.upper_s))[rows]
         prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
         few, forms = self.rows.take(rows), self.forms.take(rows)
         work = full_work(self.model, self.limits, few, forms, self.clocks)
-        beyond = np.full(len(rows), self.upper_s * _ROUNDED_UP)
-        if level == _MEAN:
-            still = filled_mean_bound(work, -work.per_time[:, None], beyond)
-            self._wait(rows, still.values[:, 0, 0])
-            bound = filled_mean_bound(work, prices, beyond)
-        else:
-            edges = self._edges(forms, self._latest_s[rows])
-            beyond = self._latest_s[rows] * _ROUNDED_UP
-            bound = bottleneck_bound(work, edges, prices, beyond)
-        self._blocks.append((rows, bound))
-
-    def _wait(self, rows: IntArray, still: FloatArray) -> None:
-        """Shortens the time that matters of rows; see the module."""
-        latest = (self.top_j - still) / self.standing_w * _ROUNDED_UP
-        self._latest_s[rows] = np.minimum(self._latest_s[rows], latest)
+        edges = self._edges(forms, self._latest_s[rows])
+        beyond = self._latest_s[rows] * _ROUNDED_UP
+        self._blocks.append((rows, bottleneck_bound(work, edges, prices, beyond)))
 
     def _edges(self, forms: RowForms, latest_s: FloatArray) -> FloatArray:
         """(n, g + 1) ranges of the slowest stage within the time that matters."""
@@ -229,7 +212,7 @@ class EnergyRows:
     def _prices(self, row: int) -> FloatArray:
         """(z,) units of joules per unit of time at which settings of the row tie."""
         unit = self.units.joules / self.units.time_s
-        ties = np.unique(self.mean.prices[row] / unit)
+        ties = np.unique(self.means[0].prices[row] / unit)
         few = ties[np.linspace(0, len(ties) - 1, min(_PRICES, len(ties))).astype(np.intp)]
         return np.unique(np.concatenate([[0.0], few]))
 

@@ -18,13 +18,13 @@ from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.uneven.bounds import row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.energy_bounds import full_work, mean_bounds
+from planner.search.uneven.energy_bounds import full_work, mean_bounds, memory_bounds
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import energy_front
 from planner.search.uneven.terms import row_terms
 from solvers.frontier import nondominated
 from solvers.solution import Status
-from solvers.stages.energy_bounds import bottleneck_bound, filled_mean_bound
+from solvers.stages.energy_bounds import bottleneck_bound
 
 CLOCKS = (1.0, 0.7)
 
@@ -178,7 +178,7 @@ def check_bounds(model: CostModel, fixed: dict[str, frozenset[int]], *, share: f
     prices = np.stack([np.zeros(len(rows)), mean.price(float(np.median(most)))], axis=1)
     edges = forms.slowest[:, None] + np.linspace(0, 1, 9) * (most - forms.slowest)[:, None]
     ranges = bottleneck_bound(work, edges, prices, most)
-    memory = filled_mean_bound(work, prices, most)
+    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(np.median(most)))
     for part in (0.5, 0.8, 1.0):
         limit = part * most
         for row, cost in enumerate(costs):
@@ -186,6 +186,8 @@ def check_bounds(model: CostModel, fixed: dict[str, frozenset[int]], *, share: f
             timely = cost.step_time_s <= limit[row]
             least = cost.energy.total[timely].min(initial=np.inf)
             fitting = cost.energy.total[timely & fits].min(initial=np.inf)
+            waits = cost.energy.total - work.per_time[row] * cost.step_time_s
+            assert memory.still[row] <= waits[fits].min(initial=np.inf) * (1 + 1e-9)
             assert mean.at(limit)[row] <= least * (1 + 1e-9)
             assert memory.at(limit)[row] <= fitting * (1 + 1e-9)
             assert ranges.at(limit)[row] <= fitting * (1 + 1e-9)
