@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from planner.cost.context import CostModel
@@ -137,7 +138,12 @@ def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """What stages choose for themselves and the framework cannot be told.
+    """What stages choose for themselves and the framework cannot be told."""
+    return [f"stages: {line}" for line, _ in untold(model, plan)]
+
+
+def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
+    """What a framework cannot be told of the stages of a plan, and a flag that avoids it.
 
     Sources: Megatron-LM --pipeline-model-parallel-layout, and core/transformer/
     transformer_block.py (recompute_method block: the first layers of every chunk); torchtitan
@@ -146,17 +152,24 @@ def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
     name = model.framework.name
     if plan.stages is None or name == "textbook":
         return []
-    lines = []
+    found = []
     if name not in _TAKES_LAYOUTS:
-        lines.append(f"stages: {name} deals out layers by a rule, it takes no list of them")
+        line = f"{name} deals out layers by a rule, it takes no list of them"
+        found.append((line, "--layout uniform"))
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
-        lines.append(f"stages: {name} has one sharding for all stages, not {sharding_words(plan)}")
+        line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
+        found.append((line, f"--fix sharding={_most_common(plan)}"))
     if recompute_words(plan) == "by stage" and not (name == "megatron" and _in_blocks(plan)):
         block = "the first N layers of every stage" if name == "megatron" else "all layers"
-        lines.append(
-            f"stages: {name} recomputes {block} in one way, the same on all stages; these differ"
-        )
-    return lines
+        line = f"{name} recomputes {block} in one way, the same on all stages; these differ"
+        found.append((line, "--fix recompute=none or --fix recompute=full"))
+    return found
+
+
+def _most_common(plan: Plan) -> str:
+    """The sharding of the most stages."""
+    counts = Counter(stage.sharding or plan.sharding for stage in plan.stages or ())
+    return max(counts, key=lambda name: counts[name])
 
 
 def _in_blocks(plan: Plan) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.answers import Diagnosis
 from planner.cost.evaluate import evaluate_table
 from planner.evaluation import training_run
 from planner.explanation.judging import value_of
@@ -24,7 +25,7 @@ from planner.search.uneven.front import OnPoint, energy_front
 from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
 from planner.stage_facts import PlanFacts
-from planner.uneven_diagnosis import diagnose_uneven
+from planner.uneven_diagnosis import diagnose_uneven, too_little_power
 from planner.uneven_front import how_proved, laid_out
 from planner.uneven_request import limits_on_front
 from planner.uneven_words import with_uneven_words
@@ -50,17 +51,38 @@ def solve_uneven(
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     uniform = search.run((request.chips,))
+    if (excess := too_little_power(search, request.chips, uniform)) is not None:
+        return _without_plan(resolved, search, uniform, Status.INFEASIBLE, excess, losses, started)
     known = uniform if search.options.layers is None else _none_of(uniform)
-    asked = (model, search.options, search.limits, request.chips)
     found = best_time(
-        *asked,
+        model,
+        search.options,
+        search.limits,
+        request.chips,
         uniform=known,
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
     )
     if len(found.plans) == 0:
-        return _without_plan(resolved, search, uniform, found, losses, started)
+        why = None
+        if found.status is Status.INFEASIBLE:
+            why = diagnose_uneven(search, request.chips, uniform)
+        return _without_plan(resolved, search, uniform, found.status, why, losses, started)
+    front, proved = _front(resolved, search, known, found, on_point)
+    return _with_plan(resolved, search, uniform, found, front, proved, losses, started)
+
+
+def _front(
+    resolved: Resolved,
+    search: Search,
+    known: Found,
+    found: UnevenFound,
+    on_point: OnPoint | None,
+) -> tuple[UnevenFound, list[tuple[float, float]]]:
+    """The front, and seconds and joules of those of its points that are proved."""
+    request = resolved.request
+    assert request.chips is not None
     proved: list[tuple[float, float]] = []
 
     def proved_point(plan: Plan, time_s: float, energy_j: float) -> None:
@@ -69,7 +91,10 @@ def solve_uneven(
             on_point(plan, time_s, energy_j)
 
     front = energy_front(
-        *asked,
+        resolved.cost,
+        search.options,
+        search.limits,
+        request.chips,
         start=found,
         uniform=known,
         points=limits_on_front(request),
@@ -79,8 +104,7 @@ def solve_uneven(
         on_progress=search.on_progress,
         on_point=proved_point,
     )
-    front = laid_out(front, found, search.options.layers, request.objective)
-    return _with_plan(resolved, search, uniform, found, front, proved, losses, started)
+    return laid_out(front, found, search.options.layers, request.objective), proved
 
 
 def _none_of(uniform: Found) -> Found:
@@ -178,15 +202,12 @@ def _without_plan(
     resolved: Resolved,
     search: Search,
     uniform: Found,
-    found: UnevenFound,
+    status: Status,
+    why: Diagnosis | None,
     losses: tuple[str, ...],
     started: float,
 ) -> SolveResult:
-    """The answer when no plan fits, or none was found in time."""
-    assert resolved.request.chips is not None
-    known = None
-    if found.status is Status.INFEASIBLE:
-        known = diagnose_uneven(search, resolved.request.chips, uniform)
-    ended = replace(uniform, status=found.status)
-    answer = without_plan(resolved, ended, search, losses, started, known)
+    """The answer when no plan fits, for a reason, or none was found in time."""
+    ended = replace(uniform, status=status)
+    answer = without_plan(resolved, ended, search, losses, started, why)
     return replace(answer, layout=resolved.request.layout)

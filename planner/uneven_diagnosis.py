@@ -13,6 +13,7 @@ from itertools import chain, islice
 import numpy as np
 
 from planner.answers import Diagnosis
+from planner.cost.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.diagnose import diagnose
 from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
@@ -21,6 +22,7 @@ from planner.search.engine import Found, Search
 from planner.search.limits import usable_bytes
 from planner.search.misses import Witness
 from planner.search.remedies import (
+    fewer_chips,
     in_time_only,
     looser_limits,
     mfu_of,
@@ -59,6 +61,31 @@ def diagnose_uneven(search: Search, chips: int, uniform: Found) -> Diagnosis:
     if options.layers is not None:
         return _of_layout(search, chips, rows)
     return diagnose(model, chips, options, limits, uniform, search.deadline)
+
+
+def too_little_power(search: Search, chips: int, uniform: Found) -> Diagnosis | None:
+    """That chips which wait draw more than the limit on power; None where they do not.
+
+    Args:
+        search: Of plans with uniform stages, under the same limits.
+        chips: Chips asked for.
+        uniform: What that found.
+    """
+    model, limit = search.model, search.limits.power_w
+    least = standing_w(model, chips) * chips
+    if limit is None or least <= limit:
+        return None
+    coolest = uniform.misses.coolest
+    looser = iter(()) if coolest is None else looser_limits(model, search.limits, coolest)
+    return Diagnosis(
+        constraint="max-power",
+        explanation=f"power: every plan draws more than {show_watts(least)}, which "
+        f"{plural(chips, 'chip')} with their share of hosts and network draw while they wait; the "
+        f"limit is {show_watts(limit)}",
+        needed=least,
+        available=limit,
+        remedies=_first(looser, fewer_chips(search, chips)),
+    )
 
 
 def _no_row(search: Search, chips: int, uniform: Found) -> Diagnosis:

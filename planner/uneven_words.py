@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.caveats import untold
 from planner.explanation.causes import CAUSES
 from planner.request import Request
 from planner.resolved import Resolved
@@ -28,9 +29,17 @@ def with_uneven_words(
     return replace(
         answer,
         uniform=uniform,
-        why=(*answer.why, *_balance(answer.facts), *against),
+        why=(*answer.why, *_balance(answer.facts), *against, *_untold(resolved, answer.best)),
         front_note=front_note(resolved, answer),
     )
+
+
+def _untold(resolved: Resolved, best: PlanResult) -> list[str]:
+    """What the framework cannot be told of the stages, and what avoids it."""
+    return [
+        f"{line[0].upper()}{line[1:]}: {flag} finds a plan without that."
+        for line, flag in untold(resolved.cost, best.plan)
+    ]
 
 
 def _balance(facts: PlanFacts | None) -> list[str]:
