@@ -1,10 +1,10 @@
 """The fastest plan over all rows and all ways to fill their stages, with the proof that it is.
 
 The fastest uniform plan is the first incumbent. LB0 drops meshes with micro-batch and schedule,
-LB1 and LB2 drop rows (`planner.search.uneven.bounds`); the rows that are left have their stage
-problems solved exactly, the least bound first, until the next bound is no better than the
-incumbent, which every solved row may improve. What is dropped has a bound, and the least of all
-bounds is that of the answer.
+LB1 and LB2 drop rows (`planner.search.uneven.bounds`), and so does a limit on power
+(`planner.search.uneven.power`); the rows that are left have their stage problems solved exactly,
+the least bound first, until the next bound is no better than the incumbent, which every solved row
+may improve. What is dropped has a bound, and the least of all bounds is that of the answer.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from planner.search.uneven.bounds import (
 )
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.power import powered_bound
 from planner.search.uneven.room import roomy, second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
@@ -163,9 +164,14 @@ class _Search:
             self.ended, self.bound_s = True, self.floor_s
 
     def _highest(self, skeletons: Skeletons) -> float:
-        """Seconds that no plan takes; 0 where none fits in memory."""
+        """Seconds that no plan takes; 0 where none fits in memory or is within the power."""
         rows = cross_rows(self.model, skeletons, self.options, self.deadline)
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
+        if self.limits.power_w is not None and len(rows):
+            forms = clocked_forms(self.model, rows, self.clocks)
+            at = (rows, forms, self.clocks, self.deadline)
+            powered = powered_bound(self.model, self.limits.power_w, *at)
+            rows = rows.take(np.flatnonzero(np.isfinite(powered)))
         if not len(rows):
             return 0.0
         return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[-1:]))
@@ -196,7 +202,14 @@ class _Search:
         second = second_bound(self.model, self.limits, rows, forms, self.wanted_s)
         kept = np.flatnonzero(second < self.wanted_s)
         counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
-        return rows.take(kept), second[kept]
+        if self.limits.power_w is None:
+            return rows.take(kept), second[kept]
+        rows, forms, second = rows.take(kept), forms.take(kept), second[kept]
+        at = (rows, forms, self.clocks, self.deadline)
+        powered = np.maximum(second, powered_bound(self.model, self.limits.power_w, *at))
+        kept = np.flatnonzero(powered < self.wanted_s)
+        counted.add("LB power", rows, np.minimum(powered, self.wanted_s), kept)
+        return rows.take(kept), powered[kept]
 
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
         """Stage problems, the least bound first."""

@@ -24,6 +24,7 @@ from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
 from planner.search.uneven.integers import Units
+from planner.search.uneven.power import soonest_within
 from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
@@ -122,6 +123,8 @@ def energy_rows(
     funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
     soonest = _soonest(model, limits, rows, forms, upper_s, deadline)
+    if limits.power_w is not None:
+        soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
     fits = soonest <= upper_s
     funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
     at = np.flatnonzero(fits)

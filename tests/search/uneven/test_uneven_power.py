@@ -1,16 +1,25 @@
 """Limits on the mean power that some plan just obeys, or just does not."""
 
+import random
+
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model
+from support.jobs import cost_model, dense_model, moe_model
+from support.uneven import every_plan, rows_of
 
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
+from planner.plan import PlanTable
+from planner.search.deadline import NEVER
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.uneven import certificate
+from planner.search.uneven.bounds import row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
+from planner.search.uneven.power import powered_bound
+from planner.search.uneven.terms import row_terms
 from solvers.solution import Status
 
 CHIPS = 4
@@ -65,3 +74,44 @@ def test_power_below_what_waiting_chips_draw() -> None:
         found = best_time(model, options_of(1, 1), limits, CHIPS)
         assert found.status is Status.INFEASIBLE
         assert np.array_equal(found.bound, [0.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_under_power_are_below_all_plans(seed: int) -> None:
+    """Of every row, under limits from the least power of all plans up."""
+    rng = random.Random(seed)
+    two_kinds = seed % 3 == 2
+    model = cost_model(
+        moe_model(3, 4) if two_kinds else dense_model(rng.choice([3, 4]), 512, 8, 8, 2048),
+        rng.choice(["dgx-h100-ndr", "gb200-nvl72"]),
+        global_batch=8,
+        framework=rng.choice(["megatron", "torchtitan", "megatron-zb", "deepspeed"]),
+    )
+    fixed = {"pp": {2}, "tp": {1}, "cp": {1}, "ep": {1}, "recompute": {0, 2} if seed % 2 else {2}}
+    rows = rows_of(model, CHIPS, **{name: frozenset(value) for name, value in fixed.items()})
+    clocks = np.array([1.0, 0.6])
+    forms = row_forms(model, rows, row_terms(model, rows, clocks[:1]))
+    assert len(rows)
+    for row in range(len(rows)):
+        plans = every_plan(model, rows, row, clocks.tolist())
+        totals = evaluate_totals(model, PlanTable.from_plans(plans))
+        watts = totals.energy_j / totals.step_time_s
+        for share in (0.0, 0.01, 0.2, 0.6):
+            power_w = float(np.quantile(watts, share))
+            allowed = totals.energy_j <= power_w * totals.step_time_s * (1 + 1e-15)
+            one = np.array([row])
+            bound = powered_bound(model, power_w, rows.take(one), forms.take(one), clocks, NEVER)
+            assert bound[0] <= totals.step_time_s[allowed].min() * (1 + 1e-9)
+
+
+def test_power_that_leaves_kernels_nothing_needs_no_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unasked(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(certificate, "row_columns", unasked)
+    model = small(3)
+    limits = Limits(power_w=0.9 * CHIPS * standing_w(model, CHIPS))
+    found = best_time(model, options_of(2, 1), limits, CHIPS)
+    assert found.status is Status.INFEASIBLE
