@@ -1,10 +1,10 @@
 """The fastest plan over all rows and all ways to fill their stages, with the proof that it is.
 
 The fastest uniform plan is the first incumbent. LB0 drops meshes with micro-batch and schedule,
-LB1 and LB2 drop rows (`planner.search.uneven.bounds`), and so does a limit on power
-(`planner.search.uneven.power`); the rows that are left have their stage problems solved exactly,
-the least bound first, until the next bound is no better than the incumbent, which every solved row
-may improve. What is dropped has a bound, and the least of all bounds is that of the answer.
+LB1, LB2 and a limit on power drop rows (`planner.search.uneven.bounds`, `power`); the rows that are
+left have their stage problems solved exactly, the least bound first, until the next bound is no
+better than the incumbent, which every solved row may improve. What is dropped has a bound, and the
+least of all bounds is that of the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import (
     FILLED,
+    RowForms,
     clocked_forms,
     first_bound,
     longest_step_s,
@@ -35,6 +36,7 @@ from planner.search.uneven.bounds import (
 )
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.opened import OpenRow, opened_rows
 from planner.search.uneven.power import powered_bound
 from planner.search.uneven.room import roomy, second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
@@ -81,24 +83,6 @@ def best_time(
         search.start_from(uniform)
     search.run()
     return search.answer(time.perf_counter() - started)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Open:
-    """A row that no bound has dropped."""
-
-    bound: float
-    part: int
-    row: int
-
-
-def _opened(parts: list[tuple[Rows, FloatArray]]) -> list[_Open]:
-    """The rows of all parts, the least bound first."""
-    return sorted(
-        _Open(float(bound), part, row)
-        for part, (_, bounds) in enumerate(parts)
-        for row, bound in enumerate(bounds)
-    )
 
 
 class _Search:
@@ -168,9 +152,7 @@ class _Search:
         rows = cross_rows(self.model, skeletons, self.options, self.deadline)
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
         if self.limits.power_w is not None and len(rows):
-            forms = clocked_forms(self.model, rows, self.clocks)
-            at = (rows, forms, self.clocks, self.deadline)
-            powered = powered_bound(self.model, self.limits.power_w, *at)
+            powered = self._powered(rows, clocked_forms(self.model, rows, self.clocks))
             rows = rows.take(np.flatnonzero(np.isfinite(powered)))
         if not len(rows):
             return 0.0
@@ -202,18 +184,20 @@ class _Search:
         second = second_bound(self.model, self.limits, rows, forms, self.wanted_s)
         kept = np.flatnonzero(second < self.wanted_s)
         counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
-        if self.limits.power_w is None:
-            return rows.take(kept), second[kept]
         rows, forms, second = rows.take(kept), forms.take(kept), second[kept]
-        at = (rows, forms, self.clocks, self.deadline)
-        powered = np.maximum(second, powered_bound(self.model, self.limits.power_w, *at))
+        if self.limits.power_w is None:
+            return rows, second
+        powered = np.maximum(second, self._powered(rows, forms))
         kept = np.flatnonzero(powered < self.wanted_s)
         counted.add("LB power", rows, np.minimum(powered, self.wanted_s), kept)
         return rows.take(kept), powered[kept]
 
+    def _powered(self, rows: Rows, forms: RowForms) -> FloatArray:
+        return powered_bound(self.model, self.limits, rows, forms, self.clocks, self.deadline)
+
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
         """Stage problems, the least bound first."""
-        rows, done, kept = _opened(parts), 0, np.inf
+        rows, done, kept = opened_rows(parts), 0, np.inf
         while done < len(rows) and rows[done].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
@@ -242,7 +226,7 @@ class _Search:
         )
         self.funnel.append(step)
 
-    def _solve_row(self, rows: Rows, row: _Open) -> tuple[float, bool]:
+    def _solve_row(self, rows: Rows, row: OpenRow) -> tuple[float, bool]:
         """A better bound of a row, and whether no plan of it is between that and the incumbent."""
         wanted = self.wanted_s
         lower = self.limits.power_w is not None or rows.plans.schedule[row.row] in FILLED

@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.plan import FloatArray
 from planner.search.deadline import Deadline
+from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.energy_bounds import mean_bounds
 from planner.search.uneven.rows import Rows
@@ -26,17 +27,17 @@ _ROUNDED_UP = 1 + 1e-12
 
 def powered_bound(
     model: CostModel,
-    power_w: float,
+    limits: Limits,
     rows: Rows,
     forms: RowForms,
     clocks: FloatArray,
     deadline: Deadline,
 ) -> FloatArray:
-    """(n,) seconds below which no plan of a row is within the limit; inf: none is.
+    """(n,) seconds below which no plan of a row is within the limit; 0: no limit, inf: none is.
 
     Args:
         model: Job and machine.
-        power_w: Of all chips at most, in the mean over a step.
+        limits: Power of all chips, in the mean over a step.
         rows: n rows of as many chips.
         forms: Theirs.
         clocks: (k,) relative clocks.
@@ -45,10 +46,10 @@ def powered_bound(
     Raises:
         OutOfTime: The deadline passed.
     """
-    if not len(rows):
-        return np.empty(0)
+    if limits.power_w is None or not len(rows):
+        return np.zeros(len(rows))
     mean, chips = mean_bounds(model, rows, forms, clocks, deadline), int(rows.plans.chips[0])
-    return soonest_within(mean, power_w, chips * standing_w(model, chips))
+    return soonest_within(mean, limits.power_w, chips * standing_w(model, chips))
 
 
 def soonest_within(mean: MeanBound, power_w: float, waiting_w: float) -> FloatArray:

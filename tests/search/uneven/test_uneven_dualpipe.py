@@ -16,12 +16,12 @@ from planner.plan import DUALPIPE, FloatArray, Plan, PlanTable
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import row_forms
 from planner.search.uneven.columns import row_columns
-from planner.search.uneven.energy_bounds import full_work, mean_bounds
+from planner.search.uneven.energy_bounds import full_work, mean_bounds, memory_bounds
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status
 from solvers.stages.backend import COST, Question
-from solvers.stages.energy_bounds import bottleneck_bound, filled_mean_bound
+from solvers.stages.energy_bounds import bottleneck_bound
 from solvers.stages.solving import solve_stages
 
 ROUNDED = 1 + 2e-12
@@ -92,11 +92,12 @@ def test_integers_and_bounds_of_energy_against_random_plans(seed: int) -> None:
     prices = np.array([[0.0, price / 2, price]])
     most = min(float(forms.slowest_within(upper)[0]), float(upper[0]))
     edges = np.linspace(forms.slowest[0], max(most, forms.slowest[0]), 9)[None]
-    filled = filled_mean_bound(work, prices, upper)
+    held = memory_bounds(model, limits, rows, forms, mean, clocks, float(np.median(seconds)))
     ranged = bottleneck_bound(work, edges, prices, upper)
     for time, value in zip(seconds[fits], joules[fits], strict=True):
-        for bound in (mean, filled, ranged):
+        for bound in (mean, held, ranged):
             assert float(bound.at(time)[0]) <= value * (1 + 1e-9)
+        assert float(held.still[0]) <= (value - work.per_time[0] * time) * (1 + 1e-9)
     known = [fit and searched_sizes(p, _sizes(p)) for p, fit in zip(plans, fits, strict=True)]
     within = float(np.median(seconds[fits]))
     check_cheapest(model, limits, rows, within, points=(seconds[known], joules[known]))

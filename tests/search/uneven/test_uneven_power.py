@@ -100,7 +100,8 @@ def test_bounds_under_power_are_below_all_plans(seed: int) -> None:
             power_w = float(np.quantile(watts, share))
             allowed = totals.energy_j <= power_w * totals.step_time_s * (1 + 1e-15)
             one = np.array([row])
-            bound = powered_bound(model, power_w, rows.take(one), forms.take(one), clocks, NEVER)
+            limits = Limits(power_w=power_w)
+            bound = powered_bound(model, limits, rows.take(one), forms.take(one), clocks, NEVER)
             assert bound[0] <= totals.step_time_s[allowed].min() * (1 + 1e-9)
 
 
