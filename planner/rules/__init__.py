@@ -6,10 +6,11 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 `planner.search` drops candidates by the same predicates and counts them.
 """
 
-from planner.rules.checking import applicable, broken, offloads_allowed, violations
+from planner.rules.checking import applicable, broken, judged_for, offloads_allowed, violations
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import fits_layers, heads_exchange
-from planner.rules.table import RULES, Rule
+from planner.rules.rule import Rule
+from planner.rules.table import RULES
 
 __all__ = [
     "RULES",
@@ -19,6 +20,7 @@ __all__ = [
     "divisors",
     "fits_layers",
     "heads_exchange",
+    "judged_for",
     "nearest_divisors",
     "offloads_allowed",
     "violations",

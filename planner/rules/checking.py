@@ -8,19 +8,34 @@ from typing import Any
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.frameworks import Framework
+from planner.frameworks import FRAMEWORKS, Framework
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, IntArray, PlanTable
-from planner.rules.table import RULES, Rule
+from planner.rules.rule import Rule
+from planner.rules.table import RULES
+from planner.targets import Target
 
 OFFLOAD_RULES = ("offload-activations", "megatron-offload")
 LAYOUT_RULE = "placement-offered"
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
-def applicable(framework: Framework) -> tuple[Rule, ...]:
-    """The rules that hold for a framework: those of arithmetic, its own and its parent's."""
-    whose = ("any", "framework", framework.name, framework.derived_from)
-    return tuple(rule for rule in RULES if rule.framework in whose)
+def applicable(framework: Framework, target: Target | None = None) -> tuple[Rule, ...]:
+    """The rules that hold for a framework: those of arithmetic, its own and its parent's.
+
+    With a target also those of what it can be told.
+    """
+    own = {"any", "framework", framework.name, framework.derived_from}
+    whose = own if target is None else own | {*target.rules}
+    told = target is not None
+    return tuple(rule for rule in RULES if rule.framework in whose and (told or not rule.launch))
+
+
+def judged_for(model: CostModel, target: Target) -> CostModel:
+    """The model with the framework that runs a target: its own where it is of that family."""
+    wanted = FRAMEWORKS[target.framework]
+    if target.framework in (model.framework.name, model.framework.derived_from):
+        return model
+    return replace(model, job=replace(model.job, framework=wanted))
 
 
 def offloads_allowed(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -50,6 +65,7 @@ def broken(
     *,
     arithmetic_only: bool = False,
     all_orders: bool = False,
+    target: Target | None = None,
 ) -> list[tuple[Rule, str]]:
     """The broken rules with one line per plan, in order; empty when all plans can run.
 
@@ -61,8 +77,10 @@ def broken(
         plans: Plans to check.
         arithmetic_only: Leave out the framework's own rules.
         all_orders: Leave out what rank layouts the framework has: others were asked for.
+        target: What is to run them; with its rules, of its framework.
     """
-    rules = applicable(model.framework)
+    model = model if target is None else judged_for(model, target)
+    rules = applicable(model.framework, target)
     if arithmetic_only:
         rules = tuple(rule for rule in rules if rule.framework == "any")
     if all_orders:

@@ -18,13 +18,10 @@ from planner.plan import (
     INTERLEAVED,
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
-    OFFLOAD_OPTIMIZER,
-    ONE_F_ONE_B,
     ORDERS,
     SCHEDULES,
     SHARDINGS,
     SPLITS,
-    ZERO2,
     ZERO3,
     ZERO_BUBBLE,
     BoolArray,
@@ -121,21 +118,21 @@ def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
     chunked = plans.interleave > 1
     named = (plans.schedule == INTERLEAVED) == chunked
-    return np.asarray(named & (~chunked | ((plans.pp > 1) & _whole_rounds(model, plans))))
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & whole_rounds(model, plans))))
 
 
-def _micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
+def micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
     """(n,) whole micro-batches of a step."""
     rows: IntArray = plans.data_ranks * plans.micro_batch
     return model.job.global_batch // rows
 
 
-def _whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
+def whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
     """Micro-batches are a multiple of the stages.
 
     A batch that does not divide into micro-batches is the matter of `batch_divides`.
     """
-    rounds = _micro_batches(model, plans) % plans.pp == 0
+    rounds = micro_batches(model, plans) % plans.pp == 0
     return np.asarray(rounds | ~batch_divides(model, plans))
 
 
@@ -155,7 +152,7 @@ def both_directions(model: CostModel, plans: PlanTable) -> BoolArray:
 
     A batch that does not divide into micro-batches is the matter of `batch_divides`.
     """
-    fits = runs_both_ways(plans.schedule, plans.pp, _micro_batches(model, plans))
+    fits = runs_both_ways(plans.schedule, plans.pp, micro_batches(model, plans))
     fits |= (plans.pp % 2 == 0) & ~batch_divides(model, plans)
     return np.asarray(fits & ((plans.schedule != DUALPIPE) | model.job.trains_all))
 
@@ -225,12 +222,6 @@ def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(~moves | (plans.recompute == NO_RECOMPUTE))
 
 
-def megatron_offload(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Weights and activations move to the host without pipelines only."""
-    moves = plans.offload & ~OFFLOAD_OPTIMIZER > 0
-    return np.asarray(~moves | (plans.pp == 1))
-
-
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework lays out the axes that exceed 1 in this order, and none in parts apart."""
     offered = model.framework.orders
@@ -258,52 +249,3 @@ def axes_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     for axis in model.framework.lacks:
         ok &= getattr(plans, axis) == 1
     return ok
-
-
-def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Key-value heads divide over tp."""
-    return np.asarray(model.shapes.kv_heads % plans.tp == 0)
-
-
-def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Expert groups take no ranks of the replicas."""
-    return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
-
-
-def torchtitan_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Sequences divide over 2 cp tp, whatever is parallel."""
-    whole = model.job.seq_len % (2 * plans.cp * plans.tp) == 0
-    return np.asarray(whole | model.assumptions.token_granularity)
-
-
-def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
-    """1F1B has a micro-batch for every stage."""
-    enough = _micro_batches(model, plans) >= plans.pp
-    return np.asarray((plans.schedule != ONE_F_ONE_B) | (plans.pp == 1) | enough)
-
-
-def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Without sharding there is data parallelism alone, or none."""
-    alone = (plans.dp == 1) | (plans.dp == plans.chips)
-    return np.asarray((plans.sharding != DDP) | ((plans.cp == 1) & alone))
-
-
-def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Replicas stand beside tp or cp only where they are sharded."""
-    divided = (plans.tp > 1) | (plans.cp > 1)
-    return np.asarray((plans.dp == 1) | (plans.fsdp > 1) | ~divided)
-
-
-def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Pipelines run a multiple of their stages in micro-batches."""
-    return np.asarray((plans.pp == 1) | _whole_rounds(model, plans))
-
-
-def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
-    """There is a key-value head for every rank of tp."""
-    return model.shapes.kv_heads >= plans.tp
-
-
-def deepspeed_pipeline(model: CostModel, plans: PlanTable) -> BoolArray:
-    """No zero2 or zero3 in a pipeline."""
-    return np.asarray((plans.pp == 1) | (plans.sharding < ZERO2))

@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from planner.cost.context import CostModel
 from planner.cost.listed import wrong_counts
-from planner.plan import BoolArray, Plan, PlanTable
 from planner.rules import predicates, words
+from planner.rules.accelerate import ACCELERATE
+from planner.rules.deepspeed import DEEPSPEED
+from planner.rules.maxtext import MAXTEXT
+from planner.rules.megatron import MEGATRON
+from planner.rules.nanotron import NANOTRON
 from planner.rules.numbers import nearest_divisors
+from planner.rules.rule import Rule
+from planner.rules.torchtitan import TORCHTITAN
 
-Predicate = Callable[[CostModel, PlanTable], BoolArray]
-Explanation = Callable[[CostModel, Plan], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """One rule.
-
-    Attributes:
-        name: Short name, used in counts.
-        framework: "any", "framework" (every one says what it offers), or the one that enforces it.
-        source: Where it is enforced or why it holds.
-        holds: (n,) True where a plan obeys it.
-        explain: One line for a plan that does not: what, what is allowed, what is nearest.
-        per_stage: It is about what explicit stages may choose for themselves (recomputation,
-            sharding, clock), so that every stage must obey it.
-    """
-
-    name: str
-    framework: str
-    source: str
-    holds: Predicate
-    explain: Explanation
-    per_stage: bool = False
-
-
-RULES: tuple[Rule, ...] = (
+GENERAL: tuple[Rule, ...] = (
     Rule(
         name="heads",
+        field="tp",
         framework="any",
         source="attention heads are whole on a chip; Megatron-LM core TransformerConfig",
         holds=predicates.heads_divide,
@@ -50,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="kv-heads",
+        field="tp",
         framework="any",
         source="Megatron-LM core >= 0.16 TransformerConfig: query groups divide tp or tp them",
         holds=predicates.kv_heads_divide,
@@ -60,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="mlp-width",
+        field="tp",
         framework="any",
         source="column-parallel MLP",
         holds=predicates.mlp_width_divides,
@@ -67,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="sequence",
+        field="cp",
         framework="any",
         source="Megatron-LM arguments.py validate_args: seq % (2 cp); torchtitan seq_len_divisor",
         holds=predicates.sequence_divides,
@@ -78,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="batch",
+        field="micro_batch",
         framework="any",
         source="Megatron-LM num_microbatches_calculator.py: batch % (micro_batch dp)",
         holds=predicates.batch_divides,
@@ -89,6 +70,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="experts",
+        field="ep",
         framework="any",
         source="Megatron-LM validate_args: experts % ep; parallel_state.py: ep folds over tp cp dp",
         holds=predicates.experts_divide,
@@ -101,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="layers",
+        field="pp",
         framework="any",
         source="planner.cost.layout, the rule named by `split`",
         holds=predicates.layers_divide,
@@ -108,6 +91,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="stage-recompute",
+        field="stages",
         framework="any",
         source="a stage recomputes layers that it has",
         holds=predicates.counts_fit,
@@ -115,6 +99,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="stage-chunks",
+        field="stages",
         framework="any",
         source="the chunks of a stage run on the same chips",
         holds=predicates.chunks_agree,
@@ -122,6 +107,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="interleave",
+        field="interleave",
         framework="any",
         source="Megatron-LM schedules.py: interleaved needs micro-batches % pp = 0",
         holds=predicates.interleave_fits,
@@ -133,6 +119,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="zero-bubble",
+        field="schedule",
         framework="any",
         source="arXiv:2401.10241: fills bubbles with weight gradients",
         holds=predicates.zero_bubble_trains,
@@ -140,6 +127,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="dualpipe",
+        field="schedule",
         framework="any",
         source="deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least "
         "two micro-batches per rank; weight gradients apart",
@@ -148,6 +136,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="sharding",
+        field="sharding",
         framework="any",
         source="fsdp shards weights; zero needs ranks to share state",
         holds=predicates.sharding_shares,
@@ -156,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="sequence-parallel",
+        field="sequence_parallel",
         framework="any",
         source="Megatron-LM ModelParallelConfig: sequence parallelism needs tp > 1",
         holds=predicates.sequence_parallel_fits,
@@ -163,6 +153,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="expert-tp",
+        field="sequence_parallel",
         framework="any",
         source="Megatron-LM moe_layer.py: experts with tp > 1 train only with sequence parallelism",
         holds=predicates.expert_tp_fits,
@@ -170,6 +161,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="all-to-all",
+        field="cp_mode",
         framework="any",
         source="DeepSpeed Ulysses, arXiv:2309.14509: heads are divided by cp; TransformerEngine "
         "attention/dot_product_attention/context_parallel.py: a2a needs query and key-value "
@@ -179,6 +171,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="clock",
+        field="clock",
         framework="any",
         source="hardware_db: clock_settable and clock levels of the chip",
         holds=predicates.clock_settable,
@@ -191,6 +184,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="offload-activations",
+        field="offload",
         framework="any",
         source="Megatron-LM validate_args: activation offloading excludes recomputation",
         holds=predicates.offload_fits,
@@ -198,18 +192,8 @@ RULES: tuple[Rule, ...] = (
         explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
     ),
     Rule(
-        name="megatron-offload",
-        framework="megatron",
-        source="Megatron-LM core/transformer/transformer_config.py: cpu_offloading excludes "
-        "pipelines",
-        holds=predicates.megatron_offload,
-        explain=lambda c, p: (
-            f"megatron moves {' and '.join(n for n in p.offload if n != 'optimizer')} to the host "
-            f"without a pipeline only, not with pp {p.pp}"
-        ),
-    ),
-    Rule(
         name="axes-offered",
+        field="mesh",
         framework="framework",
         source="planner.frameworks: lacks; PyTorch FSDP (fully_shard) has no stages, and "
         "Accelerate's ParallelismConfig has dp_replicate, dp_shard, tp, cp and sp only",
@@ -218,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="schedule-offered",
+        field="schedule",
         framework="framework",
         source="planner.frameworks: schedules",
         holds=predicates.schedule_offered,
@@ -228,6 +213,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="split-offered",
+        field="split",
         framework="framework",
         source="planner.frameworks: splits",
         holds=predicates.split_offered,
@@ -238,6 +224,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="sharding-offered",
+        field="sharding",
         framework="framework",
         source="planner.frameworks: shardings",
         holds=predicates.sharding_offered,
@@ -249,6 +236,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="placement-offered",
+        field="placement",
         framework="framework",
         source="planner.frameworks: orders; Megatron-LM --use-tp-pp-dp-mapping",
         holds=predicates.order_offered,
@@ -257,90 +245,7 @@ RULES: tuple[Rule, ...] = (
             f"it can: {'; '.join(' '.join(order) for order in c.framework.orders)}"
         ),
     ),
-    Rule(
-        name="torchtitan-kv-heads",
-        framework="torchtitan",
-        source="torchtitan models/common/decoder.py: key-value heads % tp = 0",
-        holds=predicates.torchtitan_kv_heads,
-        explain=lambda c, p: (
-            f"torchtitan needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
-            f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
-        ),
-    ),
-    Rule(
-        name="torchtitan-experts",
-        framework="torchtitan",
-        source="torchtitan distributed/parallel_dims.py: dp_shard cp tp % ep = 0",
-        holds=predicates.torchtitan_experts,
-        explain=words.misplaced_experts,
-    ),
-    Rule(
-        name="torchtitan-sequence",
-        framework="torchtitan",
-        source="torchtitan distributed/parallel_dims.py: seq_len_divisor = tp * 2 cp",
-        holds=predicates.torchtitan_sequence,
-        explain=lambda c, p: (
-            f"torchtitan needs sequences that are a multiple of 2 x cp {p.cp} x tp {p.tp}, not of "
-            f"{c.job.seq_len} tokens"
-        ),
-    ),
-    Rule(
-        name="torchtitan-1f1b",
-        framework="torchtitan",
-        source="PyTorch torch/distributed/pipelining/schedules.py: Schedule1F1B needs a "
-        "micro-batch for every stage",
-        holds=predicates.torchtitan_1f1b,
-        explain=lambda c, p: (
-            f"torchtitan runs 1f1b with at least pp {p.pp} micro-batches, not with "
-            f"{words.micro_batches(c, p):g}"
-        ),
-    ),
-    Rule(
-        name="torchtitan-ddp",
-        framework="torchtitan",
-        source="torchtitan models/llama3/infra/parallelize.py: no DDP beside other axes; cp shards "
-        "weights",
-        holds=predicates.torchtitan_ddp,
-        per_stage=True,
-        explain=lambda c, p: (
-            f"torchtitan has ddp without tp, cp and pp only, not with dp {p.dp}, tp {p.tp}, "
-            f"cp {p.cp}, pp {p.pp}; use zero3"
-        ),
-    ),
-    Rule(
-        name="accelerate-replicas",
-        framework="fsdp",
-        source="Accelerate parallelism_config.py: dp_replicate > 1 with tp or cp needs "
-        "dp_shard > 1",
-        holds=predicates.accelerate_replicas,
-        explain=lambda c, p: (
-            f"fsdp has the dp {p.dp} replicas beside tp {p.tp} and cp {p.cp} only with "
-            "fsdp > 1; move ranks from dp to fsdp"
-        ),
-    ),
-    Rule(
-        name="maxtext-micro-batches",
-        framework="jax",
-        source="MaxText configs: num_pipeline_microbatches % stages = 0",
-        holds=predicates.maxtext_micro_batches,
-        explain=lambda c, p: (
-            f"jax runs pipelines with micro-batches that are a multiple of pp {p.pp}, not "
-            f"{words.micro_batches(c, p):g}"
-        ),
-    ),
-    Rule(
-        name="nanotron-kv-heads",
-        framework="nanotron",
-        source="nanotron config/config.py: key-value heads >= tp",
-        holds=predicates.nanotron_kv_heads,
-        explain=lambda c, p: f"nanotron needs tp {p.tp} <= the {c.shapes.kv_heads} key-value heads",
-    ),
-    Rule(
-        name="deepspeed-pipeline",
-        framework="deepspeed",
-        source="DeepSpeed runtime/pipe/engine.py: ZeRO-2 and 3 exclude pipelines",
-        holds=predicates.deepspeed_pipeline,
-        per_stage=True,
-        explain=lambda c, p: f"deepspeed has no pipeline (pp {p.pp}) with {p.sharding}; use zero1",
-    ),
 )
+
+RULES = (*GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *MAXTEXT, *NANOTRON, *DEEPSPEED)
+"""Every rule: those of arithmetic and of what frameworks offer first."""

@@ -1,0 +1,46 @@
+"""What an importer returns: the job and the plan of a launch, and what it did not read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A setting of a launch with a remark.
+
+    Attributes:
+        name: As the launch spells it.
+        value: Its value as text, "" for a switch.
+        reason: One line.
+    """
+
+    name: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A launch as a plan.
+
+    Attributes:
+        source: Name of the target whose input it was.
+        plan: The plan.
+        job: Fields of the request that the launch states (seq_len, batch_tokens, precision, ...).
+        model: Dimensions of the model that the launch states, by the names of `models_db.Model`.
+        ignored: Settings that are known and have no part in a plan.
+        unknown: Settings that are not known.
+        assumed: What the launch leaves to defaults: as fields of the plan with the value taken.
+    """
+
+    source: str
+    plan: Plan
+    job: dict[str, Any]
+    model: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[Noted, ...] = ()
+    unknown: tuple[Noted, ...] = ()
+    assumed: tuple[Noted, ...] = ()

@@ -1,0 +1,41 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.cost.context import CostModel
+from planner.plan import BoolArray, Plan, PlanTable
+
+Predicate = Callable[[CostModel, PlanTable], BoolArray]
+Explanation = Callable[[CostModel, Plan], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        name: Short name, used in counts.
+        field: The field of a plan, or the axis of its mesh, that it is about.
+        framework: "any", "framework" (every one says what it offers), or the one that enforces it.
+        version: The version of the framework whose source was read; empty where none is meant.
+        source: Where it is enforced or why it holds.
+        holds: (n,) True where a plan obeys it.
+        explain: One line for a plan that does not: what, what is allowed, what is nearest.
+        per_stage: It is about what explicit stages may choose for themselves (recomputation,
+            sharding, clock), so that every stage must obey it.
+        launch: It is about what the framework can be told, which only counts where a plan is to be
+            launched: a search for the best plan leaves it out unless a target is asked for.
+    """
+
+    name: str
+    field: str
+    framework: str
+    version: str = ""
+    source: str
+    holds: Predicate
+    explain: Explanation
+    per_stage: bool = False
+    launch: bool = False

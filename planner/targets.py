@@ -1,0 +1,63 @@
+"""What a plan can be written for: the targets of `planner export` and `solve --runnable-in`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.errors import InputError
+from planner.messages import not_one_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Something that runs plans.
+
+    Attributes:
+        name: As typed by the user.
+        title: As its authors write it.
+        framework: The framework (`planner.frameworks`) whose rules hold.
+        rules: Further owners of rules (`planner.rules.Rule.framework`).
+        versions: Versions of its input that can be written, the default first.
+    """
+
+    name: str
+    title: str
+    framework: str
+    rules: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ("",)
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target(name="megatron", title="Megatron-LM", framework="megatron"),
+        Target(
+            name="megatron-bridge",
+            title="Megatron-Bridge",
+            framework="megatron",
+            rules=("megatron-bridge",),
+        ),
+        Target(
+            name="torchtitan",
+            title="torchtitan",
+            framework="torchtitan",
+            versions=("0.3", "0.2", "main"),
+        ),
+        Target(name="deepspeed", title="DeepSpeed", framework="deepspeed"),
+        Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),
+        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
+        Target(name="jax", title="JAX", framework="jax"),
+        Target(name="nanotron", title="Nanotron", framework="nanotron"),
+    )
+}
+
+
+def target_named(name: str) -> Target:
+    """The target of that name.
+
+    Raises:
+        InputError: The name is unknown; the message lists the known ones.
+    """
+    if name not in TARGETS:
+        raise InputError(f"target: {not_one_of(name, TARGETS)}")
+    return TARGETS[name]

@@ -1,0 +1,1 @@
+"""Launches read as plans."""
