@@ -96,7 +96,7 @@ def pruned(
 
 
 def sooner(question: Question) -> Question:
-    """The question with the longest time that the wanted costs leave beside the least of columns."""
+    """The question with the longest time that wanted costs leave beside the least of columns."""
     problem = question.problem
     if question.minimize != COST or question.below is None or problem.cost_per_time <= 0:
         return question

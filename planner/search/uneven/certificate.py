@@ -204,7 +204,7 @@ class _Search:
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
         """Stage problems, the least bound first."""
         rows, done, kept = opened_rows(parts), 0, np.inf
-        while done < len(rows) and rows[done].bound < self.wanted_s:
+        while not self.ended and done < len(rows) and rows[done].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
                 break
@@ -239,11 +239,14 @@ class _Search:
         clocks = self.clocks if lower else self.clocks[:1]
         at = (self.model, self.limits, rows, row.row, clocks, wanted)
         try:
-            columns = row_columns(*at)
+            columns = row_columns(*at, deadline=self.deadline)
             if columns is None:
                 return wanted, True
             found, bound = self._ask(columns, wanted)
         except (TooManyColumnsError, UnansweredError):  # the bound is that of before
+            return row.bound, False
+        except OutOfTime:
+            self.ended = True
             return row.bound, False
         bound = max(row.bound, bound)
         if found.decision is None or self._take(columns, found.decision):

@@ -149,6 +149,7 @@ def energy_rows(
         standing_w=funnel.watts,
         units=Units.of(model, chips, upper_s),
         plans=[],
+        deadline=deadline,
     )
     funnel.family = family
     return family, funnel

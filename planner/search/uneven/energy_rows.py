@@ -6,8 +6,8 @@ below the cheapest that is known.
 
 No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
 is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
-plan that is known, no slower plan matters at any limit. Nor does a row cost less than still and what
-waiting costs in its least time.
+plan that is known, no slower plan matters at any limit. Nor does a row cost less than still and
+what waiting costs in its least time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, FloatArray, IntArray, Plan
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds import RowForms
@@ -57,6 +58,7 @@ class EnergyRows:
         standing_w: That all chips draw while they wait.
         units: Of the family.
         plans: Known by their number.
+        deadline: When to give up making columns.
         columns: Of the rows that have come to them.
         unmade: Rows whose columns are too many.
     """
@@ -73,6 +75,7 @@ class EnergyRows:
     standing_w: float
     units: Units
     plans: list[Plan]
+    deadline: Deadline
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
     unmade: set[int] = field(init=False, default_factory=set)
     _latest_s: FloatArray = field(init=False)
@@ -200,9 +203,12 @@ class EnergyRows:
         self._level[row] = _COLUMNS
         at = (self.model, self.limits, self.rows, row, self.clocks, upper_s)
         try:
-            made = row_columns(*at, units=self.units, energy=True)
+            made = row_columns(*at, units=self.units, energy=True, deadline=self.deadline)
         except TooManyColumnsError:
             self.unmade.add(row)
+            return
+        except OutOfTime:  # the search ends
+            self._level[row] = _RANGES
             return
         self.columns[row] = made
         if made is not None and made.inside is not None:
