@@ -41,6 +41,7 @@ class Question:
         problem: The tables.
         minimize: `TIME` or `COST`.
         longest: Limit on the time; None: no limit.
+        soonest: No choice within the limits is known to take less time; None: nothing is known.
         below: Only choices whose objective is less are wanted; None: any. A solver that proves
             that there is none answers INFEASIBLE with this as its bound.
         hint: A choice to start from.
@@ -51,6 +52,7 @@ class Question:
     problem: StageProblem
     minimize: str = TIME
     longest: int | None = None
+    soonest: int | None = None
     below: int | None = None
     hint: Choice | None = None
     seconds: float | None = None

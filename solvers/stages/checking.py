@@ -92,7 +92,7 @@ def check_question(question: Question) -> None:
         raise ValueError(f"seconds must be a number of at least 0, not {question.seconds}")
     if question.workers < 1:
         raise ValueError(f"needs at least 1 worker, not {question.workers}")
-    for name in ("longest", "below"):
+    for name in ("longest", "soonest", "below"):
         limit = getattr(question, name)
         if limit is not None and abs(limit) >= LARGEST:
             raise ValueError(f"{name} must be within 2**53, not {limit}")

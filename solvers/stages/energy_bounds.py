@@ -106,8 +106,8 @@ class MeanBound:
         each = _under(self.values, self.prices, np.reshape(limit, (-1, 1)))
         return np.asarray(each.max(axis=1))
 
-    def price(self, limit: float) -> Floats:
-        """(n,) the price of the tightest bound: what a second less costs, about."""
+    def price(self, limit: float | Floats) -> Floats:
+        """(n,) the price of the tightest bound at one limit or (n,): what a second less costs."""
         best = _under(self.values, self.prices, np.reshape(limit, (-1, 1))).argmax(axis=1)
         return np.asarray(self.prices[np.arange(len(best)), best])
 

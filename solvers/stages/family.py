@@ -298,6 +298,7 @@ class FamilySearch:
                 problem=problem,
                 minimize=COST,
                 longest=None if limit is None else (limit + 1) * scale - 1,
+                soonest=self.soonest * scale if self.soonest else None,
                 below=below * scale if below < UNLIMITED else None,
                 seconds=self._seconds(),
             )

@@ -94,7 +94,11 @@ def objective_forms(question: Question) -> list[Form]:
     problem = question.problem
     if question.minimize == TIME:
         return [*problem.time]
-    return with_time(problem, problem.cost or Form(), problem.cost_per_time, longest_of(question))
+    cost, per_time = problem.cost or Form(), problem.cost_per_time
+    forms = with_time(problem, cost, per_time, longest_of(question))
+    if question.soonest is not None and per_time > 0:
+        forms.append(plus(cost, per_time, Form(constant=question.soonest)))
+    return forms
 
 
 def caps_of(question: Question) -> list[Cap]:

@@ -95,6 +95,21 @@ def pruned(
     return Pruned(question=left, kept=keep, possible=possible, lower=lower)
 
 
+def sooner(question: Question) -> Question:
+    """The question with the longest time that wanted costs leave beside the least of columns."""
+    problem = question.problem
+    if question.minimize != COST or question.below is None or problem.cost_per_time <= 0:
+        return question
+    completion = Completion(problem)
+    if not completion.reachable.any():
+        return question
+    least = int(completion.least(problem.cost or Form()).min())
+    longest = (question.below - 1 - least) // problem.cost_per_time
+    if question.longest is not None:
+        longest = min(longest, question.longest)
+    return replace(question, longest=longest)
+
+
 def _completed(
     problem: StageProblem, caps: Sequence[Cap], objective: Sequence[Form], intervals: int
 ) -> tuple[npt.NDArray[np.bool_], float]:

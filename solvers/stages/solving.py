@@ -30,7 +30,7 @@ from solvers.stages.backend import COST, TIME, Backend, Need, Question, Unanswer
 from solvers.stages.checking import check_question, evaluate, faults
 from solvers.stages.forms import needs_of
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
-from solvers.stages.pruning import pruned
+from solvers.stages.pruning import pruned, sooner
 from solvers.stages.starting import start_of
 
 _BACKENDS: Mapping[str, tuple[str, str]] = {
@@ -148,7 +148,7 @@ class _Search:
         if self.best is not None:
             self.left = replace(self.left, below=objective_of(self.question, self.best))
         found = pruned(self.left, multipliers=multipliers, intervals=intervals)
-        self.left, self.kept = found.question, self.kept[found.kept]
+        self.left, self.kept = sooner(found.question), self.kept[found.kept]
         self.bound = max(self.bound, found.lower if found.possible else math.inf)
 
     def _start(self) -> None:

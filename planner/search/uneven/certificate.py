@@ -51,6 +51,7 @@ SAME = 1e-12
 _AT_A_TIME = 200_000  # rows whose bounds are in memory at once
 _ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 _WIDER = 1.5  # how the limit grows while no plan is known
+_WIDER_POWERED = 1.01  # at first, where a limit on power makes the bounds tight
 
 Progress = Callable[[str, int, int], None]
 
@@ -138,25 +139,29 @@ class _Search:
             if np.isfinite(self.wanted_s):
                 self._below(skeletons, lower)
                 return
-            highest = self._highest(skeletons)
-            self.ceiling_s = self.floor_s
+            lowest, highest = self._range(skeletons)
+            self.floor_s = self.ceiling_s = max(self.floor_s, lowest)
+            wider = _WIDER if self.limits.power_w is None else _WIDER_POWERED
             while self.plan is None and not self.ended and self.ceiling_s < highest:
-                self.ceiling_s = min(self.ceiling_s * _WIDER, highest)
+                self.ceiling_s = min(self.ceiling_s * wider, highest)
                 self._below(skeletons, lower)
-                self.floor_s = self.bound_s
+                self.floor_s, wider = self.bound_s, min(wider**2, _WIDER)
         except OutOfTime:
             self.ended, self.bound_s = True, self.floor_s
 
-    def _highest(self, skeletons: Skeletons) -> float:
-        """Seconds that no plan takes; 0 where none fits in memory or is within the power."""
+    def _range(self, skeletons: Skeletons) -> tuple[float, float]:
+        """Seconds between which plans take; 0 where none fits in memory or is within the power."""
         rows = cross_rows(self.model, skeletons, self.options, self.deadline)
         rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
+        lowest = 0.0
         if self.limits.power_w is not None and len(rows):
             powered = self._powered(rows, clocked_forms(self.model, rows, self.clocks))
             rows = rows.take(np.flatnonzero(np.isfinite(powered)))
+            lowest = float(powered.min())
         if not len(rows):
-            return 0.0
-        return longest_step_s(self.model, rows, row_terms(self.model, rows, self.clocks[-1:]))
+            return 0.0, 0.0
+        clock = row_terms(self.model, rows, self.clocks[-1:])
+        return lowest, longest_step_s(self.model, rows, clock)
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
@@ -193,12 +198,13 @@ class _Search:
         return rows.take(kept), powered[kept]
 
     def _powered(self, rows: Rows, forms: RowForms) -> FloatArray:
-        return powered_bound(self.model, self.limits, rows, forms, self.clocks, self.deadline)
+        at = (self.model, self.limits, rows, forms, self.clocks, self.deadline)
+        return powered_bound(*at, self.wanted_s)
 
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
         """Stage problems, the least bound first."""
         rows, done, kept = opened_rows(parts), 0, np.inf
-        while done < len(rows) and rows[done].bound < self.wanted_s:
+        while not self.ended and done < len(rows) and rows[done].bound < self.wanted_s:
             if self.deadline.passed:
                 self.ended = True
                 break
@@ -233,11 +239,14 @@ class _Search:
         clocks = self.clocks if lower else self.clocks[:1]
         at = (self.model, self.limits, rows, row.row, clocks, wanted)
         try:
-            columns = row_columns(*at)
+            columns = row_columns(*at, deadline=self.deadline)
             if columns is None:
                 return wanted, True
             found, bound = self._ask(columns, wanted)
         except (TooManyColumnsError, UnansweredError):  # the bound is that of before
+            return row.bound, False
+        except OutOfTime:
+            self.ended = True
             return row.bound, False
         bound = max(row.bound, bound)
         if found.decision is None or self._take(columns, found.decision):

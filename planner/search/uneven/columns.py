@@ -33,6 +33,7 @@ from planner.plan import (
     Plan,
     Stage,
 )
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import clocked_forms
 from planner.search.uneven.fills import OneRow
@@ -123,6 +124,7 @@ def row_columns(
     *,
     units: Units | None = None,
     energy: bool = False,
+    deadline: Deadline = NEVER,
 ) -> RowColumns | None:
     """The columns of a row; None where no plan within `upper_s` exists.
 
@@ -135,6 +137,11 @@ def row_columns(
         upper_s: Plans that take longer are not wanted.
         units: Of the integers; default: `Units.of`.
         energy: Whether joules count; else time alone does.
+        deadline: When to give up.
+
+    Raises:
+        TooManyColumnsError: A device has too many.
+        OutOfTime: The deadline passed.
     """
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
@@ -150,10 +157,16 @@ def row_columns(
             joules=units.joules,
             energy=energy or every,
             every=every,
+            deadline=deadline,
         )
         return _pair_columns(pairs, limits, units, energy=energy)
     packing = Packing.build(
-        one, limits.chip_bytes(model), upper_s, energy=energy or every, every=every
+        one,
+        limits.chip_bytes(model),
+        upper_s,
+        energy=energy or every,
+        every=every,
+        deadline=deadline,
     )
     if alone.plans.interleave[0] > 1:
         return _interleaved_columns(packing, limits, units, energy=energy)

@@ -131,7 +131,7 @@ def memory_bounds(
     forms: RowForms,
     mean: MeanBound,
     clocks: FloatArray,
-    limit_s: float,
+    limit_s: float | FloatArray,
     deadline: Deadline = NEVER,
 ) -> MeanBound:
     """The mean bound with the memory of stages, a few hundred rows at a time.
@@ -141,7 +141,7 @@ def memory_bounds(
         rows: n rows.
         forms, mean: Theirs.
         clocks: (k,) relative clocks.
-        limit_s: A limit on the time that prices suit; the bound holds for all.
+        limit_s: A limit on the time that prices suit, one or (n,); the bound holds for all.
         deadline: When to give up.
 
     Raises:

@@ -97,6 +97,7 @@ def energy_rows(
     limits: Limits,
     chips: int,
     points: FloatArray,
+    lower_s: float,
     upper_s: float,
     deadline: Deadline,
 ) -> tuple[EnergyRows, Funnel]:
@@ -106,6 +107,7 @@ def energy_rows(
         model, options, limits: What is searched, and within what.
         chips: That plans use.
         points: (f, 2) seconds and joules of known plans, ascending in time.
+        lower_s: No plan is faster.
         upper_s: Slower plans are not wanted.
         deadline: When to give up.
 
@@ -122,7 +124,7 @@ def energy_rows(
     dropped = np.delete(np.arange(len(rows)), at)
     funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
-    soonest = _soonest(model, limits, rows, forms, upper_s, deadline)
+    soonest = np.maximum(_soonest(model, limits, rows, forms, upper_s, deadline), lower_s)
     if limits.power_w is not None:
         soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
     fits = soonest <= upper_s
@@ -147,6 +149,7 @@ def energy_rows(
         standing_w=funnel.watts,
         units=Units.of(model, chips, upper_s),
         plans=[],
+        deadline=deadline,
     )
     funnel.family = family
     return family, funnel

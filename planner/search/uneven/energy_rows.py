@@ -6,7 +6,8 @@ below the cheapest that is known.
 
 No plan of a row that takes longer than (E - still) / standing power costs less than E, where still
 is the least that the row's plans cost beside what their time adds. With E the joules of the fastest
-plan that is known, no slower plan matters at any limit.
+plan that is known, no slower plan matters at any limit. Nor does a row cost less than still and
+what waiting costs in its least time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, FloatArray, IntArray, Plan
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
+from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.energy_bounds import full_work
@@ -55,6 +58,7 @@ class EnergyRows:
         standing_w: That all chips draw while they wait.
         units: Of the family.
         plans: Known by their number.
+        deadline: When to give up making columns.
         columns: Of the rows that have come to them.
         unmade: Rows whose columns are too many.
     """
@@ -71,9 +75,11 @@ class EnergyRows:
     standing_w: float
     units: Units
     plans: list[Plan]
+    deadline: Deadline
     columns: dict[int, RowColumns | None] = field(init=False, default_factory=dict)
     unmade: set[int] = field(init=False, default_factory=set)
     _latest_s: FloatArray = field(init=False)
+    _least_j: FloatArray = field(init=False)
     _level: IntArray = field(init=False)
     _blocks: list[tuple[IntArray, BottleneckBound]] = field(init=False, default_factory=list)
     _priced: dict[int, tuple[PricedBound, int]] = field(init=False, default_factory=dict)
@@ -84,6 +90,7 @@ class EnergyRows:
         still = np.maximum(*(mean.still for mean in self.means))
         latest = (self.top_j - still) / self.standing_w * _ROUNDED_UP
         self._latest_s = np.minimum(self._latest_s, latest)
+        self._least_j = (still + self.standing_w * self.soonest_s) * ROUNDED_DOWN
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -104,7 +111,7 @@ class EnergyRows:
         """(n,) units of joules below which no choice within `limit` units of time is."""
         asked = np.inf if limit is None else (limit + self.slack) * self.units.time_s
         latest = np.minimum(asked, self._latest_s)
-        joules = np.maximum(*(mean.at(latest) for mean in self.means))
+        joules = np.maximum(self._least_j, [mean.at(latest) for mean in self.means]).max(axis=0)
         for rows, bound in self._blocks:
             joules[rows] = np.maximum(joules[rows], bound.at(latest[rows]))
         joules = np.where(self.soonest_s > latest, np.inf, joules)
@@ -196,9 +203,12 @@ class EnergyRows:
         self._level[row] = _COLUMNS
         at = (self.model, self.limits, self.rows, row, self.clocks, upper_s)
         try:
-            made = row_columns(*at, units=self.units, energy=True)
+            made = row_columns(*at, units=self.units, energy=True, deadline=self.deadline)
         except TooManyColumnsError:
             self.unmade.add(row)
+            return
+        except OutOfTime:  # the search ends
+            self._level[row] = _RANGES
             return
         self.columns[row] = made
         if made is not None and made.inside is not None:

@@ -85,10 +85,9 @@ def energy_front(
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
     known = _known(model, start, uniform)
     upper_s = _upper_s(model, limits, chips, known)
+    at = (known.points, float(start.bound[0]), upper_s, Deadline(deadline))
     try:
-        family, funnel = energy_rows(
-            model, options, limits, chips, known.points, upper_s, Deadline(deadline)
-        )
+        family, funnel = energy_rows(model, options, limits, chips, *at)
     except OutOfTime:
         return _nothing_proved(known, start, standing_w(model, chips) * chips, started)
     family.plans.extend(known.plans)

@@ -100,12 +100,8 @@ def stage_problem(
     units: Units,
     *,
     energy: bool,
-    standing: int | None = None,
 ) -> StageProblem:
-    """The integers of the module, of stages that are not interleaved.
-
-    `standing`: joules per unit of time that wait; default those of the row's chips.
-    """
+    """The integers of the module, of stages that are not interleaved."""
     one, tables = packing.one, Tables.of(packing.one)
 
     def whole(values: FloatArray | float) -> IntArray:
@@ -116,7 +112,6 @@ def stage_problem(
     peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
     constant = int(whole(packing.form.constant))
     joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
-    standing = standing_units(one, units) if standing is None else standing
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],
@@ -133,7 +128,7 @@ def stage_problem(
             for added, paced in tables.forms
         ),
         cost=Form(sums=(0,) * len(sums) + (1,)) if energy else None,
-        cost_per_time=standing if energy else 0,
+        cost_per_time=standing_units(one, units) if energy else 0,
     )
 
 

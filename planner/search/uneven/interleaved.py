@@ -147,6 +147,7 @@ class InterleavedRow:
 
         Raises:
             TooManyColumnsError: A device has too many.
+            OutOfTime: The deadline passed.
         """
         parts = []
         for device in range(self.one.pp):
@@ -165,6 +166,7 @@ class InterleavedRow:
 
     def _device(self, device: int) -> DeviceColumns | None:
         """The columns of a device."""
+        self.packing.deadline.check()
         contents = self._contents(device)
         rows = contents.kinds.reshape(len(contents.kinds), -1)
         kinds, content = np.unique(rows, axis=0, return_inverse=True)
@@ -196,6 +198,7 @@ class InterleavedRow:
                 kinds=np.zeros((1, 0, len(KINDS)), dtype=np.int64),
             )
             for chunk, size in enumerate(sizes):
+                self.packing.deadline.check()
                 found = found.with_chunk(self._segments(chunk * self.one.pp + device, size))
             parts.append(found)
         return Contents(
@@ -221,6 +224,7 @@ class InterleavedRow:
         fills, vector = packing.crossed(counts[soon], vector[soon])
         held = self.one.bytes_of(place, fills, dealt(fills.counts, kinds[vector])).total[0]
         fits = np.flatnonzero(held <= packing.limit_bytes)
+        packing.deadline.check()
         fills, vector = packing.clocked(fills.take(fits), vector[fits])
         costs = self.one.costs(place, fills, dealt(fills.counts, kinds[vector]))
         offer = Offer(fills=fills, costs=costs, vector=vector)

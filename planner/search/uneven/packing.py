@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.cost.step import paced_sends
 from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
 from planner.search.uneven.rows import given_runs
@@ -144,6 +145,7 @@ class Packing:
         least_all: Least seconds of all layers and both ends.
         attributes: Names of `FillCosts` in which less is better.
         every: Keep also what another fill beats (where more time may be better).
+        deadline: When to give up: columns may take seconds.
     """
 
     one: OneRow
@@ -155,6 +157,7 @@ class Packing:
     least_all: float
     attributes: tuple[str, ...]
     every: bool
+    deadline: Deadline
 
     @staticmethod
     def build(
@@ -164,6 +167,7 @@ class Packing:
         *,
         energy: bool,
         every: bool,
+        deadline: Deadline,
     ) -> Packing:
         """Of a row, for plans up to `upper_s`."""
         layer_kinds = one.model.job.model.layer_kinds
@@ -185,6 +189,7 @@ class Packing:
             least_all=float(totals @ layer) + ends,
             attributes=attributes_of(one, energy=energy),
             every=every,
+            deadline=deadline,
         )
 
     def runs(self) -> list[IntArray]:
@@ -267,7 +272,12 @@ class Packing:
         return np.asarray(cut & forth[:-1, :, None] & back[1:][:, ends])
 
     def offer(self, place: Place, runs: IntArray) -> Offer:
-        """The fills of a stage with some of the runs of layers."""
+        """The fills of a stage with some of the runs of layers.
+
+        Raises:
+            OutOfTime: The deadline passed.
+        """
+        self.deadline.check()
         modes = len(self.one.rows.recomputes)
         vectors = np.flatnonzero(np.isin(self.kinds.run, runs))
         parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
@@ -276,6 +286,7 @@ class Packing:
         soon = self.soon(place, counts)
         fills, vector = self.crossed(counts[soon], vector[soon])
         fits = np.flatnonzero(self.one.bytes_of(place, fills).total[0] <= self.limit_bytes)
+        self.deadline.check()
         fills, vector = self.clocked(fills.take(fits), vector[fits])
         offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
         return self.useful(offer.take(np.flatnonzero(self.timely(place, offer))))

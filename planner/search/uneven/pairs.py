@@ -22,6 +22,7 @@ import numpy as np
 
 from planner.distinct import distinct
 from planner.plan import BoolArray, FloatArray, IntArray
+from planner.search.deadline import Deadline
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.fills import Fills, OneRow, PairCosts, Place
 from planner.search.uneven.packing import mixes
@@ -136,6 +137,7 @@ class Pairs:
         time_s, joules: Units of the integers.
         energy: Whether joules count.
         every: Keep also what others beat (where more time may be better).
+        deadline: When to give up.
     """
 
     one: OneRow
@@ -146,6 +148,7 @@ class Pairs:
     joules: float
     energy: bool
     every: bool
+    deadline: Deadline
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -181,12 +184,16 @@ class Pairs:
 
         Sums are early, late and joules, peaks `PEAKS`, in whole units (see `PairCosts`);
         without bubbles the first peak is all rounds of the slowest pair.
+
+        Raises:
+            OutOfTime: The deadline passed.
         """
         if self.layout is None:
             return None
         segments = chunk_segments(self.layout)
         offers = []
         for d, (near, far) in enumerate(self.layout.chunks.tolist()):
+            self.deadline.check()
             some = segments[near], segments[far]
             contents = Contents.of(*some, self._allowed[d], alike=self.layout.sizes is None)
             mixed = self._mixes(d, contents.vectors)
@@ -258,6 +265,7 @@ class Pairs:
         self, d: int, contents: Contents, mixed: Mixes, forms: tuple[Form, ...]
     ) -> DeviceColumns:
         """The columns of a pair: contents with mixes that fit and that no other beats."""
+        self.deadline.check()
         content, mix = self._fitting(d, contents, mixed, forms)
         fills, costs = mixed.fills.take(mix), mixed.costs.take(mix)
         near = self._on_near(d, self._most_equal(d, contents, content, fills), fills.counts)
@@ -338,6 +346,7 @@ class Pairs:
         first, which = distinct([*near.T, *modes.T, fills.sharding])
         ok = np.zeros(len(first), dtype=np.bool_)
         for at in np.array_split(np.arange(len(first)), len(first) // _AT_A_TIME + 1):
+            self.deadline.check()
             rows = first[at]
             few = fills.take(rows)
             on_near = self._on_near(d, near[rows], few.counts)

@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.cost.pools import Pool, standing_w, total_chips
 from planner.plan import FULL, SELECTIVE, SHARDINGS, FloatArray, IntArray, Plan, Stage
+from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.integers import FINEST, Units, joined_offers, powered, stage_problem
@@ -82,9 +83,7 @@ def pooled_columns(
     row: int,
     clocks: tuple[FloatArray, ...],
     upper_s: float,
-    *,
-    units: Units | None = None,
-    energy: bool = False,
+    deadline: Deadline,
 ) -> PooledColumns | None:
     """The columns of a row; None where no plan within `upper_s` exists.
 
@@ -94,13 +93,14 @@ def pooled_columns(
         row: Its number.
         clocks: Of each pool, (k,) relative clocks that its stages may choose from.
         upper_s: Plans that take longer are not wanted.
-        units: Of the integers; default: `pooled_units`.
-        energy: Whether joules count; else time alone does.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
     alone = rows.take(np.array([row]))
-    every = limits.power_w is not None
-    units = units or pooled_units(rows.pools, upper_s)
-    packings = _packings(limits, alone, clocks, upper_s, energy=energy or every, every=every)
+    units = pooled_units(rows.pools, upper_s)
+    packings = _packings(limits, alone, clocks, upper_s, deadline)
     offers = _offers(packings)
     if offers is None:
         return None
@@ -118,8 +118,7 @@ def pooled_columns(
         devices,
         starts,
         units,
-        energy=energy,
-        standing=round(pooled_standing(rows.pools, units)),
+        energy=False,
     )
     rounding = int(packings[0].form.paced) * 2 + 3 * packings[0].devices + 8
     counted, inside = _counted(problem, pool, alone.stages[0]), None
@@ -139,11 +138,6 @@ def pooled_columns(
     )
 
 
-def pooled_standing(pools: tuple[Pool, ...], units: Units) -> float:
-    """Joules of waiting chips per unit of time, in their units."""
-    return pooled_standing_w(pools) * units.time_s / units.joules
-
-
 def pooled_standing_w(pools: tuple[Pool, ...]) -> float:
     """Watts of all waiting chips."""
     total = total_chips(pools)
@@ -155,18 +149,18 @@ def _packings(
     alone: PooledRows,
     clocks: tuple[FloatArray, ...],
     upper_s: float,
-    *,
-    energy: bool,
-    every: bool,
+    deadline: Deadline,
 ) -> list[Packing]:
     """What offers of each pool share; what other stages take at least is the least of all pools."""
+    limited = limits.power_w is not None
     own = [
         Packing.build(
             OneRow(model=pool.model, rows=rows, terms=terms),
             limits.chip_bytes(pool.model),
             upper_s,
-            energy=energy,
-            every=every,
+            energy=limited,
+            every=limited,
+            deadline=deadline,
         )
         for pool, rows, terms in zip(alone.pools, alone.own, alone.terms(clocks), strict=True)
     ]

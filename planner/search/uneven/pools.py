@@ -200,7 +200,11 @@ class _Search:
     def _solve_row(self, rows: PooledRows, row: int, known: float) -> float:
         """Solves the stage problem of a row; what no plan of it is below."""
         wanted = self.wanted_s
-        columns = pooled_columns(self.limits, rows, row, self.clocks, wanted)
+        try:
+            columns = pooled_columns(self.limits, rows, row, self.clocks, wanted, self.deadline)
+        except OutOfTime:
+            self.ended = True
+            return known
         if columns is None:
             self.solved += 1
             return wanted

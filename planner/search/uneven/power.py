@@ -5,7 +5,8 @@ With D(z) at most E + z T of every plan of the row (`solvers.stages.energy_bound
     (P + z) T >= D(z),    T >= max over z of D(z) / (P + z)
 
 for the prices z at which settings tie, and for z = -P_standing, where D is what kernels alone cost:
-where the limit leaves nothing for them there is no plan.
+where the limit leaves nothing for them there is no plan. Rows that this leaves have a D(z) in which
+the stages hold what memory lets them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from planner.plan import FloatArray
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.energy_bounds import mean_bounds
+from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds
 from planner.search.uneven.rows import Rows
 from solvers.stages.energy_bounds import MeanBound
 
@@ -32,24 +33,33 @@ def powered_bound(
     forms: RowForms,
     clocks: FloatArray,
     deadline: Deadline,
+    upper_s: float = np.inf,
 ) -> FloatArray:
     """(n,) seconds below which no plan of a row is within the limit; 0: no limit, inf: none is.
 
     Args:
         model: Job and machine.
-        limits: Power of all chips, in the mean over a step.
+        limits: Power of all chips, in the mean over a step; memory per chip.
         rows: n rows of as many chips.
         forms: Theirs.
         clocks: (k,) relative clocks.
         deadline: When to give up.
+        upper_s: Slower plans are not wanted; rows that need more time by the mean alone are left.
 
     Raises:
         OutOfTime: The deadline passed.
     """
     if limits.power_w is None or not len(rows):
         return np.zeros(len(rows))
-    mean, chips = mean_bounds(model, rows, forms, clocks, deadline), int(rows.plans.chips[0])
-    return soonest_within(mean, limits.power_w, chips * standing_w(model, chips))
+    chips = int(rows.plans.chips[0])
+    waiting_w = chips * standing_w(model, chips)
+    mean = mean_bounds(model, rows, forms, clocks, deadline)
+    found = soonest_within(mean, limits.power_w, waiting_w)
+    at = np.flatnonzero(found < upper_s)
+    few = (rows.take(at), forms.take(at), mean.take(at))
+    memory = memory_bounds(model, limits, *few, clocks, found[at], deadline)
+    found[at] = np.maximum(found[at], soonest_within(memory, limits.power_w, waiting_w))
+    return found
 
 
 def soonest_within(mean: MeanBound, power_w: float, waiting_w: float) -> FloatArray:
