@@ -36,7 +36,15 @@ from planner.cost.context import CostModel
 from planner.cost.dualpipe import rounds
 from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
 from planner.distinct import distinct
-from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import (
+    DUALPIPE,
+    SCHEDULES,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
 from planner.search.deadline import NEVER, Deadline
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
@@ -155,14 +163,26 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     )
 
 
+def gains_from_waiting(model: CostModel, plans: PlanTable) -> BoolArray:
+    """(n,) where a lower clock on some stages may make a step faster.
+
+    A lower clock lengthens weight gradients: where these fill bubbles beside passes that the clock
+    does not lengthen, as those that wait for the host, the step gains. Where bubbles are left out,
+    a stage that is not the slowest adds nothing to the step but what its passes do not hide of its
+    collectives, and slower ones hide more.
+    """
+    filled = np.isin(plans.schedule, FILLED)
+    if not model.assumptions.bubbles:
+        filled |= plans.pp > 1
+    return np.asarray(filled)
+
+
 def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
     """The forms of rows whose stages have any of (k,) relative clocks, the highest first.
 
-    A lower clock lengthens weight gradients. Where these fill bubbles beside passes that the clock
-    does not lengthen, as those that wait for the host, it may make a step faster; no other
-    schedule gains from it.
+    Only rows that `gains_from_waiting` names look at the lower ones.
     """
-    filled = np.isin(rows.plans.schedule, FILLED)
+    filled = gains_from_waiting(model, rows.plans)
     at = [np.flatnonzero(~filled), np.flatnonzero(filled)]
     parts = []
     for here, levels in zip(at, (clocks[:1], clocks), strict=True):

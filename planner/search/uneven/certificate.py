@@ -27,10 +27,10 @@ from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import (
-    FILLED,
     RowForms,
     clocked_forms,
     first_bound,
+    gains_from_waiting,
     longest_step_s,
     skeleton_lower,
 )
@@ -71,7 +71,8 @@ def best_time(
 
     Args:
         model, options, limits: What is searched, and within what. Only a limit on power, or a
-            schedule that fills bubbles with weight gradients, makes a lower clock worth its time.
+            schedule in which a slower stage may gain (`gains_from_waiting`), makes lower clocks
+            worth their time.
         chips: Chips that plans use.
         uniform: The uniform plans that were found; None: none were looked for.
         gap: The search may end once no plan is faster by more than this share.
@@ -165,7 +166,7 @@ class _Search:
 
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
-        self.funnel, self.bound_s, self.unproved = [], np.inf, []
+        self.funnel, self.bound_s, self.unproved, self.solved = [], np.inf, [], 0
         kept = np.flatnonzero(lower < self.wanted_s)
         self._stage("LB0", _meshes(skeletons), lower, kept)
         parts, counted = [], _Counted()
@@ -235,7 +236,8 @@ class _Search:
     def _solve_row(self, rows: Rows, row: OpenRow) -> tuple[float, bool]:
         """A better bound of a row, and whether no plan of it is between that and the incumbent."""
         wanted = self.wanted_s
-        lower = self.limits.power_w is not None or rows.plans.schedule[row.row] in FILLED
+        slowed = gains_from_waiting(self.model, rows.plans.take(np.array([row.row])))[0]
+        lower = self.limits.power_w is not None or slowed
         clocks = self.clocks if lower else self.clocks[:1]
         at = (self.model, self.limits, rows, row.row, clocks, wanted)
         try:

@@ -1,4 +1,4 @@
-"""Lower clocks make steps faster where weight gradients fill bubbles: against all plans."""
+"""Lower clocks make steps faster where something waits anyway: against all plans."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, memory_table
 from planner.plan import FloatArray, PlanTable
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -57,7 +57,20 @@ def evaluated(
     return found
 
 
-JOBS = {"host": host_bound(), "zero-bubble": dense("megatron-zb"), "dualpipe": dense("hai-llm")}
+def without_bubbles() -> tuple[CostModel, dict[str, frozenset[int]]]:
+    """Unequal stages whose reductions are hidden by passes; nothing waits for the slowest stage."""
+    layers = dense_model(4, 1024, 8, 8, 4096)
+    model = cost_model(layers, "mi300x-8way", global_batch=2, framework="deepspeed", seq_len=4096)
+    model = replace(model, assumptions=replace(model.assumptions, bubbles=False))
+    fixed = {"pp": {2}, "tp": {1}, "cp": {1}, "ep": {1}, "micro_batch": {1}}
+    fixed |= {"interleave": {1}, "recompute": {0}}
+    return with_clocks(model), {name: frozenset(codes) for name, codes in fixed.items()}
+
+
+JOBS = {
+    "host": host_bound(), "zero-bubble": dense("megatron-zb"), "dualpipe": dense("hai-llm"),
+    "no bubbles": without_bubbles(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -79,10 +92,25 @@ def test_the_fastest_plan_of_all_clocks(job: str, share: float) -> None:
     assert found.bound[0] <= least.min()
 
 
-def test_a_lower_clock_is_faster_where_passes_wait_for_the_host() -> None:
-    model, fixed = JOBS["host"]
+@pytest.mark.parametrize("seed", range(3))
+def test_every_row_is_dropped_or_solved_though_limits_grow(seed: int) -> None:
+    """Too little memory for the fastest plans: rows are solved again under a later limit."""
+    layers = dense_model(5 + seed, 512, 8, 8, 2048)
+    model = cost_model(layers, "dgx-h100-ndr", global_batch=8, framework="megatron-zb")
+    options = SpaceOptions(clocks=False)
+    fastest = best_time(model, options, Limits(), 8)
+    held = memory_table(model, fastest.plans).peak[0]
+    found = best_time(model, options, Limits(memory_bytes=0.7 * float(held)), 8)
+    assert found.certificate is not None
+    stages = {step.name: step for step in found.certificate.funnel}["stages"]
+    assert stages.rows == stages.dropped + found.certificate.solved + found.certificate.left
+
+
+@pytest.mark.parametrize(("job", "share"), [("host", 0.1), ("no bubbles", 1.0)])
+def test_a_lower_clock_is_faster_where_something_waits(job: str, share: float) -> None:
+    model, fixed = JOBS[job]
     seconds, held, clock = map(np.concatenate, zip(*evaluated(model, fixed), strict=True))
-    limits = Limits(memory_bytes=float(np.quantile(held, 0.1)))
+    limits = Limits(memory_bytes=float(np.quantile(held, share)))
     fits = held <= limits.chip_bytes(model)
     lowest, highest = seconds[fits].min(), seconds[fits & (clock == 1.0)].min()
     assert lowest < highest * (1 - 1e-4)

@@ -8,6 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from chunk_instances import chunk_map, drawn, raw_points, splits
+from linear_devices import (
+    LinearDevices,
+    interleaved_columns,
+    interleaved_layout,
+    interleaved_problem,
+)
 
 from solvers.solution import Status
 from solvers.stages import device_columns as making
@@ -16,12 +22,6 @@ from solvers.stages.backend import COST, TIME, Question
 from solvers.stages.checking import check_question, faults
 from solvers.stages.devices import Layout, Priced, device_problem
 from solvers.stages.forms import needs_of
-from solvers.stages.linear_devices import (
-    LinearDevices,
-    interleaved_columns,
-    interleaved_layout,
-    interleaved_problem,
-)
 from solvers.stages.problem import Form
 from solvers.stages.sequence import layer_states
 from solvers.stages.solving import solve_stages
