@@ -120,8 +120,8 @@ def test_a_plan_that_no_limit_allows_is_not_taken(job: CostModel) -> None:
     best = best_time(job, options, Limits(), CHIPS)
     made = certificate.row_columns
 
-    def roomier(model: CostModel, limits: Limits, *at: Any) -> Any:
-        return made(model, replace(limits, memory_bytes=None), *at)
+    def roomier(model: CostModel, limits: Limits, *at: Any, **named: Any) -> Any:
+        return made(model, replace(limits, memory_bytes=None), *at, **named)
 
     held = evaluate_table(job, best.plans).memory_per_chip_bytes[0]
     limits = Limits(memory_bytes=float(held) - 1.0)

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 from unittest.mock import patch
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import counted, sizes_of
@@ -216,6 +217,48 @@ def test_limits_on_power_are_exact_and_rows_without_an_answer_stay_open() -> Non
         unanswered = best_on_pools(pools, options, Limits())
     assert unanswered.status is Status.TIME_LIMIT
     assert 0.3 * best.time_s < unanswered.bound_s <= best.time_s
+
+
+@pytest.mark.parametrize(("parts", "framework", "moe", "fixed"), CASES)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_the_best_plan_under_a_limit_on_power_is_that_of_brute_force(
+    parts: tuple[tuple[str, int], ...],
+    framework: str,
+    moe: bool,
+    fixed: dict[str, set[int]],
+    share: float,
+) -> None:
+    pools = pools_of(parts, framework=framework, moe=moe)
+    wanted = {name: frozenset(own) for name, own in {**fixed, "micro_batch": {2}}.items()}
+    wanted["recompute"] = frozenset({0})
+    options = SpaceOptions(fixed=wanted)
+    rows = pooled_rows(pools, options)
+    plans = [plan for row in range(len(rows)) for plan in plans_of(rows, row)]
+    seconds, watts = seconds_and_watts(pools, plans)
+    power_w = float(np.quantile(watts[np.isfinite(seconds)], share)) * (1 + 1e-6)
+    best = seconds[watts <= power_w].min()
+    found = best_on_pools(pools, options, Limits(power_w=power_w))
+    assert found.status is Status.OPTIMAL
+    assert found.time_s == pytest.approx(best, rel=1e-9)
+    assert found.energy_j <= power_w * found.time_s
+    assert found.bound_s <= best
+
+
+def seconds_and_watts(
+    pools: tuple[Pool, ...], plans: list[Plan]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of plans; infinite seconds where one does not fit."""
+    seconds, watts = np.empty(len(plans)), np.empty(len(plans))
+    by_order: dict[tuple[str | None, ...], list[int]] = {}
+    for at, plan in enumerate(plans):
+        by_order.setdefault(tuple(stage.pool for stage in plan.stages or ()), []).append(at)
+    for same in by_order.values():
+        some = [plans[at] for at in same]
+        table = PlanTable.from_plans([without_pools(plan) for plan in some])
+        step = evaluate_stages(pools, owners(pools, some[0]), table)[1].step
+        seconds[same] = values(pools, some, Limits())
+        watts[same] = step.energy[:, 0] / step.time[:, 0]
+    return seconds, watts
 
 
 @pytest.mark.parametrize(

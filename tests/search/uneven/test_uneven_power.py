@@ -1,6 +1,7 @@
 """Limits on the mean power that some plan just obeys, or just does not."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,6 +104,35 @@ def test_bounds_under_power_are_below_all_plans(seed: int) -> None:
             limits = Limits(power_w=power_w)
             bound = powered_bound(model, limits, rows.take(one), forms.take(one), clocks, NEVER)
             assert bound[0] <= totals.step_time_s[allowed].min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
+def test_interleaved_rows_have_lower_clocks_under_power(share: float) -> None:
+    """Against all plans of interleaved rows, of which only lower clocks keep some within it."""
+    model = small(4)
+    fixed = {"pp": {2}, "tp": {1}, "cp": {1}, "interleave": {2}, "micro_batch": {1, 2}}
+    fixed |= {"recompute": {0, 2}, "sharding": {1}, "sequence_parallel": {0}}
+    coded = {name: frozenset(value) for name, value in fixed.items()}
+    rows, clocks = rows_of(model, CHIPS, **coded), [1.0, 0.8, 0.6]
+    model = replace(
+        model,
+        cluster=replace(
+            model.cluster, chip=replace(model.cluster.chip, clock_levels=tuple(clocks))
+        ),
+    )
+    plans = [plan for row in range(len(rows)) for plan in every_plan(model, rows, row, clocks)]
+    totals = evaluate_totals(model, PlanTable.from_plans(plans))
+    watts = totals.energy_j / totals.step_time_s
+    limits = Limits(power_w=float(np.quantile(watts, share)) * (1 + 1e-6))
+    within = watts <= limits.power_w
+    found = best_time(model, SpaceOptions(fixed=coded), limits, CHIPS)
+    assert found.status is Status.OPTIMAL
+    assert found.points[0, 0] == pytest.approx(totals.step_time_s[within].min(), rel=1e-9)
+    assert found.bound[0] <= totals.step_time_s[within].min()
+    highest = best_time(model, SpaceOptions(fixed=coded, clocks=False), limits, CHIPS)
+    plan = found.plans.plan(0)
+    least = min(stage.clock or plan.clock for stage in plan.stages or ())
+    assert (least < 1.0) == (len(highest.plans) == 0)
 
 
 def test_power_that_leaves_kernels_nothing_needs_no_solver(
