@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from solvers.cpsat_solver import new_solver
 from solvers.solution import Solution, Status
 
 
@@ -81,7 +82,7 @@ def fewest_cut(
     start = _facing(problem, hint)
     for variable, value in zip(side, start, strict=False):
         model.add_hint(variable, value)
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.max_time_in_seconds = time_limit_s
     solver.parameters.random_seed = seed
     status = solver.solve(model)

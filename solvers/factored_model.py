@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from solvers.cpsat_solver import new_solver
 from solvers.factored import (
     Arithmetic,
     Column,
@@ -89,7 +90,7 @@ class Model(dict[str, Term]):
         from ortools.sat.python import cp_model  # noqa: PLC0415  (slow, and only needed here)
 
         super().__init__()
-        self.cp, self.model, self.solver = cp_model, cp_model.CpModel(), cp_model.CpSolver()
+        self.cp, self.model, self.solver = cp_model, cp_model.CpModel(), new_solver()
         self.domains = domains
         self.variables: list[Any] = []
         self.ranges: list[tuple[int, int]] = []

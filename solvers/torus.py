@@ -31,6 +31,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
+from solvers.cpsat_solver import new_solver
 from solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class _Model:
 
         self.problem = problem
         self.model = cp_model.CpModel()
-        self.solver = cp_model.CpSolver()
+        self.solver = new_solver()
         self.counts = {"patterns": 0, "rows": 0}
         self.primes = _primes(math.prod(problem.dims))
         self.mesh = self.model.new_int_var(0, max(len(problem.meshes) - 1, 0), "mesh")
@@ -339,7 +340,7 @@ class _Model:
 
         self.model.add(self.largest <= self.solver.value(self.largest))
         self.model.minimize(sum(self.costs.values()))
-        second = cp_model.CpSolver()
+        second = new_solver()
         second.parameters.copy_from(self.solver.parameters)
         if second.solve(self.model) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             self.solver = second

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from solvers.collectives.problem import Network
+from solvers.cpsat_solver import new_solver
 
 Ring = tuple[int, ...]
 LARGEST_SEARCH = 64
@@ -137,7 +138,7 @@ def _packed(network: Network, count: int) -> list[Ring]:
         model.add(uses[at] <= lanes)
     for port in network.shared:
         model.add(sum(uses[at] for at in port.links) <= port.capacity)
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = _EFFORT

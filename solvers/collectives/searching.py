@@ -24,6 +24,7 @@ from solvers.collectives.model import (
 )
 from solvers.collectives.rooted import rooted_sends
 from solvers.collectives.schedule import Send
+from solvers.cpsat_solver import new_solver
 
 if TYPE_CHECKING:
     from solvers.collectives.synthesis import Question
@@ -148,7 +149,7 @@ class Search:
             vector or free_rounds(made, self.steps, self.enough, best - 1),
         )
         keep_time(until)
-        solver = cp_model.CpSolver()
+        solver = new_solver()
         solver.parameters.max_time_in_seconds = left_s(until)
         solver.parameters.max_deterministic_time = self.work
         solver.parameters.num_workers = 1

@@ -47,6 +47,7 @@ from solvers.collectives.synthesis import (
     question,
 )
 from solvers.collectives.timed_bounds import least_seconds
+from solvers.cpsat_solver import new_solver
 from solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class _Search:
             keep_time(until)
         except OutOfTime:
             return
-        solver = cp_model.CpSolver()
+        solver = new_solver()
         solver.parameters.max_time_in_seconds = left_s(until)
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed

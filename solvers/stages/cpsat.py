@@ -2,8 +2,6 @@
 
 Without a limit on seconds one worker always gives the same answer; of choices that are equally
 good, several workers may give any.
-Presolve does not look for constraints that include others: 9.15 then calls some masters with an
-exact time infeasible that are not (https://github.com/google/or-tools/issues/5274 is alike).
 Source: L. Perron, F. Didier, CP-SAT, https://developers.google.com/optimization/cp/cp_solver.
 """
 
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from solvers.cpsat_solver import new_solver
 from solvers.solution import Solution
 from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import Need, Question
@@ -46,9 +45,8 @@ def _solve(question: Question, master: Master, started: float) -> Solution[Choic
     from ortools.sat.python import cp_model  # noqa: PLC0415  (slow, and only needed here)
 
     model, variables = _model(cp_model, question, master)
-    solver = cp_model.CpSolver()
+    solver = new_solver()
     solver.parameters.num_workers = question.workers
-    solver.parameters.presolve_inclusion_work_limit = 0  # see the module
     if question.seconds is not None:
         left = question.seconds - (time.perf_counter() - started)
         if left <= 0:
