@@ -7,9 +7,11 @@ from typing import Any
 
 from planner.explanation.answer import ExplainResult
 from planner.explanation.compare_answer import CompareResult
+from planner.export_result import ExportResult
 from planner.feasibility.answer import FeasibleResult
 from planner.report.compare_view import compare_view
 from planner.report.explain_view import explain_view
+from planner.report.export_view import export_view
 from planner.report.feasible_view import feasible_view
 from planner.report.html import evaluate_html, plan_html, solve_html
 from planner.report.tables import text_of
@@ -29,6 +31,8 @@ def as_text(result: Any) -> str:
         return text_of(explain_view(result))
     if isinstance(result, CompareResult):
         return text_of(compare_view(result))
+    if isinstance(result, ExportResult):
+        return text_of(export_view(result))
     return text_of(plan_view("Plan", result))
 
 
@@ -40,6 +44,6 @@ def as_html(result: Any) -> str:
         return evaluate_html(result)
     if isinstance(result, FeasibleResult):
         return f"<pre>{escape(text_of(feasible_view(result)))}</pre>"
-    if isinstance(result, ExplainResult | CompareResult):
+    if isinstance(result, ExplainResult | CompareResult | ExportResult):
         return f"<pre>{escape(as_text(result))}</pre>"
     return plan_html(result)
