@@ -176,7 +176,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         holds=uniform.one_recompute,
         explain=lambda c, p: (
             "torchtitan recomputes all layers alike (none, selective or full); stages that differ "
-            f"cannot be told, nearest: recompute {p.recompute} everywhere"
+            f"cannot be told, nearest: recompute {uniform.chosen_recompute(p)} everywhere"
         ),
         launch=True,
     ),
@@ -187,7 +187,9 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan distributed/parallel_dims.py: one mesh for all stages",
         holds=uniform.one_sharding,
-        explain=lambda c, p: f"torchtitan shards all stages alike; use {p.sharding} in every stage",
+        explain=lambda c, p: (
+            f"torchtitan shards all stages alike; use {uniform.chosen_sharding(p)} in every stage"
+        ),
         launch=True,
     ),
     Rule(
@@ -200,6 +202,18 @@ TORCHTITAN: tuple[Rule, ...] = (
         holds=uniform.middle_chunks_filled,
         explain=lambda c, p: (
             "torchtitan needs a layer in every stage between the first and the last; nearest: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-chips",
+        field="hardware",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan tools/utils.py: the accelerator of PyTorch, with NCCL, RCCL or XCCL",
+        holds=uniform.on_gpus,
+        explain=lambda c, p: (
+            f"torchtitan runs on GPUs ({', '.join(uniform.GPU_VENDORS)}), not on {c.chip.name}"
         ),
         launch=True,
     ),

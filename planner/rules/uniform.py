@@ -53,3 +53,11 @@ def chosen_recompute(plan: Plan) -> str:
 def chosen_sharding(plan: Plan) -> str:
     """The sharding of a plan's stages; of the first where they differ."""
     return (plan.stages[0].sharding if plan.stages else None) or plan.sharding
+
+
+GPU_VENDORS = ("NVIDIA", "AMD", "Intel")
+
+
+def on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chips are GPUs."""
+    return np.full(len(plans), model.chip.vendor in GPU_VENDORS)
