@@ -25,9 +25,9 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
-from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.told import told
+from planner.search.uneven.told_room import told_bound
 from solvers.stages.energy_bounds import MeanBound
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
@@ -204,7 +204,7 @@ def _soonest(
     for start in range(0, len(rows), _SECOND_AT_A_TIME):
         deadline.check()
         at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
-        found[at] = second_bound(model, limits, rows.take(at), forms.take(at), upper_s)
+        found[at] = told_bound(model, limits, rows.take(at), forms.take(at), upper_s)
     return found
 
 
