@@ -42,8 +42,9 @@ def padded_vocabulary(launch: Launch) -> int:
 
 
 def _vocabulary(launch: Launch) -> str:
-    padded = padded_vocabulary(launch)
-    return f"The vocabulary of {launch.model.vocab_size:,} tokens is padded to {padded:,}."
+    rows, padded = launch.model.vocab_size, padded_vocabulary(launch)
+    end = f"padded to {padded:,}" if padded > rows else "not padded"
+    return f"The vocabulary of {rows:,} tokens is {end}."
 
 
 def _block(launch: Launch) -> tuple[Flag, ...]:

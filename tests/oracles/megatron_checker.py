@@ -18,6 +18,7 @@ import typing
 import warnings
 
 NO_KERNELS = ["--no-rope-fusion", "--transformer-impl", "local"]
+FUSED = ("--moe-permute-fusion", "--moe-router-fusion")
 
 
 def prepared(checkout):
@@ -57,7 +58,7 @@ def judged(arguments, launch):
     from megatron.core import num_microbatches_calculator as calculator
 
     arguments.get_device_arch_version = lambda: 9 if launch["hopper"] else 10
-    sys.argv = ["pretrain_gpt.py", *launch["args"], *NO_KERNELS]
+    sys.argv = ["pretrain_gpt.py", *(a for a in launch["args"] if a not in FUSED), *NO_KERNELS]
     os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS", None)
     os.environ.update(launch["environment"], WORLD_SIZE=str(launch["world"]), RANK="0")
     args = arguments.validate_args(arguments.parse_args())
