@@ -70,10 +70,7 @@ _KEYS = {
         "optimizer.use_distributed_optimizer",
     ),
     "--data-parallel-sharding-strategy": ("ddp.data_parallel_sharding_strategy",),
-    "--num-distributed-optimizer-instances": (
-        "ddp.num_distributed_optimizer_instances",
-        "dist.num_distributed_optimizer_instances",
-    ),
+    "--num-distributed-optimizer-instances": ("ddp.num_distributed_optimizer_instances",),
     "--outer-dp-sharding-strategy": ("ddp.outer_dp_sharding_strategy",),
     "--overlap-grad-reduce": ("ddp.overlap_grad_reduce",),
     "--overlap-param-gather": ("ddp.overlap_param_gather",),
