@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
+from planner.export.chosen import common_recompute, common_sharding
+from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
-from planner.export.gpu_clock import lost_clock
 from planner.export.hf_config import hf_config
 from planner.export.launch import Launch
-from planner.rules.uniform import chosen_recompute, chosen_sharding
-from planner.version import __version__
+from planner.export.texts import made_by
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
 CONFIG, ARGUMENTS, MODEL = "accelerate.yaml", "training.json", "config.json"
@@ -90,7 +90,7 @@ def _distributed_type(launch: Launch) -> str:
 def _state_is_sharded(launch: Launch) -> bool:
     """Whether FSDP runs: under zero1 and zero2 too, which it is nearest to, and for tp and cp."""
     plan = launch.plan
-    divided = chosen_sharding(plan) != "ddp" or plan.tp * plan.cp > 1
+    divided = common_sharding(launch) != "ddp" or plan.tp * plan.cp > 1
     return plan.chips > 1 and divided
 
 
@@ -99,8 +99,8 @@ def _sharding(launch: Launch) -> dict[str, Any]:
     return {
         "fsdp_version": 2,
         "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
-        "fsdp_reshard_after_forward": chosen_sharding(plan) not in ("zero1", "zero2"),
-        "fsdp_activation_checkpointing": chosen_recompute(plan) == "full",
+        "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
+        "fsdp_activation_checkpointing": common_recompute(launch) == "full",
         "fsdp_offload_params": bool(plan.offload),
         "fsdp_cpu_ram_efficient_loading": False,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
@@ -116,7 +116,7 @@ def _mesh(launch: Launch) -> dict[str, Any]:
     plan = launch.plan
     replicas, shards = plan.dp * plan.pp, plan.fsdp
     alone = shards == 1 and plan.tp * plan.cp > 1
-    if alone or chosen_sharding(plan) in ("zero1", "zero2"):
+    if alone or common_sharding(launch) in ("zero1", "zero2"):
         replicas, shards = 1, replicas * shards
     prefix = "parallelism_config"
     found: dict[str, Any] = {
@@ -147,7 +147,7 @@ def _arguments(launch: Launch, *, known: bool) -> dict[str, Any]:
         "bf16": False,
         "torch_compile": True,
     }
-    if not _state_is_sharded(launch) and chosen_recompute(plan) == "full":
+    if not _state_is_sharded(launch) and common_recompute(launch) == "full":
         found["gradient_checkpointing"] = True
     return found
 
@@ -190,12 +190,9 @@ def _refusals(launch: Launch) -> tuple[Lost, ...]:
 
 def _comments(launch: Launch) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
-    plan = launch.plan
-    mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
     lines = (
-        f"Written by planner {__version__} for {SOURCE}.",
-        f"Plan: {launch.model.name}, {mesh or 'one chip'}; micro-batches of {plan.micro_batch}: "
-        f"{launch.micro_batches}.",
+        made_by(launch),
+        f"For {SOURCE}.",
         f"{SCRIPT} is that of Transformers (examples/pytorch/language-modeling); in {ARGUMENTS}",
         f"{TOKENIZER}, the data set and max_steps are placeholders.",
         "Weights, gradients and optimizer are of one precision, as the cost model counts them.",

@@ -147,7 +147,7 @@ ACCELERATE: tuple[Rule, ...] = (
         holds=uniform.one_recompute,
         explain=lambda c, p: (
             "Accelerate recomputes all layers or none; layers that differ cannot be told, nearest: "
-            f"recompute {uniform.chosen_recompute(p)} everywhere"
+            f"recompute {p.recompute} everywhere"
         ),
         launch=True,
     ),

@@ -176,7 +176,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         holds=uniform.one_recompute,
         explain=lambda c, p: (
             "torchtitan recomputes all layers alike (none, selective or full); stages that differ "
-            f"cannot be told, nearest: recompute {uniform.chosen_recompute(p)} everywhere"
+            f"cannot be told, nearest: recompute {p.recompute} everywhere"
         ),
         launch=True,
     ),
@@ -187,9 +187,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan distributed/parallel_dims.py: one mesh for all stages",
         holds=uniform.one_sharding,
-        explain=lambda c, p: (
-            f"torchtitan shards all stages alike; use {uniform.chosen_sharding(p)} in every stage"
-        ),
+        explain=lambda c, p: f"torchtitan shards all stages alike; use {p.sharding} in every stage",
         launch=True,
     ),
     Rule(
