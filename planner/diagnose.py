@@ -120,7 +120,7 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
 
 def _of_framework(name: str) -> str:
     """A rule of the table, with where it is enforced."""
-    rule = next(rule for rule in RULES if rule.name == name)
+    rule = next(rule for rule in RULES if rule.name == name.rpartition(": ")[2])
     return f"the rule {name} ({rule.source})"
 
 

@@ -21,6 +21,7 @@ from planner.rules import violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
 from planner.simulated import simulated_facts
+from planner.targets import TARGETS, Target
 
 _DAY_S = 86400.0
 
@@ -88,7 +89,13 @@ def options_of(request: Request) -> SpaceOptions:
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
         layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
+        runnable_in=targets_of(request),
     )
+
+
+def targets_of(request: Request) -> tuple[Target, ...]:
+    """What a request wants plans to run in."""
+    return tuple(TARGETS[name] for name in dict.fromkeys(request.runnable_in or ()))
 
 
 def training_run(request: Request, result: PlanResult) -> TrainingRun | None:

@@ -26,6 +26,7 @@ from planner.cli.options import (
     PowerCap,
     Precision,
     Pue,
+    RunnableIn,
     SeqLen,
     TorusAxes,
     Trace,
@@ -169,6 +170,7 @@ def solve(
             _SEARCH,
         ),
     ] = None,
+    runnable_in: RunnableIn = None,
     clocks: Annotated[
         bool | None,
         option(
@@ -253,6 +255,7 @@ def solve(
       planner solve --model llama2-13b --chips 4096
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
+        --runnable-in megatron
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
@@ -304,6 +307,7 @@ def solve(
         **stage_fields(layout, gap, front_points),
         "offload": offload,
         "placement": placement,
+        "runnable_in": names_of(runnable_in),
         "clocks": clocks,
         "time_limit": time_limit,
         **machine_fields(

@@ -42,8 +42,9 @@ def padded_vocabulary(launch: Launch) -> int:
 
 
 def _vocabulary(launch: Launch) -> str:
-    padded = padded_vocabulary(launch)
-    return f"The vocabulary of {launch.model.vocab_size:,} tokens is padded to {padded:,}."
+    rows, padded = launch.model.vocab_size, padded_vocabulary(launch)
+    end = f"padded to {padded:,}" if padded > rows else "not padded"
+    return f"The vocabulary of {rows:,} tokens is {end}."
 
 
 def _block(launch: Launch) -> tuple[Flag, ...]:
@@ -202,7 +203,7 @@ def model_lost(launch: Launch) -> list[Lost]:
     written = {*inputs, "output"} if model.mlp.bias else inputs if inputs <= bias else set()
     lost = {
         f"{model.mtp_modules} module(s) of multi-token prediction, which the prediction does not "
-        "count either: --mtp-num-layers adds them": model.mtp_modules > 0,
+        "count either: mtp_num_layers adds them": model.mtp_modules > 0,
         "queries and keys are normalized per head (--qk-layernorm), not over the full width": (
             model.attention.qk_norm == "full-width"
         ),

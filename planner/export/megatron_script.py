@@ -73,7 +73,7 @@ def script_text(
         arrays,
         " \\\n    ".join(call),
     )
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _distributed(launch: Launch) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from planner.export.chosen import common_recompute
 from planner.export.export import Export, TextFile
 from planner.export.launch import Launch
+from planner.export.texts import made_by, plan_summary
 from planner.export.toml_text import toml_text
 from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, refusals
 from planner.export.torchtitan_models import Flavor, builds_llama, flavor_of
 from planner.export.torchtitan_python import FUNCTION, added_model, config_module
-from planner.export.torchtitan_settings import Settings, recompute_mode, settings_of
-from planner.plan_words import split_words
-from planner.version import __version__
+from planner.export.torchtitan_settings import Settings, settings_of
 
 SOURCES = {
     "0.2": "torchtitan v0.2.2 73a0e69 (2026-02-20)",
@@ -32,7 +32,7 @@ PORT = 29500
 def export(launch: Launch) -> Export:
     """A plan for torchtitan; see `planner.export.Export`."""
     flavor = flavor_of(launch.model, launch.version)
-    settings = settings_of(launch, flavor)
+    settings = settings_of(launch)
     write = {"0.2": _toml, "0.3": _overrides, "main": _recipe}[launch.version]
     files, command = write(launch, flavor, settings)
     environment = [ALLOCATOR]
@@ -58,11 +58,11 @@ def _toml(launch: Launch, flavor: Flavor | None, settings: Settings) -> Written:
     model = launch.model
     own = flavor is None and builds_llama(model, launch.version)
     module = flavor.module if flavor else "llama3" if own else TO_REGISTER
-    mode: dict[str, Any] = {"mode": recompute_mode(launch)}
+    mode: dict[str, Any] = {"mode": common_recompute(launch)}
     if mode["mode"] == "selective":
         mode["selective_ac_option"] = "op"  # every second matrix product, as the plan counts it
     tables = {
-        "job": {"description": _summary(launch)},
+        "job": {"description": plan_summary(launch)},
         "model": {
             "name": module,
             "flavor": flavor.name if flavor else model.name,
@@ -97,7 +97,7 @@ def _overrides(launch: Launch, flavor: Flavor | None, settings: Settings) -> Wri
         for section, table in settings.items()
         for key, value in table.items()
     ]
-    options.append(f"activation-checkpoint:{recompute_mode(launch)}")
+    options.append(f"activation-checkpoint:{common_recompute(launch)}")
     comments = "".join(f"# {line}\n" for line in _comments(launch))
     body = " \\\n  ".join([*_launcher(launch), *options])
     script = TextFile(name="torchtitan.sh", text=f"#!/usr/bin/env bash\n{comments}{body}\n")
@@ -140,22 +140,12 @@ def _torchrun(launch: Launch, arguments: str) -> str:
     return " ".join((*_launcher(launch), arguments))
 
 
-def _summary(launch: Launch) -> str:
-    plan = launch.plan
-    mesh = " ".join(f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1)
-    return f"{launch.model.name} on {plan.chips} chip{'s' * (plan.chips > 1)}, {mesh or 'dp 1'}"
-
-
 def _comments(launch: Launch) -> list[str]:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
-    plan = launch.plan
-    lines = [
-        f"Written by planner {__version__} for {SOURCES[launch.version]}.",
-        f"Plan: {_summary(launch)}; micro-batches of {plan.micro_batch}: {launch.micro_batches}.",
+    return [
+        made_by(launch),
+        f"For {SOURCES[launch.version]}.",
         "Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path",
         "(scripts/download_hf_assets.py fills it).",
         "Compilation: the cost model assumes a compiled loss and compiled blocks.",
     ]
-    if plan.pp > 1:
-        lines.append(f"Layers of the stages: {split_words(plan)}.")
-    return lines

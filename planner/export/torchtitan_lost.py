@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from planner.export.chosen import common_sharding
+from planner.export.clocks import lost_clock
 from planner.export.export import Lost
-from planner.export.gpu_clock import lost_clock
 from planner.export.launch import Launch
 from planner.export.torchtitan_models import Flavor, builds_llama
-from planner.rules.uniform import chosen_sharding
 
 TO_REGISTER = "models_to_register"
 """Placeholder for the module of a model that torchtitan has not."""
@@ -65,4 +65,4 @@ def function_name(launch: Launch) -> str:
 
 def _sharded(launch: Launch) -> bool:
     """Whether weights are sharded for want of what the plan asks for."""
-    return chosen_sharding(launch.plan) in ("zero1", "zero2") and launch.plan.dp > 1
+    return common_sharding(launch) in ("zero1", "zero2") and launch.plan.dp > 1

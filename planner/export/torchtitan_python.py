@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.export.chosen import common_recompute
 from planner.export.launch import Launch
 from planner.export.python_text import Assign, Call, Function, Name, module_text
 from planner.export.torchtitan_lost import TO_REGISTER, function_name
 from planner.export.torchtitan_models import Flavor, builds_llama
-from planner.export.torchtitan_settings import Settings, recompute_mode
+from planner.export.torchtitan_settings import Settings
 
 FUNCTION = "planned"
 POLICIES = {"none": "", "selective": "SelectiveAC", "full": "FullAC"}
@@ -141,7 +142,7 @@ def _assignments(launch: Launch, settings: Settings, imports: dict[str, list[str
         for section, table in settings.items()
         for key, value in table.items()
     ]
-    policy = POLICIES[recompute_mode(launch)]
+    policy = POLICIES[common_recompute(launch)]
     if policy:
         imports["torchtitan.distributed.activation_checkpoint"] = [policy]
     chosen = Call(f"{policy}.Config") if policy else None

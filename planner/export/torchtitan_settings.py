@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.export.chosen import common_sharding
 from planner.export.launch import Launch
-from planner.export.torchtitan_models import Flavor
-from planner.rules.uniform import chosen_recompute, chosen_sharding
 
 Settings = dict[str, dict[str, Any]]
 """Section to key to value, in the order in which they are written."""
@@ -30,7 +29,7 @@ HEAD = {"0.2": "output", "0.3": "lm_head", "main": "lm_head"}
 """Module that holds the output head."""
 
 
-def settings_of(launch: Launch, flavor: Flavor | None) -> Settings:
+def settings_of(launch: Launch) -> Settings:
     """Everything that a plan says, except which model and how activations are recomputed."""
     return {
         "training": _training(launch),
@@ -57,14 +56,9 @@ def stage_modules(launch: Launch) -> list[list[str]]:
 def shard_degrees(launch: Launch) -> tuple[int, int]:
     """Replicas and shards: ranks of zero1 and zero2 are shards, those of ddp replicas."""
     plan = launch.plan
-    if chosen_sharding(plan) in ("zero1", "zero2"):
+    if common_sharding(launch) in ("zero1", "zero2"):
         return 1, plan.dp * plan.fsdp
     return plan.dp, plan.fsdp
-
-
-def recompute_mode(launch: Launch) -> str:
-    """`none`, `selective` or `full`."""
-    return chosen_recompute(launch.plan)
 
 
 def _training(launch: Launch) -> dict[str, Any]:
@@ -91,7 +85,7 @@ def _training(launch: Launch) -> dict[str, Any]:
 def _parallelism(launch: Launch) -> dict[str, Any]:
     plan, early = launch.plan, launch.version == "0.2"
     replicas, shards = shard_degrees(launch)
-    gathered_once = chosen_sharding(plan) in ("zero1", "zero2")
+    gathered_once = common_sharding(launch) in ("zero1", "zero2")
     found: dict[str, Any] = {
         "data_parallel_replicate_degree": replicas,
         "data_parallel_shard_degree": shards,

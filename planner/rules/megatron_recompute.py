@@ -7,7 +7,7 @@ first N layers of every chunk, all where it has fewer) and core/transformer/tran
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,6 +70,13 @@ def told_at_once(model: Model, plans: PlanTable) -> BoolArray:
     cores = (selective.sum(axis=2) == safe).all(axis=1)
     blocks = (selective.sum(axis=(1, 2)) == 0) & _first_layers(model, safe, full)
     return np.asarray(~right | cores | blocks)
+
+
+def stages_told_at_once(model: Model, plan: Plan) -> bool:
+    """`told_at_once` for one plan, whatever chips its stages are on."""
+    stages = tuple(replace(stage, pool=None) for stage in plan.stages or ())
+    table = PlanTable.from_plans([replace(plan, stages=stages or None)])
+    return bool(told_at_once(model, table)[0])
 
 
 def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:

@@ -203,4 +203,16 @@ TORCHTITAN: tuple[Rule, ...] = (
         ),
         launch=True,
     ),
+    Rule(
+        name="torchtitan-chips",
+        field="hardware",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan tools/utils.py: the accelerator of PyTorch, with NCCL, RCCL or XCCL",
+        holds=uniform.on_gpus,
+        explain=lambda c, p: (
+            f"torchtitan runs on GPUs ({', '.join(uniform.GPU_VENDORS)}), not on {c.chip.name}"
+        ),
+        launch=True,
+    ),
 )

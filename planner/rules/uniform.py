@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, Plan, PlanTable
+from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, PlanTable
 
 
 def one_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -39,17 +39,9 @@ def middle_chunks_filled(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(~((layers == 0) & followed)[:, 1:].any(axis=1))
 
 
-def chosen_recompute(plan: Plan) -> str:
-    """The recomputation of a plan's layers; of most of them where they differ."""
-    layers = dict.fromkeys(RECOMPUTES, 0)
-    for stage in plan.stages or ():
-        counted = {"selective": sum(stage.selective), "full": sum(stage.full)}
-        for name, count in counted.items():
-            layers[name] += count
-        layers[stage.recompute or plan.recompute] += stage.layers - sum(counted.values())
-    return max(layers, key=layers.__getitem__) if any(layers.values()) else plan.recompute
+GPU_VENDORS = ("NVIDIA", "AMD", "Intel")
 
 
-def chosen_sharding(plan: Plan) -> str:
-    """The sharding of a plan's stages; of the first where they differ."""
-    return (plan.stages[0].sharding if plan.stages else None) or plan.sharding
+def on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chips are GPUs."""
+    return np.full(len(plans), model.chip.vendor in GPU_VENDORS)

@@ -36,7 +36,16 @@ from planner.cost.context import CostModel
 from planner.cost.dualpipe import rounds
 from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
 from planner.distinct import distinct
-from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import (
+    DUALPIPE,
+    FULL,
+    NO_RECOMPUTE,
+    SCHEDULES,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from planner.search.deadline import NEVER, Deadline
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
@@ -144,6 +153,7 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     most = np.ceil(totals / rows.devices[:, None]) * least
     slowest = np.maximum(whole / rows.devices, most.max(axis=1))
     slowest = np.maximum(slowest, end_times(rows, ends).max(axis=1))
+    slowest = np.maximum(slowest, _fullest_s(model, rows, layer))
     return RowForms(
         paced=paced,
         summed=summed,
@@ -153,6 +163,22 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
         ends=ends,
         factor=step_factor(a, plans.chips.astype(np.float64)),
     )
+
+
+def _fullest_s(model: CostModel, rows: Rows, layer: FloatArray) -> FloatArray:
+    """(n,) seconds of the fullest device, the first layers of whose chunks recompute; else 0."""
+    found = np.zeros(len(rows))
+    at = np.flatnonzero(rows.first > 0)
+    if not len(at):
+        return found
+    plain, full = (rows.recomputes.index(code) for code in (NO_RECOMPUTE, FULL))
+    here = [kind in model.job.model.layer_kinds for kind in KINDS]
+    seconds = layer[at][:, here].min(axis=3)
+    most = -(-model.job.model.layers // rows.devices[at])
+    recomputed = np.minimum(rows.first[at], most)
+    more = np.maximum((seconds[..., full] - seconds[..., plain]).min(axis=1), 0.0)
+    found[at] = most * seconds[..., plain].min(axis=1) + recomputed * more
+    return found
 
 
 def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
@@ -204,6 +230,7 @@ def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
             if rows.both_ways.any() and not alone:
                 hidden = np.broadcast_to(cost.paired, cost.total.shape)[terms.cell, :, :, 0]
                 layer[:, at] -= np.where(rows.both_ways[:, None, None], hidden, 0.0)
+    layer = np.take_along_axis(layer, rows.modes[:, None, :, None], axis=2)
     return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 

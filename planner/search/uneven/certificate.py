@@ -16,14 +16,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.distinct import distinct
 from planner.plan import FloatArray, IntArray, PlanTable
+from planner.rules import broken
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found
-from planner.search.limits import Limits, model_flop
+from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import (
@@ -38,9 +38,11 @@ from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.opened import OpenRow, opened_rows
 from planner.search.uneven.power import powered_bound
-from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.room import roomy
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
+from planner.search.uneven.told import told
+from planner.search.uneven.told_room import told_bound
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question, UnansweredError
 from solvers.stages.problem import Choice, TooManyColumnsError
@@ -101,7 +103,7 @@ class _Search:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
         self.clocks = model.clocks(wanted=options.clocks)
-        self.longest_s = _longest_s(model, limits, chips)
+        self.longest_s = limits.longest_s(model, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
         self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
@@ -180,17 +182,28 @@ class _Search:
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
-        rows, forms = rows.take(kept), forms.take(kept)
-        second = second_bound(self.model, self.limits, rows, forms, self.wanted_s)
-        kept = np.flatnonzero(second < self.wanted_s)
-        counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
-        rows, forms, second = rows.take(kept), forms.take(kept), second[kept]
+        at = self._roomy("LB2", rows.take(kept), forms.take(kept), counted)
+        if self.options.runnable_in and len(at[0]):
+            rows = told(self.model, self.options, at[0])
+            at = self._roomy(
+                "LB2 told", rows, clocked_forms(self.model, rows, self.clocks), counted
+            )
+        rows, forms, second = at
         if self.limits.power_w is None:
             return rows, second
         powered = np.maximum(second, self._powered(rows, forms))
         kept = np.flatnonzero(powered < self.wanted_s)
         counted.add("LB power", rows, np.minimum(powered, self.wanted_s), kept)
         return rows.take(kept), powered[kept]
+
+    def _roomy(
+        self, name: str, rows: Rows, forms: RowForms, counted: _Counted
+    ) -> tuple[Rows, RowForms, FloatArray]:
+        """The rows that LB2 leaves, with their forms and LB2."""
+        second = told_bound(self.model, self.limits, rows, forms, self.wanted_s)
+        kept = np.flatnonzero(second < self.wanted_s)
+        counted.add(name, rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
+        return rows.take(kept), forms.take(kept), second[kept]
 
     def _powered(self, rows: Rows, forms: RowForms) -> FloatArray:
         return powered_bound(self.model, self.limits, rows, forms, self.clocks, self.deadline)
@@ -271,6 +284,8 @@ class _Search:
     def _take(self, columns: RowColumns, choice: Choice) -> bool:
         """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
         plan = PlanTable.from_plans([columns.plan(choice)])
+        if any(broken(self.model, plan, target=target) for target in self.options.runnable_in):
+            return False
         totals = evaluate_totals(self.model, plan)
         time_s = float(totals.step_time_s[0])
         fits, _ = self.limits.memory(self.model, memory_table(self.model, plan))
@@ -378,11 +393,3 @@ def _meshes(skeletons: Skeletons) -> int:
     used = np.unique(skeletons.mesh_id)
     axes = [skeletons.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
     return len(distinct(axes)[0])
-
-
-def _longest_s(model: CostModel, limits: Limits, chips: int) -> float:
-    """Seconds that the limits on step time and utilization allow a step."""
-    longest = np.inf if limits.step_time_s is None else limits.step_time_s
-    if limits.mfu is None:
-        return longest
-    return min(longest, model_flop(model) / (limits.mfu * peak_flop_per_s(model) * chips))

@@ -25,8 +25,10 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
-from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.told import told
+from planner.search.uneven.told_room import told_bound
+from solvers.stages.energy_bounds import MeanBound
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
 _AT_A_TIME, _SECOND_AT_A_TIME = 100_000, 20_000
@@ -117,30 +119,18 @@ def energy_rows(
     rows = cross_rows(model, skeletons, options, deadline)
     clocks = model.clocks(wanted=options.clocks)
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
-    mean = mean_bounds(model, rows, forms, clocks, deadline)
-    at = open_rows(mean, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
-    rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
-    soonest = _soonest(model, limits, rows, forms, upper_s, deadline)
-    if limits.power_w is not None:
-        soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
-    fits = soonest <= upper_s
-    funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
-    at = np.flatnonzero(fits)
-    rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
-    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
-    at = open_rows(memory, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    meshes = len(rows.logical_meshes)
-    funnel.drop("LB_E memory", len(rows), meshes, memory.at(upper_s)[dropped])
+    work = (model, limits, clocks, points, upper_s, funnel, deadline)
+    left = _cheap(*work, rows, forms)
+    if options.runnable_in and len(left.rows):
+        rows = told(model, options, left.rows)
+        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), " told")
     family = EnergyRows(
         model=model,
         limits=limits,
-        rows=rows.take(at),
-        forms=forms.take(at),
-        means=(mean.take(at), memory.take(at)),
-        soonest_s=soonest[at],
+        rows=left.rows,
+        forms=left.forms,
+        means=left.means,
+        soonest_s=left.soonest_s,
         clocks=clocks,
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
@@ -150,6 +140,55 @@ def energy_rows(
     )
     funnel.family = family
     return family, funnel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """Rows that bounds leave, with what `EnergyRows` has of them."""
+
+    rows: Rows
+    forms: RowForms
+    means: tuple[MeanBound, MeanBound]
+    soonest_s: FloatArray
+
+
+def _cheap(
+    model: CostModel,
+    limits: Limits,
+    clocks: FloatArray,
+    points: FloatArray,
+    upper_s: float,
+    funnel: Funnel,
+    deadline: Deadline,
+    rows: Rows,
+    forms: RowForms,
+    which: str = "",
+) -> _Left:
+    """The rows that may hold a plan below known ones by their joules, their memory, and both."""
+    mean = mean_bounds(model, rows, forms, clocks, deadline)
+    at = open_rows(mean, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    meshes = len(rows.logical_meshes)
+    funnel.drop(f"LB_E{which}", len(rows), meshes, mean.at(upper_s)[dropped])
+    rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
+    soonest = _soonest(model, limits, rows, forms, upper_s, deadline)
+    if limits.power_w is not None:
+        soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
+    fits, meshes = soonest <= upper_s, len(rows.logical_meshes)
+    funnel.drop(f"LB2{which}", len(rows), meshes, soonest[~fits] * funnel.watts)
+    at = np.flatnonzero(fits)
+    rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
+    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
+    at = open_rows(memory, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    meshes = len(rows.logical_meshes)
+    funnel.drop(f"LB_E memory{which}", len(rows), meshes, memory.at(upper_s)[dropped])
+    return _Left(
+        rows=rows.take(at),
+        forms=forms.take(at),
+        means=(mean.take(at), memory.take(at)),
+        soonest_s=soonest[at],
+    )
 
 
 def _soonest(
@@ -165,7 +204,7 @@ def _soonest(
     for start in range(0, len(rows), _SECOND_AT_A_TIME):
         deadline.check()
         at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
-        found[at] = second_bound(model, limits, rows.take(at), forms.take(at), upper_s)
+        found[at] = told_bound(model, limits, rows.take(at), forms.take(at), upper_s)
     return found
 
 
