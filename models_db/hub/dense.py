@@ -152,5 +152,5 @@ def gemma_window(fields: Fields, layers: Number, pattern: int) -> dict[str, Any]
     kinds = listed_kinds(fields, layers)
     if kinds is None:
         kinds = [(i + 1) % pattern > 0 for i in range(layers["value"])]
-    tokens = fields.count("sliding_window", unit="tokens")
+    tokens = fields.count("sliding_window", "sliding_window_size", unit="tokens")
     return windows(fields, kinds, tokens)
