@@ -109,8 +109,8 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
     of_config = isinstance(error, ModelError) and is_config(name)
     if not of_config and (mistaken := _mistaken(field, name)):
         return f"{field}: {one_line(name)}: {mistaken}"
-    if of_config or _one_per_line(message) != message:
-        return _one_per_line(message)
+    if of_config or one_per_line(message) != message:
+        return one_per_line(message)
     if names_a_file(name):
         return message + similar_file(Path(name))
     if is_file(Path(name)):
@@ -118,7 +118,7 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
     return f"{field}: {message.removeprefix(f'{field}: ')}"
 
 
-def _one_per_line(message: str) -> str:
+def one_per_line(message: str) -> str:
     """A message that may be a heading with one mistake per line, each with the file's name."""
     first, *others = message.split("\n")
     if not (others and others[0].startswith("  ")):

@@ -56,7 +56,7 @@ def import_model(
     """
     from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
     from planner.files import write_atomically  # noqa: PLC0415
-    from planner.records import record_mistakes  # noqa: PLC0415
+    from planner.records import one_per_line  # noqa: PLC0415
     from planner.units import parse_whole  # noqa: PLC0415
 
     _check_target(output, path)
@@ -64,7 +64,7 @@ def import_model(
     try:
         found = hub.import_model(path, name=name, seq_len=length, made_by=f"planner {__version__}")
     except ModelError as error:
-        raise InputError(record_mistakes("model", str(path), error)) from error
+        raise InputError(one_per_line(str(error))) from error
     if output is not None:
         write_atomically(output, found.text)
     _print(found, output, sources=sources, as_json=as_json)
