@@ -9,7 +9,7 @@ from typing import Any
 
 from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
-from models_db.hub import is_config
+from models_db.hub import CONFIG, is_config
 from planner.assumptions import PRESETS, Assumptions, calibrated
 from planner.errors import InputError
 from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
@@ -37,7 +37,7 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
         return values
 
     def seen(value: Any) -> Any:
-        return str(path.parent / text_as_path(value)) if names_own(value) else value
+        return str(path.parent / text_as_path(value)) if names_own(value, path.parent) else value
 
     return _renamed(values, seen)
 
@@ -56,6 +56,7 @@ def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, An
 
     def seen(name: str) -> str:
         path = Path(name).resolve()
+        path = path / CONFIG if path.is_dir() else path
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
     return _renamed(values, lambda value: path_as_text(seen(value)) if names_own(value) else value)
@@ -66,9 +67,19 @@ def names_a_file(value: object) -> bool:
     return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
 
 
-def names_own(value: object) -> bool:
-    """Whether a name is the path of a user's YAML file, or of a model's config.json."""
-    return names_a_file(value) or (isinstance(value, str) and value.lower().endswith(".json"))
+def names_own(value: object, folder: Path | None = None) -> bool:
+    """Whether a name is the path of a user's YAML file, or of a model's config.json or its folder.
+
+    Args:
+        value: The name.
+        folder: From where it is seen; default the current folder.
+    """
+    if names_a_file(value):
+        return True
+    if not isinstance(value, str):
+        return False
+    place = Path(value) if folder is None else folder / value
+    return value.lower().endswith(".json") or ("/" in value and is_config(place))
 
 
 def model_named(name: str) -> Model:

@@ -108,8 +108,12 @@ def read_weights(folder: Path, *, layers: int, tied: bool, dtype: str) -> Weight
 
 
 def _loose(folder: Path) -> list[str]:
-    """Names of the safetensors files of a folder."""
-    names = sorted(path.name for path in folder.glob("*.safetensors"))
+    """Names of the safetensors files of a folder; of several kinds, those called after the model.
+
+    A folder may also hold adapters or the same weights in the layout of another program.
+    """
+    found = sorted(path.name for path in folder.glob("*.safetensors"))
+    names = [name for name in found if name.startswith("model")] or found
     if len(names) > MOST_FILES:
         raise ModelError(f"{folder}: more than {MOST_FILES:,} safetensors files")
     return names

@@ -46,13 +46,13 @@ def import_model(
     their headers are read.
 
     Examples:
-      planner models import Qwen3-32B/ -o my-model.yaml
+      planner models import config.json -o my-model.yaml
 
-      planner models import config.json --sources
+      planner models import config.json --seq-len 4096 --sources
 
       planner models import config.json --json
 
-      planner solve --model my-model.yaml --hardware h100-sxm5-80 --chips 512
+      planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
     """
     from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
     from planner.files import write_atomically  # noqa: PLC0415

@@ -84,6 +84,20 @@ def test_a_plan_is_found_and_evaluated(config: Path, tmp_path: Path) -> None:
     assert planner("evaluate", plan).code == 0
 
 
+def test_a_folder_is_a_model_and_is_found_from_elsewhere(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = ("solve", "--model", f"./{config.parent.name}", *JOB, "--json")
+    assert planner(*job, "-o", "plan.yaml").code == 0
+    assert yaml.safe_load(Path("plan.yaml").read_text())["job"]["model"] == "Qwen3-8B/config.json"
+    file = {"model": "./Qwen3-8B/", "hardware": "h100-sxm5-80", "chips": 16, "seq_len": 4096}
+    Path("job.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    monkeypatch.chdir(config.parent)
+    assert planner("evaluate", "../plan.yaml").code == 0
+    assert planner("solve", "../job.yaml").code == 0
+
+
 def test_wrong_input_is_refused_in_one_line(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.yaml"
     config.write_text(json.dumps({**QWEN, "hidden_size": "4096"}), encoding="utf-8")

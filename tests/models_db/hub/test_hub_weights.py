@@ -91,6 +91,14 @@ def test_later_layers_and_other_parts_are_apart(tmp_path: Path) -> None:
     assert found.weights.text == found.model.total_parameters
 
 
+def test_adapters_beside_the_model_do_not_count(tmp_path: Path) -> None:
+    folder(tmp_path, tensors_of(2))
+    (tmp_path / "adapter_model.safetensors").write_bytes(header({"lora.weight": [7]}))
+    found = import_model(tmp_path)
+    assert found.weights is not None
+    assert found.weights.total == found.model.total_parameters
+
+
 def test_a_difference_is_said(tmp_path: Path) -> None:
     found = import_model(folder(tmp_path, {**tensors_of(2), "model.layers.0.more.weight": [5]}))
     assert len(differs(found)) == 1
