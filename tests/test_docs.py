@@ -130,7 +130,9 @@ def test_the_commands_of_a_page(
 def write_files(text: str, folder: Path) -> None:
     """Writes the YAML blocks of a page that say which file they are."""
     for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
-        (folder / name).write_text(body, encoding="utf-8")
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(body, encoding="utf-8")
 
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
@@ -190,7 +192,7 @@ def known_flags() -> frozenset[str]:
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
-                    ("models", "show"), ("models", "import"),
+                    ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
