@@ -151,6 +151,8 @@ def _lossy(launch: Launch) -> list[Lost]:
         for name in ("micro-batches", "stages"):
             reason = f"the {name} are those of PipelineModule in train.py, not of ds_config.json"
             lost.append(Lost("pp", reason))
+    if plan.pp > 1 and launch.model.tied_embeddings:
+        lost.append(Lost("pp", "the head in train.py has weights of its own, not the embedding's"))
     if launch.cost.job.kind == "finetune":
         lost.append(Lost("job", "train.py starts from random weights: load your checkpoint"))
     return lost
