@@ -102,7 +102,8 @@ def _zero(launch: Launch) -> dict[str, Any]:
 
 def _borders(launch: Launch) -> list[int]:
     """First layer of each stage and the end, the embedding and the head counted as layers."""
-    layers = list(launch.chunk_layers)
+    chunks, each = launch.chunk_layers, launch.plan.interleave
+    layers = [sum(chunks[at : at + each]) for at in range(0, len(chunks), each)]
     layers[0] += 1
     layers[-1] += 1
     return [0, *accumulate(layers)]

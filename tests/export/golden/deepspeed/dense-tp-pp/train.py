@@ -15,27 +15,7 @@ SEQ_LEN = 8192
 SEQUENCES = 1024
 STEPS = 30
 RECOMPUTE = False
-BORDERS = [0,
- 5,
- 9,
- 13,
- 17,
- 21,
- 25,
- 29,
- 33,
- 37,
- 41,
- 45,
- 49,
- 53,
- 57,
- 61,
- 65,
- 69,
- 73,
- 77,
- 82]
+BORDERS = [0, 21, 41, 61, 82]
 
 import deepspeed
 import torch
