@@ -17,7 +17,7 @@ from planner.provenance import job_fields, sources_of, versions
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, plan_results
-from planner.rules import violations
+from planner.rules import unmet, violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
 from planner.simulated import simulated_facts
@@ -46,6 +46,7 @@ def evaluate_plan(
     fits, _ = limits.memory(model, costs.memory)
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
+    broken += unmet(model, table, targets_of(resolved.request), broken)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),

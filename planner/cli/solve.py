@@ -35,6 +35,7 @@ from planner.cli.options import (
 from planner.cli.output import number, print_json, progress_bar
 from planner.cli.solve_fields import (
     fixes_of,
+    launch_fields,
     limit_fields,
     machine_fields,
     names_of,
@@ -306,8 +307,7 @@ def solve(
         "fix": fixes_of(fix),
         **stage_fields(layout, gap, front_points),
         "offload": offload,
-        "placement": placement,
-        "runnable_in": names_of(runnable_in),
+        **launch_fields(placement, runnable_in),
         "clocks": clocks,
         "time_limit": time_limit,
         **machine_fields(

@@ -7,7 +7,7 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 """
 
 from planner.rules.checking import applicable, broken, judged_for, offloads_allowed, violations
-from planner.rules.demands import PLACEMENT, Demand, demands_of
+from planner.rules.demands import PLACEMENT, TARGET, Demand, demands_of, unmet
 from planner.rules.freedom import ALIKE, BLOCKS, LAYERS, Freedom, freedom_of
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import fits_layers, heads_exchange
@@ -20,6 +20,7 @@ __all__ = [
     "LAYERS",
     "PLACEMENT",
     "RULES",
+    "TARGET",
     "Demand",
     "Freedom",
     "Rule",
@@ -33,5 +34,6 @@ __all__ = [
     "judged_for",
     "nearest_divisors",
     "offloads_allowed",
+    "unmet",
     "violations",
 ]

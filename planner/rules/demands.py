@@ -11,12 +11,16 @@ from dataclasses import dataclass
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, PlanTable
-from planner.rules.checking import LAYOUT_RULE, applicable, judged_for
+from planner.rules.checking import LAYOUT_RULE, applicable, broken, judged_for
 from planner.rules.rule import Rule
 from planner.targets import Target
 
 PLACEMENT = "placement"
 """`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
+
+
+TARGET = ": "
+"""Between target and rule in the name of a demand; no other name has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,7 @@ class Demand:
     @property
     def name(self) -> str:
         """As counts have it, e.g. `megatron: offload`."""
-        return f"{self.target.name}: {self.rule.name}"
+        return f"{self.target.name}{TARGET}{self.rule.name}"
 
     def holds(self, plans: PlanTable) -> BoolArray:
         """(n,) plans that obey it."""
@@ -69,3 +73,16 @@ def _added(model: CostModel, targets: Iterable[Target]) -> Iterator[Demand]:
 def _key(rule: Rule, model: CostModel) -> tuple[str, str]:
     """What tells rules apart."""
     return rule.name, model.framework.name if rule.framework == "framework" else ""
+
+
+def unmet(
+    model: CostModel, plans: PlanTable, targets: Iterable[Target], known: Iterable[str] = ()
+) -> list[str]:
+    """One line per plan and broken rule of targets, in order, without those that are known."""
+    found = {
+        f"{target.name}{TARGET}{line}": line
+        for target in targets
+        for _, line in broken(model, plans, target=target)
+    }
+    said = set(known)
+    return [words for words, line in found.items() if line not in said]

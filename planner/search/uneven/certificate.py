@@ -20,7 +20,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.distinct import distinct
 from planner.plan import FloatArray, IntArray, PlanTable
-from planner.rules import broken
+from planner.rules import TARGET, broken
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found
 from planner.search.limits import Limits
@@ -35,7 +35,7 @@ from planner.search.uneven.bounds import (
     skeleton_lower,
 )
 from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.found import TOLD, Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.opened import OpenRow, opened_rows
 from planner.search.uneven.power import powered_bound
 from planner.search.uneven.room import roomy
@@ -108,6 +108,7 @@ class _Search:
         self.uniform_s: float | None = None
         self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
         self.funnel: list[FunnelStage] = []
+        self.refused: Counter[str] = Counter()
         self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.left, self.solves = 0, 0, 0
         self.unproved: list[float] = []
@@ -163,12 +164,14 @@ class _Search:
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
         self.funnel, self.bound_s, self.unproved = [], np.inf, []
+        self.refused = Counter[str]()
         kept = np.flatnonzero(lower < self.wanted_s)
         self._stage("LB0", _meshes(skeletons), lower, kept)
         parts, counted = [], _Counted()
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
             self.deadline.check()
             rows = cross_rows(self.model, skeletons.take(at), self.options, self.deadline)
+            self.refused.update({n: c for n, c in rows.counts.items() if TARGET in n})
             parts.append(self._bounded(rows, counted))
         self.funnel += counted.stages()
         self.bound_s = min([self.bound_s, *(step.lowest or np.inf for step in self.funnel)])
@@ -186,7 +189,7 @@ class _Search:
         if self.options.runnable_in and len(at[0]):
             rows = told(self.model, self.options, at[0])
             at = self._roomy(
-                "LB2 told", rows, clocked_forms(self.model, rows, self.clocks), counted
+                f"LB2{TOLD}", rows, clocked_forms(self.model, rows, self.clocks), counted
             )
         rows, forms, second = at
         if self.limits.power_w is None:
@@ -330,6 +333,7 @@ class _Search:
             left=self.left,
             lowest_left=self.lowest_left,
             solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
+            refused=dict(self.refused),
         )
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         points = np.array([[self.time_s, self.joules]])

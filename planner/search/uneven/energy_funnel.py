@@ -15,6 +15,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.plan import FloatArray, IntArray
+from planner.rules import TARGET
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -22,7 +23,7 @@ from planner.search.space import Skeletons
 from planner.search.uneven.bounds import RowForms, clocked_forms, first_bound, skeleton_lower
 from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.found import TOLD, FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
@@ -42,10 +43,12 @@ class Funnel:
     Attributes:
         family: The rows that are left for the search.
         watts: That all chips draw while they wait.
+        refused: See `Certificate`.
     """
 
     family: EnergyRows | None = None
     watts: float
+    refused: dict[str, int] = field(default_factory=dict)
     _stages: list[FunnelStage] = field(default_factory=list)
 
     def drop(self, name: str, rows: int, meshes: int, bounds: FloatArray) -> None:
@@ -117,13 +120,14 @@ def energy_rows(
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
     rows = cross_rows(model, skeletons, options, deadline)
+    funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
     work = (model, limits, clocks, points, upper_s, funnel, deadline)
     left = _cheap(*work, rows, forms)
     if options.runnable_in and len(left.rows):
         rows = told(model, options, left.rows)
-        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), " told")
+        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), TOLD)
     family = EnergyRows(
         model=model,
         limits=limits,

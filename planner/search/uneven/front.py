@@ -322,6 +322,7 @@ class _Run:
             left=left,
             lowest_left=lowest,
             solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
+            refused=self.funnel.refused,
         )
 
     def _uniform(self) -> float | None:

@@ -109,12 +109,16 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
         base=base,
         ends=np.moveaxis(total[:, 0, :, 1:4] - total[:, 0, :, :1], 2, 1),
     )
-    found, modes = found.take(which), rows.modes
+    return _of_modes(found.take(which), rows.modes)
+
+
+def _of_modes(room: Room, modes: IntArray) -> Room:
+    """The same with the recomputation that stands in the place of each; see `Rows.modes`."""
     return replace(
-        found,
-        kept=np.take_along_axis(found.kept, modes, axis=1),
-        state=np.take_along_axis(found.state, modes[..., None], axis=1),
-        once=np.take_along_axis(found.once, modes[..., None], axis=1),
+        room,
+        kept=np.take_along_axis(room.kept, modes, axis=1),
+        state=np.take_along_axis(room.state, modes[..., None], axis=1),
+        once=np.take_along_axis(room.once, modes[..., None], axis=1),
     )
 
 
