@@ -5,7 +5,7 @@ Importing this package is cheap: pydantic and PyYAML are loaded when a file is r
 """
 
 from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
-from models_db.catalog import database_hash, describe, json_schemas, list_models
+from models_db.catalog import database_hash, describe, facts, json_schemas, list_models
 from models_db.errors import ModelError
 from models_db.loading import load_model
 from models_db.model import LayerKind, Model
@@ -27,6 +27,7 @@ __all__ = [
     "Window",
     "database_hash",
     "describe",
+    "facts",
     "json_schemas",
     "list_models",
     "load_model",

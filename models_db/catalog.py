@@ -52,7 +52,11 @@ def describe(name_or_path: str | os.PathLike[str]) -> list[Fact]:
     Raises:
         ModelError: as for `load_model`.
     """
-    model = load_model(name_or_path)
+    return facts(load_model(name_or_path))
+
+
+def facts(model: Model) -> list[Fact]:
+    """List every number of a model as `describe` does."""
     rows = [
         Fact(
             path=path,

@@ -66,6 +66,9 @@ def provenance_mistakes(data: Mapping[str, Any]) -> list[Mistake]:
                 (f"{path}.note", f"missing; a number of kind {number['kind']} says why or how")
             )
     mistakes += [(f"sources.{key}", "no number uses it") for key in sorted(known - used)]
+    for key, source in defined.items() if isinstance(defined, Mapping) else ():
+        if isinstance(source, Mapping) and not (source.get("url") or source.get("sha256")):
+            mistakes.append((f"sources.{key}.url", "missing; give it, or the sha256 of a file"))
     return mistakes
 
 

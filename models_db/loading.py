@@ -81,7 +81,11 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
         name = word if word in shipped_names() else shipped_aliases().get(word)
         if name is not None:
             return model_from_bytes(shipped_content(name), f"{name}.yaml")
+    from models_db.hub import import_model, is_config  # noqa: PLC0415  (it builds on this module)
+
     path = Path(name_or_path)
+    if is_config(path):
+        return import_model(path).model
     if path.suffix.lower() in _SUFFIXES or _is_file(path):
         return model_from_bytes(_read(path), str(path))
     raise ModelError(_unknown(str(name_or_path)))

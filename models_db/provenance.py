@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A public document.
+    """A document: a public one, or a file of the user's own.
 
     Attributes:
         title: what it is called, with the table or file that holds the figure.
-        url: where it is (https).
+        url: where it is (https), or None for a file of the user's own.
+        sha256: SHA-256 of a file, in hexadecimal, or None.
         accessed: ISO date of the look-up, or None.
     """
 
     title: str
-    url: str
+    url: str | None = None
+    sha256: str | None = None
     accessed: str | None = None
 
 

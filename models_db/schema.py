@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 NAME_PATTERN = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 URL_PATTERN = r"^https?://[^\s]+$"
+SHA256_PATTERN = r"^[0-9a-f]{64}$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"
 ONE, SEVERAL = "<one>", "<several>"
 
@@ -35,11 +36,14 @@ class _Record(BaseModel):
 
 
 class SourceRecord(_Record):
-    """A public document that numbers of this file come from."""
+    """A document that numbers of this file come from: a public one, or a file of one's own."""
 
     title: Text = Field(description="Title of the document.")
-    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=500)] = Field(
-        description="Where it is."
+    url: Annotated[str, Field(pattern=URL_PATTERN, max_length=500)] | None = Field(
+        default=None, description="Where it is; a file of one's own has its sha256 instead."
+    )
+    sha256: Annotated[str, Field(pattern=SHA256_PATTERN)] | None = Field(
+        default=None, description="SHA-256 of a file, in hexadecimal."
     )
     accessed: Annotated[str, Field(pattern=DATE_PATTERN)] | None = Field(
         default=None, description="When it was read, as YYYY-MM-DD."

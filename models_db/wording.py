@@ -11,13 +11,22 @@ from pydantic import BaseModel, ValidationError
 
 from models_db.checks import Mistake
 from models_db.errors import nearest
-from models_db.schema import DATE_PATTERN, NAME_PATTERN, ONE, SEVERAL, URL_PATTERN, ModelRecord
+from models_db.schema import (
+    DATE_PATTERN,
+    NAME_PATTERN,
+    ONE,
+    SEVERAL,
+    SHA256_PATTERN,
+    URL_PATTERN,
+    ModelRecord,
+)
 
 _SHOWN = 40
 _BITS = 2048  # longer whole numbers are not written out
 _FORMS = {
     NAME_PATTERN: "lower-case letters and digits, joined by single . _ or -",
     URL_PATTERN: "an address that begins with http:// or https://",
+    SHA256_PATTERN: "64 hexadecimal digits in lower case",
     DATE_PATTERN: "a date such as 2025-01-31",
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from planner.collectives.asking import collective_front as collective_front
     from planner.explaining import compare as compare
     from planner.explaining import explain as explain
+    from planner.export_answer import export_file as export_file
     from planner.feasibility.asking import feasible as feasible
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
@@ -40,6 +41,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "export_file",
     "feasible",
     "ridgelines",
     "solve",
@@ -49,6 +51,7 @@ _HOME = {
     "solve": "api",
     "evaluate": "api",
     "explain": "explaining",
+    "export_file": "export_answer",
     "collective_front": "collectives.asking",
     "compare": "explaining",
     "feasible": "feasibility.asking",

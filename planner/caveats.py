@@ -12,6 +12,7 @@ from planner.memory_risk import headroom_note
 from planner.plan import Plan, PlanTable, code_of
 from planner.plan_words import recompute_words, sharding_words
 from planner.results import PlanResult
+from planner.rules.megatron_recompute import stages_told_at_once
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
 from planner.search.uneven.aligned import is_aligned
@@ -145,9 +146,9 @@ def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
 def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     """What a framework cannot be told of the stages of a plan, and a flag that avoids it.
 
-    Sources: Megatron-LM --pipeline-model-parallel-layout, and core/transformer/
-    transformer_block.py (recompute_method block: the first layers of every chunk); torchtitan
-    module_fqns_per_model_part; DeepSpeed runtime/pipe/module.py (partition_method).
+    Sources: Megatron-LM --pipeline-model-parallel-layout, and what
+    `planner.rules.megatron_recompute` says; torchtitan module_fqns_per_model_part; DeepSpeed
+    runtime/pipe/module.py (partition_method).
     """
     name = model.framework.name
     if plan.stages is None or name == "textbook":
@@ -159,7 +160,8 @@ def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
         line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
         found.append((line, f"--fix sharding={_most_common(plan)}"))
-    if recompute_words(plan) == "by stage" and not (name == "megatron" and _in_blocks(plan)):
+    at_once = name == "megatron" and stages_told_at_once(model.job.model, plan)
+    if recompute_words(plan) == "by stage" and not at_once:
         block = "the first N layers of every stage" if name == "megatron" else "all layers"
         line = f"{name} recomputes {block} in one way, the same on all stages; these differ"
         found.append((line, "--fix recompute=none or --fix recompute=full"))
@@ -170,18 +172,3 @@ def _most_common(plan: Plan) -> str:
     """The sharding of the most stages."""
     counts = Counter(stage.sharding or plan.sharding for stage in plan.stages or ())
     return max(counts, key=lambda name: counts[name])
-
-
-def _in_blocks(plan: Plan) -> bool:
-    """Whether one number N says it all: the first N layers of every chunk, all if it has fewer."""
-    stages = plan.stages or ()
-    counts = [
-        stage.layers if (stage.recompute or plan.recompute) == "full" else sum(stage.full)
-        for stage in stages
-    ]
-    most = max(counts)
-    others = {stage.recompute or plan.recompute for stage in stages} - {"full", "none"}
-    return not others and all(
-        count == min(most, stage.layers) and not any(stage.selective)
-        for stage, count in zip(stages, counts, strict=True)
-    )

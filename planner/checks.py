@@ -6,14 +6,15 @@ is wrong and what is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from planner.cost.context import CostModel
 from planner.frameworks import FRAMEWORKS
 from planner.plan import Plan, PlanTable
-from planner.rules import Rule, applicable, nearest_divisors
+from planner.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
 from planner.search.options import fixed_values
+from planner.targets import Target
 from planner.units import show_bytes
 
 # Rules that the value of one field breaks whatever the rest of the plan is, and what that field
@@ -47,10 +48,13 @@ def problems_of(
     return found
 
 
-def placement_problems(model: CostModel, placement: str) -> Iterator[str]:
+def placement_problems(
+    model: CostModel, placement: str, targets: Iterable[Target] = ()
+) -> Iterator[str]:
     """Why layouts over a torus, where they are asked for, cannot be had; at most one line."""
     if placement != "torus":
         return
+    told = (demand for demand in demands_of(model, targets) if demand.rule.field == PLACEMENT)
     if not any(level.topology == "torus" for level in model.cluster.levels):
         yield (
             f"placement: torus needs a cluster with a torus, such as tpu-v5p; "
@@ -66,6 +70,11 @@ def placement_problems(model: CostModel, placement: str) -> Iterator[str]:
         yield (
             "torus-axes: under placement torus the layouts say which torus axes serve a mesh axis; "
             "leave one of the two out"
+        )
+    elif (demand := next(told, None)) is not None:
+        yield (
+            f"placement: torus lays out axes in parts, which {demand.target.name} cannot be told "
+            f"({demand.rule.source}); with runnable-in {demand.target.name} allowed: framework, all"
         )
 
 

@@ -10,7 +10,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.plan_words import recompute_words
-from planner.rules import RULES
+from planner.rules import RULES, TARGET
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
@@ -120,7 +120,7 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
 
 def _of_framework(name: str) -> str:
     """A rule of the table, with where it is enforced."""
-    rule = next(rule for rule in RULES if rule.name == name)
+    rule = next(rule for rule in RULES if rule.name == name.rpartition(TARGET)[2])
     return f"the rule {name} ({rule.source})"
 
 

@@ -17,10 +17,11 @@ from planner.provenance import job_fields, sources_of, versions
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import EvaluateResult, PlanResult, plan_results
-from planner.rules import violations
+from planner.rules import unmet, violations
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions, fixed_values
 from planner.simulated import simulated_facts
+from planner.targets import TARGETS, Target
 
 _DAY_S = 86400.0
 
@@ -45,6 +46,7 @@ def evaluate_plan(
     fits, _ = limits.memory(model, costs.memory)
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
+    broken += unmet(model, table, targets_of(resolved.request), broken)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -88,7 +90,13 @@ def options_of(request: Request) -> SpaceOptions:
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
         layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
+        runnable_in=targets_of(request),
     )
+
+
+def targets_of(request: Request) -> tuple[Target, ...]:
+    """What a request wants plans to run in."""
+    return tuple(TARGETS[name] for name in dict.fromkeys(request.runnable_in or ()))
 
 
 def training_run(request: Request, result: PlanResult) -> TrainingRun | None:

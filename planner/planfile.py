@@ -174,7 +174,7 @@ def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
 
 def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], ...]:
     """Fields of a plan that its file leaves out: (name, value taken, reason)."""
-    taken = plan_fields(plan)
+    taken = {n: value for n, value in plan_fields(plan).items() if n not in _says_nothing(plan)}
     reasons = {"sequence_parallel": "on where tp > 1"}
     return tuple(
         (
@@ -185,6 +185,11 @@ def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], 
         for name in PlanModel.model_fields
         if name in taken and name in names and name != "mesh"
     )
+
+
+def _says_nothing(plan: Plan) -> tuple[str, ...]:
+    """Fields of a plan that another one of its fields decides."""
+    return () if plan.stages is None else ("split",)
 
 
 def _words(value: object) -> str:
@@ -315,7 +320,10 @@ def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
     """The YAML of a plan file with a job as it is written there."""
     import yaml  # noqa: PLC0415  (only when a file is written)
 
-    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": plan_fields(plan)}
+    written = plan_fields(plan)
+    for name in _says_nothing(plan):
+        del written[name]
+    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": written}
     head = "".join(f"# {one_line(line)}\n" for line in comments)
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
     return with_end(head, text)

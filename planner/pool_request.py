@@ -68,6 +68,11 @@ def _refused(request: Request) -> Iterator[str]:
         yield f"objective: {request.objective} is not minimized on pools; allowed: time"
     if request.front_points is not None:
         yield "front-points: on pools the fastest plan alone is searched; leave it out"
+    if request.runnable_in:
+        yield (
+            f"runnable-in: no target of planner export runs pools of different chips; leave "
+            f"{', '.join(request.runnable_in)} out"
+        )
     if request.placement == "torus":
         yield "placement: torus is of one kind of chips; use framework or all with pools"
     wanted = request.fix.get("schedule", ())

@@ -9,6 +9,7 @@ from typing import Any
 
 from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, load_model
+from models_db.hub import CONFIG, is_config
 from planner.assumptions import PRESETS, Assumptions, calibrated
 from planner.errors import InputError
 from planner.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
@@ -36,7 +37,7 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
         return values
 
     def seen(value: Any) -> Any:
-        return str(path.parent / text_as_path(value)) if names_a_file(value) else value
+        return str(path.parent / text_as_path(value)) if names_own(value, path.parent) else value
 
     return _renamed(values, seen)
 
@@ -55,11 +56,10 @@ def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, An
 
     def seen(name: str) -> str:
         path = Path(name).resolve()
+        path = path / CONFIG if path.is_dir() else path
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
-    return _renamed(
-        values, lambda value: path_as_text(seen(value)) if names_a_file(value) else value
-    )
+    return _renamed(values, lambda value: path_as_text(seen(value)) if names_own(value) else value)
 
 
 def names_a_file(value: object) -> bool:
@@ -67,8 +67,23 @@ def names_a_file(value: object) -> bool:
     return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
 
 
+def names_own(value: object, folder: Path | None = None) -> bool:
+    """Whether a name is the path of a user's YAML file, or of a model's config.json or its folder.
+
+    Args:
+        value: The name.
+        folder: From where it is seen; default the current folder.
+    """
+    if names_a_file(value):
+        return True
+    if not isinstance(value, str):
+        return False
+    place = Path(value) if folder is None else folder / value
+    return value.lower().endswith(".json") or ("/" in value and is_config(place))
+
+
 def model_named(name: str) -> Model:
-    """A model of the database, or of a user's file.
+    """A model of the database, of a user's file, or of a config.json of Hugging Face.
 
     Raises:
         InputError: The name is unknown, or the file is wrong.
@@ -102,17 +117,25 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
     if not name.strip():
         return f"{field}: is empty; name one ({_LISTED[field]})"
     message = str(error)
-    if mistaken := _mistaken(field, name):
+    of_config = isinstance(error, ModelError) and is_config(name)
+    if not of_config and (mistaken := _mistaken(field, name)):
         return f"{field}: {one_line(name)}: {mistaken}"
-    first, *others = message.split("\n")
-    if others and others[0].startswith("  "):  # a heading, then one line per mistake
-        file = first.rpartition(": ")[0]
-        return "\n".join(f"{file}: {line.strip()}" for line in others)
+    if of_config or one_per_line(message) != message:
+        return one_per_line(message)
     if names_a_file(name):
         return message + similar_file(Path(name))
     if is_file(Path(name)):
         return f"{field}: {one_line(name)}: is no YAML file ({' or '.join(YAML_SUFFIXES)})"
     return f"{field}: {message.removeprefix(f'{field}: ')}"
+
+
+def one_per_line(message: str) -> str:
+    """A message that may be a heading with one mistake per line, each with the file's name."""
+    first, *others = message.split("\n")
+    if not (others and others[0].startswith("  ")):
+        return message
+    file = first.rpartition(": ")[0]
+    return "\n".join(f"{file}: {line.strip()}" for line in others)
 
 
 def _mistaken(field: str, name: str) -> str:

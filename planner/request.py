@@ -54,6 +54,7 @@ from planner.records import cluster_named, model_named
 from planner.scaling import SCALES
 from planner.search.options import MESH_AXES, fix_schema, fixed_values
 from planner.slices import SHAPE, product_of, slice_chips
+from planner.targets import TARGETS
 from planner.torus_axes import read_torus_axes, torus_axes_schema
 from planner.wiring import read_wirings, wirings_schema
 
@@ -129,7 +130,7 @@ class Request(BaseModel):
         """Lists, and text with commas, as the tuples that strict validation wants."""
         if not isinstance(values, dict):
             return values
-        lists = ("front", "axes", "scale")
+        lists = ("front", "axes", "scale", "runnable_in")
         given = {name: _words(values[name]) for name in lists if name in values}
         return {**values, **given}
 
@@ -238,6 +239,11 @@ class Request(BaseModel):
         default="framework",
         description="Orders of the axes: the rank layouts of the framework, or all; torus: beside "
         "them every way to lay parts of the axes along the physical axes of a torus.",
+    )
+    runnable_in: Annotated[tuple[str, ...], choices(TARGETS, text=1)] | None = Field(
+        default=None,
+        description="What has to run the plans, e.g. megatron: those that planner export writes "
+        "for it; several: all of them.",
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."

@@ -28,6 +28,7 @@ from planner.network.algorithms import NCCL
 from planner.network.fabric import no_tables
 from planner.records import assumptions_named, cluster_named, model_named, names_a_file, preset_of
 from planner.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+from planner.targets import TARGETS
 from planner.torus_axes import torus_axes_problem
 from planner.variants import variant_of
 
@@ -151,7 +152,8 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
     tried.add(problems_of(cost, request.fix, request.max_memory))
-    tried.add(placement_problems(cost, request.placement))
+    targets = [TARGETS[name] for name in request.runnable_in or ()]
+    tried.add(placement_problems(cost, request.placement, targets))
     if tried.problems:
         raise tried.error()
     return Resolved(

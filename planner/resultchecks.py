@@ -18,7 +18,7 @@ from planner.fields import refusal
 from planner.request import Request
 from planner.rereading import differences
 from planner.results import PlanResult
-from planner.search.uneven.found import Certificate
+from planner.search.uneven.found import TOLD, Certificate
 from planner.uneven_request import UNEVEN, is_uneven, limits_on_front
 
 Objective = Literal["time", "energy", "edp", "memory"]
@@ -203,14 +203,17 @@ def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> li
 def _funnel_mistakes(found: Certificate) -> list[str]:
     """Rows that are lost between the stages of a funnel, or after stage problems.
 
-    The first stage counts rows before their placements, each of which is a row to the next.
+    The first stage counts rows before their placements, each of which is a row to the next; so is
+    each way to tell a target of a row.
     """
     lines = []
     funnel = found.funnel
     for at, stage in enumerate(funnel):
         left = stage.rows - stage.dropped
         if at + 1 < len(funnel):
-            after = left if at == 0 and left > 0 else funnel[at + 1].rows
+            told = funnel[at + 1].name.endswith(TOLD) and not stage.name.endswith(TOLD)
+            more = (at == 0 or told) and left > 0
+            after = left if more else funnel[at + 1].rows
         else:
             after = found.solved + found.left if stage.name == SOLVED else max(left, 0)
         if left != after:

@@ -18,6 +18,7 @@ import functools
 import pkgutil
 import re
 import shlex
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -129,7 +130,9 @@ def test_the_commands_of_a_page(
 def write_files(text: str, folder: Path) -> None:
     """Writes the YAML blocks of a page that say which file they are."""
     for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
-        (folder / name).write_text(body, encoding="utf-8")
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(body, encoding="utf-8")
 
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
@@ -142,6 +145,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
     write_measurements(tmp_path)
+    shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
     examples = []
     for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -188,7 +192,7 @@ def known_flags() -> frozenset[str]:
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
-                    ("models", "show"),
+                    ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
         known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))

@@ -48,6 +48,7 @@ LAYERS: dict[str, int] = {
     "planner.feasibility": 8, "planner.rack": 8, "planner.ridgeline": 8,
     "planner.collectives": 5, "planner.pipeline": 5, "planner.stage_facts": 5,
     "planner.targets": 1, "planner.export": 6, "planner.importing": 8,
+    "planner.export_result": 8, "planner.export_answer": 8,
     "planner.simulated": 6, "planner.report": 8,
     "planner.validation": 8, "planner.calibration": 8, "planner.localfile": 7,
     "planner.provenance": 8, "planner.evaluation": 8, "planner.printable": 8,

@@ -13,8 +13,8 @@ import solvers
 
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
-    "__version__", "collective_front", "compare", "evaluate", "explain", "feasible", "ridgelines",
-    "solve",
+    "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
+    "feasible", "ridgelines", "solve",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.cli.models_import import import_model
 from planner.cli.once import Once
 from planner.cli.output import print_json
 from planner.errors import InputError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
-models = typer.Typer(no_args_is_help=True, help="The model database: list, show.")
+models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
 hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show.")
 
 _NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
@@ -48,7 +49,7 @@ def _number(value: object) -> str:
     return str(value)
 
 
-def _show(
+def print_record(
     name: str, rows: list[Any], *, sources: bool, as_json: bool, extra: dict[str, Any]
 ) -> None:
     """Prints the numbers of a record with their units, kinds and, if wanted, sources."""
@@ -135,7 +136,10 @@ def show_model(
     model = _guarded("model", name, models_db.load_model)
     rows = _guarded("model", name, models_db.describe)
     extra = {"title": model.title, "aliases": list(model.aliases)}
-    _show(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
+    print_record(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
+
+
+models.command("import", cls=Once)(import_model)
 
 
 @hardware.command("list", cls=Once)
@@ -218,7 +222,7 @@ def show_hardware(
     rows = _guarded("hardware", name, hardware_db.describe)
     record = _hardware_record(name)
     extra = {"title": record.title}
-    _show(record.name, list(rows), sources=sources, as_json=as_json, extra=extra)
+    print_record(record.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
 
 def _hardware_record(name: str) -> Any:

@@ -25,9 +25,11 @@ from planner.cli.plan_options import (
     PlanFile,
     Price,
     Row,
+    RunnableIn,
     TrainTokens,
     row_of,
 )
+from planner.cli.solve_fields import names_of
 from planner.cli.tracing import check_trace, trace_content
 from planner.errors import InputError
 from planner.files import same_path, write_all
@@ -54,6 +56,7 @@ def evaluate(
     cooling: Cooling = None,
     pue: Pue = None,
     memory_margin: OtherMargin = None,
+    runnable_in: RunnableIn = None,
     train_tokens: TrainTokens = None,
     price_per_chip_hour: Price = None,
     carbon_intensity: Carbon = None,
@@ -86,6 +89,8 @@ def evaluate(
 
       planner evaluate plan.yaml --collectives best
 
+      planner evaluate plan.yaml --runnable-in megatron
+
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
     """
     flags = {
@@ -102,6 +107,7 @@ def evaluate(
         "cooling": cooling,
         "pue": number(pue),
         "memory_margin": number(memory_margin),
+        "runnable_in": names_of(runnable_in),
         "train_tokens": train_tokens,
         "price_per_chip_hour": number(price_per_chip_hour),
         "carbon_intensity": number(carbon_intensity),

@@ -24,6 +24,7 @@ from planner.cli import (
     doctor,
     evaluate,
     explain,
+    export,
     feasible,
     rack,
     report,
@@ -61,6 +62,7 @@ app.command("solve", cls=Once)(solve.solve)
 app.command("evaluate", cls=Once)(evaluate.evaluate)
 app.command("explain", cls=Once)(explain.explain)
 app.command("compare", cls=Once)(compare.compare)
+app.command("export", cls=Once)(export.export)
 app.command("feasible", cls=Once)(feasible.feasible)
 app.add_typer(rack.app, name="rack")
 app.add_typer(collective.app, name="collective")

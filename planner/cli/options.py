@@ -104,6 +104,16 @@ MemoryMargin = Annotated[
         LIMITS,
     ),
 ]
+RunnableIn = Annotated[
+    str | None,
+    option(
+        "Only plans that these can run and be told, e.g. megatron; several: runnable in all of "
+        "megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron "
+        "that are named (default: whatever the framework runs).",
+        "Search",
+        metavar="TARGET,...",
+    ),
+]
 Trace = Annotated[
     Path | None,
     option(

@@ -52,6 +52,13 @@ OtherMaxMemory = Annotated[
         "framework's share of the chip)."
     ),
 ]
+RunnableIn = Annotated[
+    str | None,
+    typer.Option(
+        help="Also warn of what these cannot run or be told, e.g. megatron,torchtitan.",
+        metavar="TARGET,...",
+    ),
+]
 OtherMargin = Annotated[
     str | None,
     typer.Option(

@@ -26,6 +26,7 @@ from planner.cli.options import (
     PowerCap,
     Precision,
     Pue,
+    RunnableIn,
     SeqLen,
     TorusAxes,
     Trace,
@@ -34,6 +35,7 @@ from planner.cli.options import (
 from planner.cli.output import number, print_json, progress_bar
 from planner.cli.solve_fields import (
     fixes_of,
+    launch_fields,
     limit_fields,
     machine_fields,
     names_of,
@@ -169,6 +171,7 @@ def solve(
             _SEARCH,
         ),
     ] = None,
+    runnable_in: RunnableIn = None,
     clocks: Annotated[
         bool | None,
         option(
@@ -253,6 +256,7 @@ def solve(
       planner solve --model llama2-13b --chips 4096
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
+        --runnable-in megatron
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
@@ -303,7 +307,7 @@ def solve(
         "fix": fixes_of(fix),
         **stage_fields(layout, gap, front_points),
         "offload": offload,
-        "placement": placement,
+        **launch_fields(placement, runnable_in),
         "clocks": clocks,
         "time_limit": time_limit,
         **machine_fields(

@@ -27,6 +27,11 @@ def stage_fields(layout: str | None, gap: str | None, points: str | None) -> dic
     return {"layout": layout, "gap": number(gap), "front_points": points}
 
 
+def launch_fields(placement: str | None, targets: str | None) -> dict[str, Any]:
+    """What is asked of the ranks, and of what runs them."""
+    return {"placement": placement, "runnable_in": names_of(targets)}
+
+
 def limit_fields(power: str | None, step_time: str | None, mfu: str | None) -> dict[str, Any]:
     """What a plan may draw and take, and must reach."""
     return {"max_power": power, "max_step_time": step_time, "min_mfu": number(mfu)}

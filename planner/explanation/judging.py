@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import exp, log
 
@@ -17,6 +17,7 @@ from planner.results import PlanResult
 from planner.rules import broken
 from planner.search.limits import Limits
 from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
+from planner.targets import Target
 from planner.units import (
     is_change,
     plain,
@@ -112,9 +113,14 @@ def refusal_of(
     return None
 
 
-def broken_rule(model: CostModel, plan: Plan, *, all_orders: bool) -> Refusal | None:
+def broken_rule(
+    model: CostModel, plan: Plan, *, all_orders: bool, targets: Iterable[Target] = ()
+) -> Refusal | None:
     """The first rule that a plan breaks, with where the rule comes from, or None."""
-    found = broken(model, PlanTable.from_plans([plan]), all_orders=all_orders)
+    table = PlanTable.from_plans([plan])
+    found = broken(model, table, all_orders=all_orders)
+    for target in () if found else targets:
+        found += broken(model, table, target=target)
     if not found:
         return None
     rule, line = found[0]

@@ -65,7 +65,7 @@ def judged(
     refused: list[Judged] = []
     runnable: list[tuple[str, Plan]] = []
     for what, plan in changes:
-        rule = broken_rule(model, plan, all_orders=options.all_orders)
+        rule = broken_rule(model, plan, all_orders=options.all_orders, targets=options.runnable_in)
         if rule is None:
             runnable.append((what, plan))
         else:

@@ -118,7 +118,10 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
-    return [*([rows] if first else []), within, solver_words(certificate)]
+    refused = ", ".join(f"{count:,} by {name}" for name, count in certificate.refused.items())
+    ruled = [f"Rules of what is to run the plan drop, before placements: {refused}."]
+    last = [*(ruled if refused else []), solver_words(certificate)]
+    return [*([rows] if first else []), within, *last]
 
 
 def certificate_view(result: SolveResult) -> list[RenderableType]:

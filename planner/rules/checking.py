@@ -14,7 +14,7 @@ from planner.rules.rule import Rule
 from planner.rules.table import RULES
 from planner.targets import Target
 
-OFFLOAD_RULES = ("offload-activations", "megatron-offload")
+OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
@@ -42,7 +42,7 @@ def offloads_allowed(model: CostModel, plans: PlanTable) -> BoolArray:
     """(n,) plans whose offloading obeys the rules about it, whatever the other rules say."""
     allowed = np.ones(len(plans), dtype=np.bool_)
     for rule in applicable(model.framework):
-        if rule.name in OFFLOAD_RULES:
+        if rule.field == OFFLOAD:
             allowed &= rule.holds(model, plans)
     return allowed
 

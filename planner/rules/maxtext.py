@@ -1,14 +1,42 @@
-"""The rules of JAX and MaxText."""
+"""The rules of MaxText."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from models_db import Model
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, PlanTable
+from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
 from planner.rules import words
+from planner.rules.maxtext_models import block_of, name_of
+from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import whole_rounds
 from planner.rules.rule import Rule
+
+VENDORS = ("Google", "NVIDIA", "AMD")
+GPU_FORMATS = {"fp8": "fp8", "mxfp8": "te_mxfp8", "int8": "int8"}
+TPU_FORMATS = {"fp8": "fp8_full", "int8": "int8"}
+
+
+def on_tpu(model: CostModel) -> bool:
+    """Whether the chips are TPUs."""
+    return model.chip.vendor == "Google"
+
+
+def formats(model: CostModel) -> dict[str, str]:
+    """Precisions of the matrix multiplications below 16 bits, and MaxText's names for them."""
+    return TPU_FORMATS if on_tpu(model) else GPU_FORMATS
+
+
+def uniform(model: Model) -> bool:
+    """Whether all layers are of one kind and attend alike."""
+    return len(set(model.layer_kinds)) == 1 and len(set(model.attention_windows)) == 1
+
+
+def _always(plans: PlanTable, holds: bool) -> BoolArray:
+    return np.full(len(plans), holds)
 
 
 def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -16,7 +44,87 @@ def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.pp == 1) | whole_rounds(model, plans))
 
 
+def known_hardware(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chips are TPUs or GPUs."""
+    return _always(plans, model.chip.vendor in VENDORS)
+
+
+def known_model(model: CostModel, plans: PlanTable) -> BoolArray:
+    """MaxText has the model, or a decoder block of its kind."""
+    found = name_of(model.job.model) or block_of(model.job.model)
+    return _always(plans, found is not None)
+
+
+def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
+    """MaxText multiplies at the precision on such chips."""
+    allowed = {"bf16", "fp16", "fp32", *formats(model)}
+    return _always(plans, model.job.precision in allowed)
+
+
+def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains all weights."""
+    return _always(plans, model.job.kind != "lora")
+
+
+def kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Key-value heads divide over tp, and over cp where cp exchanges them."""
+    if model.shapes.latent:
+        return _always(plans, True)
+    ranks = plans.tp * np.where(plans.cp_mode == ALL_TO_ALL, plans.cp, 1)
+    return np.asarray(model.shapes.kv_heads % ranks == 0)
+
+
+def pipelined_model(model: CostModel, plans: PlanTable) -> BoolArray:
+    """A pipeline has one kind of layers."""
+    return np.asarray((plans.pp == 1) | uniform(model.job.model))
+
+
+def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Expert groups take their ranks from fsdp alone."""
+    alone = (plans.tp == 1) & (plans.cp == 1) & (plans.fsdp % plans.ep == 0)
+    return np.asarray((plans.ep == 1) | alone)
+
+
+def context_shards(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Context parallelism shards weights too."""
+    return np.asarray((plans.cp == 1) | (plans.sharding == ZERO3))
+
+
+def gradients_whole(model: CostModel, plans: PlanTable) -> BoolArray:
+    """No sharding of gradients apart from weights."""
+    return np.asarray(plans.sharding != ZERO2)
+
+
+def ring_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Rings on TPUs are even, of sequences that divide by their square, without windows."""
+    ring = (plans.cp > 1) & (plans.cp_mode == RING) & on_tpu(model)
+    whole = (plans.cp % 2 == 0) & (model.job.seq_len % plans.cp**2 == 0)
+    return np.asarray(~ring | (whole & (model.job.model.window is None)))
+
+
+def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Heads are exchanged on TPUs, by global attention that is not latent."""
+    offered = on_tpu(model) and model.job.model.window is None and not model.shapes.latent
+    return np.asarray((plans.cp == 1) | (plans.cp_mode != ALL_TO_ALL) | offered)
+
+
+def _misplaced(model: CostModel, plan: Plan) -> str:
+    """Why MaxText cannot place the experts, in one sentence."""
+    if plan.tp > 1 or plan.cp > 1:
+        return (
+            f"maxtext divides every expert by tp {plan.tp} and has it beside cp {plan.cp}: ep "
+            f"{plan.ep} needs tp 1 and cp 1"
+        )
+    both = math.gcd(plan.fsdp, model.shapes.experts)
+    return (
+        f"maxtext shards all weights over the ranks of ep {plan.ep}, which it takes from fsdp "
+        f"{plan.fsdp}; nearest ep: {nearest_divisors(plan.ep, both)}"
+    )
+
+
 _VERSION = "e591f30 (2026-08-22)"
+_TYPES = "MaxText configs/types.py"
+_RULES = "MaxText configs/base.yml, logical_axis_rules"
 
 MAXTEXT: tuple[Rule, ...] = (
     Rule(
@@ -29,6 +137,133 @@ MAXTEXT: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"jax runs pipelines with micro-batches that are a multiple of pp {p.pp}, not "
             f"{words.micro_batches(c, p):g}"
+        ),
+    ),
+    Rule(
+        name="maxtext-hardware",
+        field="hardware",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: hardware is tpu, gpu, gpu_multiprocess or cpu",
+        holds=known_hardware,
+        explain=lambda c, p: f"maxtext runs on TPUs and GPUs, not on {c.chip.title}",
+    ),
+    Rule(
+        name="maxtext-model",
+        field="model",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText configs/models, common/common_types.py DecoderBlockType",
+        holds=known_model,
+        explain=lambda c, p: (
+            f"maxtext has neither {c.job.model.name} nor a decoder block of its kind; nearest: "
+            "llama2, mixtral, qwen2, qwen3, qwen3_moe, gpt3, deepseek"
+        ),
+    ),
+    Rule(
+        name="maxtext-precision",
+        field="precision",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: QuantizationType",
+        holds=known_precision,
+        explain=lambda c, p: (
+            f"maxtext has no precision {c.job.precision!r} on {c.chip.title}; it has bf16, fp16, "
+            f"fp32, {', '.join(formats(c))}"
+        ),
+    ),
+    Rule(
+        name="maxtext-adapters",
+        field="job",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText trainers/pre_train/train.py trains all weights",
+        holds=no_adapters,
+        explain=lambda c, p: "maxtext pre-trains all weights; job lora must be finetune",
+        launch=True,
+    ),
+    Rule(
+        name="maxtext-kv-heads",
+        field="tp",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText layers/attentions.py: _validate_kv_head_sharding",
+        holds=kv_heads,
+        explain=lambda c, p: (
+            f"maxtext needs tp {p.tp} (times cp where it exchanges heads) to divide the "
+            f"{c.shapes.kv_heads} key-value heads; nearest: "
+            f"{nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="maxtext-pipelined-model",
+        field="pp",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText layers/decoders.py get_pipeline_stage_module: one block for all layers",
+        holds=pipelined_model,
+        explain=lambda c, p: (
+            f"maxtext has pipelines (pp {p.pp}) of layers that are all alike, which those of "
+            f"{c.job.model.name} are not; nearest pp: 1"
+        ),
+    ),
+    Rule(
+        name="maxtext-experts",
+        field="ep",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_RULES}: embed is sharded over fsdp and expert, mlp_moe over tensor",
+        holds=experts_in_fsdp,
+        explain=_misplaced,
+        launch=True,
+    ),
+    Rule(
+        name="maxtext-context",
+        field="sharding",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_RULES}: embed is sharded over context",
+        holds=context_shards,
+        explain=lambda c, p: (
+            f"maxtext shards weights over cp {p.cp}, which {p.sharding} does not; use zero3"
+        ),
+        per_stage=True,
+        launch=True,
+    ),
+    Rule(
+        name="maxtext-zero2",
+        field="sharding",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: shard_optimizer_over_data (ZeRO-1) is the only such switch",
+        holds=gradients_whole,
+        explain=lambda c, p: "maxtext has no zero2; use zero1 or zero3",
+        per_stage=True,
+        launch=True,
+    ),
+    Rule(
+        name="maxtext-ring",
+        field="cp",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: TPU Tokamax ring attention",
+        holds=ring_divides,
+        explain=lambda c, p: (
+            f"maxtext runs rings on TPUs with an even cp whose square divides the sequence and "
+            f"without windows, not cp {p.cp} with {c.job.seq_len} tokens of {c.job.model.name}; "
+            "use cp_mode all-to-all or cp 1"
+        ),
+    ),
+    Rule(
+        name="maxtext-all-to-all",
+        field="cp_mode",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: Ulysses attention on TPUs, attention_type global",
+        holds=exchange_offered,
+        explain=lambda c, p: (
+            "maxtext has cp_mode all-to-all on TPUs only, for global attention that is not latent; "
+            "use ring"
         ),
     ),
 )

@@ -19,6 +19,7 @@ from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, EVERY, NO_LAYOUTS
+from planner.search.runnable import runnable_placements, runnable_plans
 from planner.search.space import SKELETON, Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
@@ -222,7 +223,8 @@ def build_batch(
         orders = options.orders(model.framework)
         layouts = layouts_within(options, limits, model)
         columns = skeletons.meshes.columns
-        placements = build_placements(model, columns, orders, layouts, deadline)
+        runs = runnable_placements(model, options, columns)
+        placements = build_placements(model, columns, orders, layouts, deadline, runs)
         deadline.check()
         costed = limits.on_costs or not only_memory
         both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)
@@ -258,7 +260,9 @@ def _all_fitting(
     add_counts(counts, dropped)
     parts = [(here.take(np.flatnonzero(fits)), peak[fits])]
     if options.offload:
-        parts += _offloaded(model, here, fits, limits, counts, deadline, all_masks=all_masks)
+        parts += _offloaded(
+            model, here, fits, options, limits, counts, deadline, all_masks=all_masks
+        )
     return _joined([part for part, _ in parts]), np.concatenate([held for _, held in parts])
 
 
@@ -282,6 +286,7 @@ def _offloaded(
     model: CostModel,
     space: Space,
     fits: np.ndarray,
+    options: SpaceOptions,
     limits: Limits,
     counts: dict[str, int],
     deadline: Deadline,
@@ -297,12 +302,14 @@ def _offloaded(
     enough = {0: fits.copy()}
     parts: list[tuple[Space, FloatArray]] = []
     for mask in _MASKS_BY_SIZE:
-        wanted = offloads_allowed(model, replace(space.plans, offload=np.full(len(space), mask)))
+        moved_plans = replace(space.plans, offload=np.full(len(space), mask))
+        wanted = offloads_allowed(model, moved_plans)
         covered = np.zeros(len(space), dtype=np.bool_)
         for smaller, ok in enough.items():
             if smaller & mask == smaller:
                 covered |= ok
         add_counts(counts, {"considered": int(wanted.sum())})
+        wanted = runnable_plans(model, options, moved_plans, wanted, counts)
         if not all_masks:
             add_counts(counts, {"needless_offload": int((wanted & covered).sum())})
             wanted &= ~covered

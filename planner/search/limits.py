@@ -89,6 +89,13 @@ class Limits:
             allowed &= ok
         return allowed, dropped
 
+    def longest_s(self, model: CostModel, chips: int) -> float:
+        """Seconds that the limits on step time and utilization allow a step on so many chips."""
+        longest = np.inf if self.step_time_s is None else self.step_time_s
+        if self.mfu is None:
+            return longest
+        return min(longest, model_flop(model) / (self.mfu * peak_flop_per_s(model) * chips))
+
     def in_time(self, model: CostModel, times: FloatArray, chips: FloatArray) -> BoolArray:
         """(c,) whether lower bounds on time leave room for the limits on time and utilization."""
         timely = replace(self, power_w=None)

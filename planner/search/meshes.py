@@ -7,7 +7,7 @@ and, for the front, every smaller one that the cluster can give.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.plan import BY_COST, EVEN_COUNTED, FRONT_COUNTED, SPLITS, BoolArray, IntArray
 from planner.rules import divisors, fits_layers
 from planner.search.options import SpaceOptions
+from planner.search.runnable import runnable_meshes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,19 @@ def enumerate_meshes(
     if kept := len(columns["tp"]):
         tally["kept"] = kept
     split, split_tally = _split_data(model, columns, options)
-    return Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
+    meshes = Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
+    return _runnable(model, meshes, options) if options.runnable_in else meshes
+
+
+def _runnable(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Meshes:
+    """The meshes that can be run in some order, and how many each rule drops."""
+    keep, dropped = runnable_meshes(model, options, meshes.columns)
+    tally = {name: count for name, count in meshes.counts["meshes"].items() if name != "kept"}
+    tally |= dropped
+    if keep.any():
+        tally["kept"] = int(keep.sum())
+    left = meshes.take(np.flatnonzero(keep))
+    return replace(left, counts={**meshes.counts, "meshes": tally})
 
 
 def _halves_divide(model: CostModel, cp: IntArray) -> BoolArray:

@@ -22,6 +22,7 @@ from planner.plan import (
     BoolArray,
     IntArray,
 )
+from planner.targets import Target
 
 MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 CHOICES = (
@@ -58,6 +59,7 @@ class SpaceOptions:
         torus: Beside the orders, all layouts of the axes over the torus of the cluster.
         layers: Layers of every chunk of the pipeline in order; None: they are a decision. Only a
             search of uneven pipelines reads it.
+        runnable_in: What has to run the plans, all of them.
     """
 
     axes: frozenset[str] | None = None
@@ -67,6 +69,7 @@ class SpaceOptions:
     all_orders: bool = False
     torus: bool = False
     layers: tuple[int, ...] | None = None
+    runnable_in: tuple[Target, ...] = ()
 
     def orders(self, framework: Framework) -> tuple[tuple[str, ...], ...]:
         """The orders of the axes to consider, innermost first."""

@@ -51,6 +51,7 @@ from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.oracle_formula import StepFormula
+from planner.search.runnable import runnable_placements, runnable_plans
 from planner.search.space import Space, cross_choices, cross_skeletons
 from planner.search.tables import DATA_GROUPS, build_placements
 from solvers.factored import FactoredProblem, Limit, Product, Table
@@ -119,7 +120,8 @@ def mesh_problem(
         raise ValueError(f"no plan of {model.job.model.name} on {chips} chips passes the rules")
     orders = options.orders(model.framework)
     layouts = layouts_within(options, limits or Limits(), model)
-    placements = build_placements(model, space.meshes.columns, orders, layouts)
+    runs = runnable_placements(model, options, space.meshes.columns)
+    placements = build_placements(model, space.meshes.columns, orders, layouts, runs=runs)
     clocks = model.clocks(wanted=options.clocks)
     candidates = Candidates.build(model, space, placements, clocks)
     return _Builder(candidates, limits or Limits()).build()
@@ -136,7 +138,8 @@ def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     offload = np.tile(masks, len(space))
     space = space.take(at)
     space = replace(space, plans=replace(space.plans, offload=offload))
-    return space.take(np.flatnonzero(offloads_allowed(model, space.plans)))
+    allowed = offloads_allowed(model, space.plans)
+    return space.take(np.flatnonzero(runnable_plans(model, options, space.plans, allowed, {})))
 
 
 class _Builder:

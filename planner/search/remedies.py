@@ -33,6 +33,7 @@ from planner.search.engine import Search, least_memory
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.meshes import enumerate_meshes
 from planner.search.misses import Witness
+from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from solvers.solution import Status
 
@@ -170,11 +171,23 @@ def other_options(search: Search, chips: int) -> Iterator[str]:
             yield f"without --fix {name}={shown}"
     wider = {
         "without --axes": replace(options, axes=None),
+        **_fewer_targets(options),
         "--offload (state and activations may move to the host)": replace(options, offload=True),
     }
     for text, changed in wider.items():
         if changed != options and possible(_with(search, options=changed), chips):
             yield text
+
+
+def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:
+    """The same with one target less, by the change."""
+    changes = {}
+    for target in options.runnable_in:
+        others = tuple(other for other in options.runnable_in if other != target)
+        names = ",".join(other.name for other in others)
+        words = f"--runnable-in {names}" if others else f"without --runnable-in {target.name}"
+        changes[words] = replace(options, runnable_in=others)
+    return changes
 
 
 def more_memory(search: Search, chips: int) -> Iterator[str]:

@@ -45,6 +45,7 @@ from planner.plan import (
 from planner.rules import applicable, divisors, fits_layers, heads_exchange
 from planner.search.meshes import Meshes, equal_chunks, interleaves
 from planner.search.options import MESH_AXES, SpaceOptions
+from planner.search.runnable import runnable_plans
 
 SKELETON = ("micro_batch", "schedule", "interleave", "split")
 
@@ -174,6 +175,7 @@ def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions)
         if broken.any():
             tally[rule.name] = int(broken.sum())
             keep &= ~broken
+    keep = runnable_plans(model, options, plans, keep, tally)
     at = np.flatnonzero(keep)
     return Space(
         plans=plans.take(at), mesh_id=rows.mesh_id[at], meshes=skeletons.meshes, counts=tally

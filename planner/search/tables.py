@@ -16,6 +16,7 @@ but two gathers and an addition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,12 +25,14 @@ from planner.cost.context import CostModel
 from planner.distinct import distinct
 from planner.network.collectives import GroupCosts
 from planner.network.placement import GROUPS
-from planner.plan import ORDERS, FloatArray, IntArray
+from planner.plan import ORDERS, BoolArray, FloatArray, IntArray
 from planner.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
 from planner.search.layouts import efficient, least_alone
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS, PlacedGroups, distinct_costs
 
+Runs = Callable[[IntArray, IntArray], BoolArray]
+"""Of (p,) meshes and codes of orders, which can be run."""
 _MADE_OF = {"shard": ("cp", "fsdp"), "replica": ("dp",), "data": ("cp", "fsdp", "dp")}
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
@@ -71,6 +74,7 @@ def build_placements(
     orders: tuple[tuple[str, ...], ...] = ORDERS,
     layouts: str = NO_LAYOUTS,
     deadline: Deadline = NEVER,
+    runs: Runs | None = None,
 ) -> Placements:
     """The distinct placements of the meshes; see `Placements`.
 
@@ -80,14 +84,18 @@ def build_placements(
         orders: Orders of the axes to consider, innermost first.
         layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
         deadline: When to give up.
+        runs: Which orders can be run; every mesh has one. None: all, as every layout can.
 
     Raises:
         OutOfTime: The deadline passed.
     """
     groups = PlacedGroups.build(model, meshes, orders, layouts, deadline)
     classes, costs = groups.all_classes()
-    first, _ = distinct([groups.mesh, *classes.values()])
-    keep = np.sort(first)
+    some = np.arange(len(groups.mesh))
+    if runs is not None:
+        some = np.flatnonzero(runs(groups.mesh, groups.order))
+    first, _ = distinct([groups.mesh[some], *(column[some] for column in classes.values())])
+    keep = some[np.sort(first)]
     if layouts == EFFICIENT:
         few = {name: column[keep] for name, column in classes.items()}
         keep = keep[efficient(groups.mesh[keep], few, costs)]

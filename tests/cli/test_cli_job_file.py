@@ -42,6 +42,10 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "front_points": (3, ("--front-points", "3", "--layout", "uneven")),
     "offload": (True, ("--offload", "--chips-exact", "--no-clocks", "--axes", "dp")),
     "placement": ("all", ("--placement", "all")),
+    "runnable_in": (
+        ["megatron", "torchtitan"],
+        ("--runnable-in", "megatron,torchtitan", "--framework", "torchtitan"),
+    ),
     "clocks": (False, ("--no-clocks",)),
     "collectives": ("best", ("--collectives", "best")),
     "degrade_link": (
@@ -73,6 +77,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "lora_rank": {"job": "lora"},
+    "runnable_in": {"framework": "torchtitan"},
     "gap": {"layout": "uneven"},
     "front_points": {"layout": "uneven"},
     "scale": {"pes": [66]},

@@ -129,10 +129,18 @@ def searched_sizes(plan: Plan, sizes: tuple[int, ...]) -> bool:
     return alike and all(sizes[1:-1])
 
 
-def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] = ()) -> list[Plan]:
+def every_plan(
+    model: CostModel,
+    rows: Rows,
+    row: int,
+    clocks: Sequence[float] = (),
+    *,
+    blocks: bool = False,
+) -> list[Plan]:
     """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest.
 
-    Those of interleaved rows have nearly equal chunks, of which the first are recomputed.
+    Those of interleaved rows have nearly equal chunks, of which the first are recomputed; with
+    `blocks` any of them.
     """
     shared = rows.plans.plan(row)
     pp, v = shared.pp, shared.interleave
@@ -147,7 +155,7 @@ def every_plan(model: CostModel, rows: Rows, row: int, clocks: Sequence[float] =
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]
         for counts in product(*options):
-            if v > 1 and not first_recomputed(kinds, counts, pp):
+            if v > 1 and not blocks and not first_recomputed(kinds, counts, pp):
                 continue
             devices = 1 + max(device_of(shared, c) for c in range(pp))
             for chosen in product(product(shardings, levels), repeat=devices):

@@ -38,6 +38,8 @@ from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
 from planner.distinct import distinct
 from planner.plan import (
     DUALPIPE,
+    FULL,
+    NO_RECOMPUTE,
     SCHEDULES,
     ZERO_BUBBLE,
     BoolArray,
@@ -152,6 +154,7 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     most = np.ceil(totals / rows.devices[:, None]) * least
     slowest = np.maximum(whole / rows.devices, most.max(axis=1))
     slowest = np.maximum(slowest, end_times(rows, ends).max(axis=1))
+    slowest = np.maximum(slowest, _fullest_s(model, rows, layer))
     return RowForms(
         paced=paced,
         summed=summed,
@@ -175,6 +178,22 @@ def gains_from_waiting(model: CostModel, plans: PlanTable) -> BoolArray:
     if not model.assumptions.bubbles:
         filled |= plans.pp > 1
     return np.asarray(filled)
+
+
+def _fullest_s(model: CostModel, rows: Rows, layer: FloatArray) -> FloatArray:
+    """(n,) seconds of the fullest device, the first layers of whose chunks recompute; else 0."""
+    found = np.zeros(len(rows))
+    at = np.flatnonzero(rows.first > 0)
+    if not len(at):
+        return found
+    plain, full = (rows.recomputes.index(code) for code in (NO_RECOMPUTE, FULL))
+    here = [kind in model.job.model.layer_kinds for kind in KINDS]
+    seconds = layer[at][:, here].min(axis=3)
+    most = -(-model.job.model.layers // rows.devices[at])
+    recomputed = np.minimum(rows.first[at], most)
+    more = np.maximum((seconds[..., full] - seconds[..., plain]).min(axis=1), 0.0)
+    found[at] = most * seconds[..., plain].min(axis=1) + recomputed * more
+    return found
 
 
 def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
@@ -224,6 +243,7 @@ def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
             if rows.both_ways.any() and not alone:
                 hidden = np.broadcast_to(cost.paired, cost.total.shape)[terms.cell, :, :, 0]
                 layer[:, at] -= np.where(rows.both_ways[:, None, None], hidden, 0.0)
+    layer = np.take_along_axis(layer, rows.modes[:, None, :, None], axis=2)
     return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 

@@ -16,14 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.distinct import distinct
 from planner.plan import FloatArray, IntArray, PlanTable
+from planner.rules import TARGET, broken
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found
-from planner.search.limits import Limits, model_flop
+from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.space import Skeletons
 from planner.search.uneven.bounds import (
@@ -35,12 +34,15 @@ from planner.search.uneven.bounds import (
     skeleton_lower,
 )
 from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.counted import Counted, mesh_count
+from planner.search.uneven.found import TOLD, Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.opened import OpenRow, opened_rows
 from planner.search.uneven.power import powered_bound
-from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.room import roomy
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
+from planner.search.uneven.told import told
+from planner.search.uneven.told_room import told_bound
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question, UnansweredError
 from solvers.stages.problem import Choice, TooManyColumnsError
@@ -103,11 +105,12 @@ class _Search:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
         self.clocks = model.clocks(wanted=options.clocks)
-        self.longest_s = _longest_s(model, limits, chips)
+        self.longest_s = limits.longest_s(model, chips)
         self.plan: PlanTable | None = None
         self.uniform_s: float | None = None
         self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
         self.funnel: list[FunnelStage] = []
+        self.refused: Counter[str] = Counter()
         self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.left, self.solves = 0, 0, 0
         self.unproved: list[float] = []
@@ -167,18 +170,20 @@ class _Search:
     def _below(self, skeletons: Skeletons, lower: FloatArray) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
         self.funnel, self.bound_s, self.unproved, self.solved = [], np.inf, [], 0
+        self.refused = Counter[str]()
         kept = np.flatnonzero(lower < self.wanted_s)
-        self._stage("LB0", _meshes(skeletons), lower, kept)
-        parts, counted = [], _Counted()
+        self._stage("LB0", mesh_count(skeletons), lower, kept)
+        parts, counted = [], Counted()
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
             self.deadline.check()
             rows = cross_rows(self.model, skeletons.take(at), self.options, self.deadline)
+            self.refused.update({n: c for n, c in rows.counts.items() if TARGET in n})
             parts.append(self._bounded(rows, counted))
         self.funnel += counted.stages()
         self.bound_s = min([self.bound_s, *(step.lowest or np.inf for step in self.funnel)])
         self._solve(parts)
 
-    def _bounded(self, rows: Rows, counted: _Counted) -> tuple[Rows, FloatArray]:
+    def _bounded(self, rows: Rows, counted: Counted) -> tuple[Rows, FloatArray]:
         """The rows that LB1 and LB2 leave, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
@@ -186,17 +191,28 @@ class _Search:
         first = first_bound(forms)
         kept = np.flatnonzero(first < self.wanted_s)
         counted.add("LB1", rows, first, kept)
-        rows, forms = rows.take(kept), forms.take(kept)
-        second = second_bound(self.model, self.limits, rows, forms, self.wanted_s)
-        kept = np.flatnonzero(second < self.wanted_s)
-        counted.add("LB2", rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
-        rows, forms, second = rows.take(kept), forms.take(kept), second[kept]
+        at = self._roomy("LB2", rows.take(kept), forms.take(kept), counted)
+        if self.options.runnable_in and len(at[0]):
+            rows = told(self.model, self.options, at[0])
+            at = self._roomy(
+                f"LB2{TOLD}", rows, clocked_forms(self.model, rows, self.clocks), counted
+            )
+        rows, forms, second = at
         if self.limits.power_w is None:
             return rows, second
         powered = np.maximum(second, self._powered(rows, forms))
         kept = np.flatnonzero(powered < self.wanted_s)
         counted.add("LB power", rows, np.minimum(powered, self.wanted_s), kept)
         return rows.take(kept), powered[kept]
+
+    def _roomy(
+        self, name: str, rows: Rows, forms: RowForms, counted: Counted
+    ) -> tuple[Rows, RowForms, FloatArray]:
+        """The rows that LB2 leaves, with their forms and LB2."""
+        second = told_bound(self.model, self.limits, rows, forms, self.wanted_s)
+        kept = np.flatnonzero(second < self.wanted_s)
+        counted.add(name, rows, np.where(np.isfinite(second), second, self.wanted_s), kept)
+        return rows.take(kept), forms.take(kept), second[kept]
 
     def _powered(self, rows: Rows, forms: RowForms) -> FloatArray:
         at = (self.model, self.limits, rows, forms, self.clocks, self.deadline)
@@ -282,6 +298,8 @@ class _Search:
     def _take(self, columns: RowColumns, choice: Choice) -> bool:
         """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
         plan = PlanTable.from_plans([columns.plan(choice)])
+        if any(broken(self.model, plan, target=target) for target in self.options.runnable_in):
+            return False
         totals = evaluate_totals(self.model, plan)
         time_s = float(totals.step_time_s[0])
         fits, _ = self.limits.memory(self.model, memory_table(self.model, plan))
@@ -326,6 +344,7 @@ class _Search:
             left=self.left,
             lowest_left=self.lowest_left,
             solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
+            refused=dict(self.refused),
         )
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         points = np.array([[self.time_s, self.joules]])
@@ -350,50 +369,3 @@ class _Search:
             certificate=certificate,
             seconds=seconds,
         )
-
-
-class _Counted:
-    """Steps of the funnel that go over rows part by part."""
-
-    def __init__(self) -> None:
-        self.rows: Counter[str] = Counter()
-        self.dropped: Counter[str] = Counter()
-        self.lowest: dict[str, float] = {}
-        self.meshes: dict[str, set[tuple[int, ...]]] = {}
-
-    def add(self, name: str, rows: Rows, bounds: FloatArray, kept: IntArray) -> None:
-        """Counts what came and what was dropped."""
-        self.rows[name] += len(bounds)
-        self.dropped[name] += len(bounds) - len(kept)
-        dropped = np.delete(bounds, kept)
-        if len(dropped):
-            self.lowest[name] = min(self.lowest.get(name, np.inf), float(dropped.min()))
-        self.meshes.setdefault(name, set()).update(rows.logical_meshes)
-
-    def stages(self) -> list[FunnelStage]:
-        """The steps in order."""
-        return [
-            FunnelStage(
-                name=name,
-                rows=self.rows[name],
-                meshes=len(self.meshes[name]),
-                dropped=self.dropped[name],
-                lowest=self.lowest.get(name),
-            )
-            for name in self.rows
-        ]
-
-
-def _meshes(skeletons: Skeletons) -> int:
-    """How many combinations of tp, cp and pp there are."""
-    used = np.unique(skeletons.mesh_id)
-    axes = [skeletons.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
-    return len(distinct(axes)[0])
-
-
-def _longest_s(model: CostModel, limits: Limits, chips: int) -> float:
-    """Seconds that the limits on step time and utilization allow a step."""
-    longest = np.inf if limits.step_time_s is None else limits.step_time_s
-    if limits.mfu is None:
-        return longest
-    return min(longest, model_flop(model) / (limits.mfu * peak_flop_per_s(model) * chips))

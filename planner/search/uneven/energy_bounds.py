@@ -227,7 +227,7 @@ def _layers(
     dense = np.array([[float(kind == "dense") for kind in kinds]])
     state = stage_state(model, rows, contents(dense, 1 - dense)).optimizer_kernels
     found = _Layers(pace=[], ramp=[], joules=[])
-    mask = allowed[:, None, :, None]
+    mask, modes = allowed[:, None, :, None], rows.modes[:, :, None, None]
     for at, kind in enumerate(kinds):
         layer = terms.layers[kind]
         shape = (*layer.total.shape[:2], allowed.shape[1], len(terms.clocks))
@@ -241,8 +241,9 @@ def _layers(
             one = Round.of_layer(layer).take(terms.cell[both])
             pace, ramp = pace.copy(), ramp.copy()
             pace[both], ramp[both] = one.time, _summed(rows, weights, one)
+        pace, ramp, run = (np.take_along_axis(t, modes, axis=1) for t in (pace, each * ramp, run))
         found.pace.append(np.where(mask, pace, _NEVER))
-        found.ramp.append(np.where(mask, each * ramp, _NEVER))
+        found.ramp.append(np.where(mask, ramp, _NEVER))
         found.joules.append(np.where(mask, run, _NEVER))
     return found
 

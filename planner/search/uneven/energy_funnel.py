@@ -15,6 +15,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.plan import FloatArray, IntArray
+from planner.rules import TARGET
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -22,11 +23,13 @@ from planner.search.space import Skeletons
 from planner.search.uneven.bounds import RowForms, clocked_forms, first_bound, skeleton_lower
 from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import FunnelStage
+from planner.search.uneven.found import TOLD, FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
-from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.told import told
+from planner.search.uneven.told_room import told_bound
+from solvers.stages.energy_bounds import MeanBound
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
 _AT_A_TIME, _SECOND_AT_A_TIME = 100_000, 20_000
@@ -40,10 +43,12 @@ class Funnel:
     Attributes:
         family: The rows that are left for the search.
         watts: That all chips draw while they wait.
+        refused: See `Certificate`.
     """
 
     family: EnergyRows | None = None
     watts: float
+    refused: dict[str, int] = field(default_factory=dict)
     _stages: list[FunnelStage] = field(default_factory=list)
 
     def drop(self, name: str, rows: int, meshes: int, bounds: FloatArray) -> None:
@@ -117,32 +122,21 @@ def energy_rows(
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
     rows = cross_rows(model, skeletons, options, deadline)
+    funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
-    mean = mean_bounds(model, rows, forms, clocks, deadline)
-    at = open_rows(mean, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    funnel.drop("LB_E", len(rows), len(rows.logical_meshes), mean.at(upper_s)[dropped])
-    rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
-    soonest = np.maximum(_soonest(model, limits, rows, forms, upper_s, deadline), lower_s)
-    if limits.power_w is not None:
-        soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
-    fits = soonest <= upper_s
-    funnel.drop("LB2", len(rows), len(rows.logical_meshes), soonest[~fits] * funnel.watts)
-    at = np.flatnonzero(fits)
-    rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
-    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
-    at = open_rows(memory, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    meshes = len(rows.logical_meshes)
-    funnel.drop("LB_E memory", len(rows), meshes, memory.at(upper_s)[dropped])
+    work = (model, limits, clocks, points, (lower_s, upper_s), funnel, deadline)
+    left = _cheap(*work, rows, forms)
+    if options.runnable_in and len(left.rows):
+        rows = told(model, options, left.rows)
+        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), TOLD)
     family = EnergyRows(
         model=model,
         limits=limits,
-        rows=rows.take(at),
-        forms=forms.take(at),
-        means=(mean.take(at), memory.take(at)),
-        soonest_s=soonest[at],
+        rows=left.rows,
+        forms=left.forms,
+        means=left.means,
+        soonest_s=left.soonest_s,
         clocks=clocks,
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
@@ -153,6 +147,56 @@ def energy_rows(
     )
     funnel.family = family
     return family, funnel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """Rows that bounds leave, with what `EnergyRows` has of them."""
+
+    rows: Rows
+    forms: RowForms
+    means: tuple[MeanBound, MeanBound]
+    soonest_s: FloatArray
+
+
+def _cheap(
+    model: CostModel,
+    limits: Limits,
+    clocks: FloatArray,
+    points: FloatArray,
+    between_s: tuple[float, float],
+    funnel: Funnel,
+    deadline: Deadline,
+    rows: Rows,
+    forms: RowForms,
+    which: str = "",
+) -> _Left:
+    """The rows that may hold a plan below known ones by their joules, their memory, and both."""
+    lower_s, upper_s = between_s
+    mean = mean_bounds(model, rows, forms, clocks, deadline)
+    at = open_rows(mean, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    meshes = len(rows.logical_meshes)
+    funnel.drop(f"LB_E{which}", len(rows), meshes, mean.at(upper_s)[dropped])
+    rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
+    soonest = np.maximum(_soonest(model, limits, rows, forms, upper_s, deadline), lower_s)
+    if limits.power_w is not None:
+        soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
+    fits, meshes = soonest <= upper_s, len(rows.logical_meshes)
+    funnel.drop(f"LB2{which}", len(rows), meshes, soonest[~fits] * funnel.watts)
+    at = np.flatnonzero(fits)
+    rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
+    memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
+    at = open_rows(memory, points)
+    dropped = np.delete(np.arange(len(rows)), at)
+    meshes = len(rows.logical_meshes)
+    funnel.drop(f"LB_E memory{which}", len(rows), meshes, memory.at(upper_s)[dropped])
+    return _Left(
+        rows=rows.take(at),
+        forms=forms.take(at),
+        means=(mean.take(at), memory.take(at)),
+        soonest_s=soonest[at],
+    )
 
 
 def _soonest(
@@ -168,7 +212,7 @@ def _soonest(
     for start in range(0, len(rows), _SECOND_AT_A_TIME):
         deadline.check()
         at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
-        found[at] = second_bound(model, limits, rows.take(at), forms.take(at), upper_s)
+        found[at] = told_bound(model, limits, rows.take(at), forms.take(at), upper_s)
     return found
 
 

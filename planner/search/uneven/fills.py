@@ -169,6 +169,16 @@ class OneRow:
         chips = self.rows.plans.chips.astype(np.float64)
         return float(step_factor(self.model.assumptions, chips)[0])
 
+    @property
+    def modes(self) -> IntArray:
+        """Places of the recomputations that layers may have, ascending."""
+        return np.unique(self.rows.modes[0])
+
+    @property
+    def first(self) -> int:
+        """How many first layers of every chunk recompute; -1: see `Rows.first`."""
+        return int(self.rows.first[0])
+
     def in_flight(self, device: int) -> float:
         """Micro-batches whose activations a device of equal chunks holds at once."""
         plans = self.rows.plans

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from planner.plan import FloatArray, PlanTable
 from solvers.solution import Status
+
+TOLD = " told"
+"""Ends the names of bounds of rows that are there once for each way to tell a target of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Certificate:
         left: Rows that were neither dropped nor solved when the search ended.
         lowest_left: The least bound among those left; None without any.
         solvers: Stage solves by the name of the solver.
+        refused: Rows of LB0 that it left and their exchanges, before placements, that each rule of
+            a target drops, by its name.
     """
 
     uniform: float | None
@@ -55,6 +60,7 @@ class Certificate:
     left: int
     lowest_left: float | None
     solvers: dict[str, int]
+    refused: dict[str, int] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
@@ -74,6 +80,7 @@ class Certificate:
             "left": self.left,
             "lowest_left": self.lowest_left,
             "solvers": dict(self.solvers),
+            **({"refused": dict(self.refused)} if self.refused else {}),
         }
 
 

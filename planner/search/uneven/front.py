@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
@@ -24,7 +23,7 @@ from planner.errors import InputError
 from planner.plan import FloatArray, Plan, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found, Progress
-from planner.search.limits import Limits, model_flop
+from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, energy_rows
@@ -126,12 +125,8 @@ def _evaluated(model: CostModel, plans: Sequence[Plan]) -> FloatArray:
 
 def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -> float:
     """The slowest step that is wanted: slower plans draw more than a known one while they wait."""
-    upper = [float(known.points[:, 1].min()) / (standing_w(model, chips) * chips)]
-    if limits.step_time_s is not None:
-        upper.append(limits.step_time_s)
-    if limits.mfu is not None:
-        upper.append(model_flop(model) / (limits.mfu * peak_flop_per_s(model) * chips))
-    return min(upper)
+    dearest = float(known.points[:, 1].min()) / (standing_w(model, chips) * chips)
+    return min(dearest, limits.longest_s(model, chips))
 
 
 def _nothing_proved(
@@ -326,6 +321,7 @@ class _Run:
             left=left,
             lowest_left=lowest,
             solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
+            refused=self.funnel.refused,
         )
 
     def _uniform(self) -> float | None:

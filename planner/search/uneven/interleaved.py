@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.plan import BoolArray, FloatArray, IntArray
+from planner.plan import FULL, NO_RECOMPUTE, BoolArray, FloatArray, IntArray
 from planner.search.uneven.aligned import dealt, device_sizes
 from planner.search.uneven.fills import OneRow
-from planner.search.uneven.packing import Offer, Packing, mixes, place_of
+from planner.search.uneven.packing import Offer, Packing, place_of, ways
 from planner.search.uneven.terms import KINDS
 from solvers.stages.devices import DeviceColumns, Layout
 from solvers.stages.problem import Columns, TooManyColumnsError
@@ -216,17 +216,18 @@ class InterleavedRow:
     def _offer(self, device: int, kinds: IntArray) -> Offer:
         """The fills of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""
         packing, place = self.packing, place_of(self.one, device)
-        modes = len(self.one.rows.recomputes)
-        parts = [mixes(total, modes) for total in kinds.sum(axis=1)]
+        first = _first_layers(kinds, max(self.one.first, 0)).sum(axis=1)
+        totals = zip(kinds.sum(axis=1), first, strict=True)
+        parts = [ways(self.one, total, own) for total, own in totals]
         counts = np.concatenate(parts)
         vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         soon = packing.soon(place, counts)
         fills, vector = packing.crossed(counts[soon], vector[soon])
-        held = self.one.bytes_of(place, fills, dealt(fills.counts, kinds[vector])).total[0]
+        held = self.one.bytes_of(place, fills, self._dealt(fills.counts, kinds[vector])).total[0]
         fits = np.flatnonzero(held <= packing.limit_bytes)
         packing.deadline.check()
         fills, vector = packing.clocked(fills.take(fits), vector[fits])
-        costs = self.one.costs(place, fills, dealt(fills.counts, kinds[vector]))
+        costs = self.one.costs(place, fills, self._dealt(fills.counts, kinds[vector]))
         offer = Offer(fills=fills, costs=costs, vector=vector)
         return packing.useful(offer.take(np.flatnonzero(packing.timely(place, offer))))
 
@@ -248,8 +249,24 @@ class InterleavedRow:
                 peaks=np.stack(peaks, axis=1),
             ),
             setting=offer.fills.sharding * len(self.one.terms.clocks) + offer.fills.clock,
-            counts=dealt(offer.fills.counts, contents.kinds[at]),
+            counts=self._dealt(offer.fills.counts, contents.kinds[at]),
         )
+
+    def _dealt(self, held: IntArray, kinds: IntArray) -> IntArray:
+        """(c, v, 2, r) layers in each chunk; see `planner.search.uneven.aligned.dealt`."""
+        if self.one.first < 0:
+            return dealt(held, kinds)
+        codes, first = self.one.rows.recomputes, _first_layers(kinds, self.one.first)
+        chunks = np.zeros((*kinds.shape, len(codes)), dtype=np.int64)
+        chunks[..., codes.index(NO_RECOMPUTE)] = kinds - first
+        chunks[..., codes.index(FULL)] = first
+        return chunks
 
     def _whole(self, seconds: FloatArray) -> IntArray:
         return np.floor(seconds * self.one.factor / self.time_s).astype(np.int64)
+
+
+def _first_layers(kinds: IntArray, number: int) -> IntArray:
+    """(..., 2) those of the layers of chunks that are the first, dense ones before the others."""
+    dense = np.minimum(kinds[..., 0], number)
+    return np.stack([dense, np.minimum(kinds[..., 1], number - dense)], axis=-1)

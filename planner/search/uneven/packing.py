@@ -13,7 +13,16 @@ from functools import lru_cache
 import numpy as np
 
 from planner.cost.step import paced_sends
-from planner.plan import GPIPE, INTERLEAVED, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
+from planner.plan import (
+    FULL,
+    GPIPE,
+    INTERLEAVED,
+    NO_RECOMPUTE,
+    ZERO_BUBBLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.fills import FillCosts, Fills, OneRow, Place
@@ -50,25 +59,31 @@ class Kinds:
 
     Attributes:
         vectors: (q, 2) counts, of `KINDS`.
+        first: (q, 2) those of them that are among the first N; none where N is not given.
         run: (q,) number of the runs that a vector stands for.
         of: (L + 1, L + 1) number of the run of layers from a to b; -1 where b < a.
     """
 
     vectors: IntArray
+    first: IntArray
     run: IntArray
     of: IntArray
 
     @staticmethod
-    def build(layer_kinds: tuple[str, ...]) -> Kinds:
-        """Of the layers of a model."""
+    def build(layer_kinds: tuple[str, ...], first: int = 0) -> Kinds:
+        """Of the layers of a model, the `first` of every run told apart."""
         is_kind = np.array([[kind == name for name in KINDS] for kind in layer_kinds])
         passed = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(is_kind, axis=0)])
         counts = passed[None, :, :] - passed[:, None, :]
         forward = np.triu(np.ones(counts.shape[:2], dtype=np.bool_))
-        vectors, row = np.unique(counts[forward], axis=0, return_inverse=True)
+        start, end = np.nonzero(forward)
+        begun = counts[start, np.minimum(start + first, end)]
+        both = np.concatenate([counts[start, end], begun], axis=1)
+        vectors, row = np.unique(both, axis=0, return_inverse=True)
         of = np.full(forward.shape, -1, dtype=np.int64)
         of[forward] = row.ravel()
-        return Kinds(vectors=vectors, run=np.arange(len(vectors)), of=of)
+        parts = vectors[:, : len(KINDS)], vectors[:, len(KINDS) :]
+        return Kinds(vectors=parts[0], first=parts[1], run=np.arange(len(vectors)), of=of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +131,26 @@ def mixes(vector: IntArray, modes: int) -> IntArray:
     both = np.empty((len(dense), len(moe), 2, modes), dtype=np.int64)
     both[:, :, 0], both[:, :, 1] = dense[:, None], moe[None, :]
     return both.reshape(-1, 2, modes)
+
+
+def ways(one: OneRow, vector: IntArray, first: IntArray) -> IntArray:
+    """(c, 2, modes) the ways of a row to recompute layers of both kinds.
+
+    Args:
+        one: The row.
+        vector: (2,) layers.
+        first: (2,) those among them that recompute where the first of every chunk do.
+    """
+    codes = one.rows.recomputes
+    if one.first >= 0:
+        counts = np.zeros((1, len(KINDS), len(codes)), dtype=np.int64)
+        counts[0, :, codes.index(NO_RECOMPUTE)] = vector - first
+        counts[0, :, codes.index(FULL)] = first
+        return counts
+    found = mixes(vector, len(one.modes))
+    counts = np.zeros((*found.shape[:2], len(codes)), dtype=np.int64)
+    counts[..., one.modes] = found
+    return counts
 
 
 def place_of(one: OneRow, device: int) -> Place:
@@ -171,13 +206,13 @@ class Packing:
     ) -> Packing:
         """Of a row, for plans up to `upper_s`."""
         layer_kinds = one.model.job.model.layer_kinds
-        kinds = Kinds.build(layer_kinds)
+        kinds = Kinds.build(layer_kinds, max(one.first, 0))
         totals = np.array([layer_kinds.count(kind) for kind in KINDS])
         layer = np.zeros(2)
         allowed = one.rows.shardings[0]
         for at, kind in enumerate(KINDS):
             if kind in one.terms.layers:
-                layer[at] = one.terms.layers[kind].total[0, :, allowed].min()
+                layer[at] = one.terms.layers[kind].total[0][one.modes][:, allowed].min()
         ends = float(one.terms.ends.embedding.min() + one.terms.ends.head.min())
         return Packing(
             one=one,
@@ -278,9 +313,8 @@ class Packing:
             OutOfTime: The deadline passed.
         """
         self.deadline.check()
-        modes = len(self.one.rows.recomputes)
-        vectors = np.flatnonzero(np.isin(self.kinds.run, runs))
-        parts = [(row, mixes(self.kinds.vectors[row], modes)) for row in vectors.tolist()]
+        kinds, rows = self.kinds, np.flatnonzero(np.isin(self.kinds.run, runs)).tolist()
+        parts = [(row, ways(self.one, kinds.vectors[row], kinds.first[row])) for row in rows]
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
         soon = self.soon(place, counts)

@@ -25,7 +25,7 @@ from planner.plan import BoolArray, FloatArray, IntArray
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.fills import Fills, OneRow, PairCosts, Place
-from planner.search.uneven.packing import mixes
+from planner.search.uneven.packing import ways
 from planner.search.uneven.terms import KINDS
 from solvers.stages.device_columns import chunk_segments, joined
 from solvers.stages.devices import DeviceColumns, Layout
@@ -230,21 +230,20 @@ class Pairs:
 
     def _mixes(self, d: int, vectors: IntArray) -> Mixes:
         """Every way to run layers within the time."""
-        modes = len(self.one.rows.recomputes)
-        parts = [mixes(vector, modes) for vector in vectors]
-        none = np.zeros((0, len(KINDS), modes), dtype=np.int64)
+        parts = [ways(self.one, vector, 0 * vector) for vector in vectors]
+        none = np.zeros((0, len(KINDS), len(self.one.rows.recomputes)), dtype=np.int64)
         counts = np.concatenate([none, *parts])
         vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         shardings = np.flatnonzero(self.one.rows.shardings[0])
         clocks = np.arange(len(self.one.terms.clocks))
-        ways = len(shardings) * len(clocks)
+        copies = len(shardings) * len(clocks)
         fills = Fills(
-            counts=np.repeat(counts, ways, axis=0),
+            counts=np.repeat(counts, copies, axis=0),
             sharding=np.tile(np.repeat(shardings, len(clocks)), len(counts)),
             clock=np.tile(clocks, len(counts) * len(shardings)),
         )
         costs = self.one.pair_costs(self._place(d), fills)
-        found = Mixes(fills=fills, costs=costs, vector=np.repeat(vector, ways))
+        found = Mixes(fills=fills, costs=costs, vector=np.repeat(vector, copies))
         return found.take(np.flatnonzero(costs.time <= self._most_s * (1 + 1e-9)))
 
     def _forms(self, costs: list[PairCosts]) -> tuple[Form, ...]:

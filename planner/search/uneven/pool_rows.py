@@ -25,7 +25,6 @@ from planner.plan import (
     ONE_F_ONE_B,
     ORDERS,
     ZERO_BUBBLE,
-    BoolArray,
     FloatArray,
     IntArray,
     PlanTable,
@@ -34,9 +33,9 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import distinct_costs
-from planner.search.space import Space, cross_skeletons
+from planner.search.space import cross_skeletons
 from planner.search.tables import Placements
-from planner.search.uneven.rows import Rows, allowed_recomputes, allowed_rows
+from planner.search.uneven.rows import LogicalRows, Rows, allowed_recomputes, allowed_rows
 from planner.search.uneven.terms import RowTerms, row_terms
 
 SCHEDULES_ON_POOLS = (ONE_F_ONE_B, GPIPE, ZERO_BUBBLE)
@@ -116,7 +115,8 @@ def pooled_rows(
     Raises:
         OutOfTime: The deadline passed.
     """
-    space, shardings = _space(pools, options)
+    rows = _space(pools, options)
+    space = rows.space
     deadline.check()
     orders = [ORDERS.index(order) for order in options.orders(pools[0].model.framework)]
     mesh, order, placements = _placements(pools, space.meshes, orders)
@@ -130,7 +130,9 @@ def pooled_rows(
         "mesh_id": space.mesh_id[logical],
         "meshes": space.meshes,
         "placement": placed,
-        "shardings": shardings[logical],
+        "shardings": rows.shardings[logical],
+        "modes": rows.modes[logical],
+        "first": np.full(len(logical), -1, dtype=np.int64),
         "counts": space.counts,
         "layers": options.layers,
     }
@@ -141,8 +143,8 @@ def pooled_rows(
     return PooledRows(pools=tuple(pools), own=tuple(own))
 
 
-def _space(pools: Sequence[Pool], options: SpaceOptions) -> tuple[Space, BoolArray]:
-    """Logical rows, and (n, 4) shardings that they may have on every pool."""
+def _space(pools: Sequence[Pool], options: SpaceOptions) -> LogicalRows:
+    """Rows before placement that the rules allow on every pool."""
     model = pools[0].model
     meshes = enumerate_meshes(model, (total_chips(pools),), options, uneven=True)
     per_stage = meshes.columns["chips"] // meshes.columns["pp"]

@@ -109,7 +109,17 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
         base=base,
         ends=np.moveaxis(total[:, 0, :, 1:4] - total[:, 0, :, :1], 2, 1),
     )
-    return found.take(which)
+    return _of_modes(found.take(which), rows.modes)
+
+
+def _of_modes(room: Room, modes: IntArray) -> Room:
+    """The same with the recomputation that stands in the place of each; see `Rows.modes`."""
+    return replace(
+        room,
+        kept=np.take_along_axis(room.kept, modes, axis=1),
+        state=np.take_along_axis(room.state, modes[..., None], axis=1),
+        once=np.take_along_axis(room.once, modes[..., None], axis=1),
+    )
 
 
 def _up_to_two(kind: int) -> StageClasses:
@@ -266,7 +276,7 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
     codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
     keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
-    first, which = distinct([*keys, codes])
+    first, which = distinct([*keys, codes, *rows.modes.T])
     few, limit = rows.take(first), limits.chip_bytes(model)
     ok = np.ones(len(few), dtype=np.bool_)
     free = np.where(few.shardings[:, None, :], 0.0, np.inf)

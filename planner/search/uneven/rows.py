@@ -11,6 +11,7 @@ among the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +19,12 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
 from planner.plan import DUALPIPE, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
-from planner.rules import Rule, applicable
+from planner.rules import PLACEMENT, Demand, Rule, applicable, demands_of, freedom_of
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EVERY, NO_LAYOUTS
+from planner.search.runnable import runnable_placements, without
 from planner.search.space import (
     Skeletons,
     Space,
@@ -34,6 +36,8 @@ from planner.search.tables import Placements, build_placements
 from planner.search.uneven.aligned import aligned
 
 _OF_SPLITS = ("layers", "split-offered")
+_RECOMPUTE = "recompute"
+"""`Rule.field` of rules about how layers are recomputed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,10 @@ class Rows:
         placements: The distinct placements of the meshes.
         shardings: (n, 4) which shardings a stage may have, by code.
         recomputes: Codes of the recomputations that a layer may have, ascending.
+        modes: (n, r) which of those stands in the place of each; those that a row may not have
+            are replaced by one that it may.
+        first: (n,) that number of first layers of every chunk recompute in full, no others do; -1:
+            as the stages like.
         counts: Rows considered before placement, and what each rule drops.
         layers: Layers of every chunk in order, where they are given.
     """
@@ -59,6 +67,8 @@ class Rows:
     placements: Placements
     shardings: BoolArray
     recomputes: tuple[int, ...]
+    modes: IntArray
+    first: IntArray
     counts: dict[str, int]
     layers: tuple[int, ...] | None = None
 
@@ -73,6 +83,8 @@ class Rows:
             mesh_id=self.mesh_id[index],
             placement=self.placement[index],
             shardings=self.shardings[index],
+            modes=self.modes[index],
+            first=self.first[index],
         )
 
     def micro_batches(self, model: CostModel) -> FloatArray:
@@ -156,13 +168,15 @@ def cross_rows(
     Raises:
         OutOfTime: The deadline passed.
     """
-    space, shardings = allowed_rows(model, skeletons, options)
+    logical_rows = allowed_rows(model, skeletons, options)
+    space, shardings = logical_rows.space, logical_rows.shardings
     deadline.check()
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
     columns = skeletons.meshes.columns
     if len(space):
-        placements = build_placements(model, columns, orders, layouts, deadline)
+        runs = runnable_placements(model, options, columns)
+        placements = build_placements(model, columns, orders, layouts, deadline, runs)
     else:
         placements = _no_placements(len(skeletons.meshes))
     copies = placements.count[space.mesh_id]
@@ -181,15 +195,30 @@ def cross_rows(
         placements=placements,
         shardings=shardings[logical],
         recomputes=allowed_recomputes(model, options),
+        modes=logical_rows.modes[logical],
+        first=np.full(len(logical), -1, dtype=np.int64),
         counts=space.counts,
         layers=options.layers,
     )
 
 
-def allowed_rows(
-    model: CostModel, skeletons: Skeletons, options: SpaceOptions
-) -> tuple[Space, BoolArray]:
-    """The rows that the rules allow, before placement, and (n, 4) which shardings each may have."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogicalRows:
+    """Rows before placement.
+
+    Attributes:
+        space: Their shared choices, n.
+        shardings: (n, 4) which shardings a stage may have.
+        modes: (n, r) see `Rows`.
+    """
+
+    space: Space
+    shardings: BoolArray
+    modes: IntArray
+
+
+def allowed_rows(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> LogicalRows:
+    """The rows that the rules allow."""
     space = cross_exchanges(model, skeletons, options)
     rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
     counts = dict(space.counts)
@@ -199,11 +228,47 @@ def allowed_rows(
             holds = rule.holds(model, space.plans)
             _tally(counts, rule.name, keep & ~holds)
             keep &= holds
-    shardings = _shardings(model, space.plans, options, rules)
+    every = demands_of(model, options.runnable_in)
+    demands = [one for one in every if one.rule.name not in _OF_SPLITS]
+    keep = _dealt(model, demands, space.plans, keep, counts)
+    shardings = _shardings(model, space.plans, options, rules, demands)
     some = shardings.any(axis=1)
     _tally(counts, "sharding", keep & ~some)
-    at = np.flatnonzero(keep & some)
-    return replace(space.take(at), counts=counts), shardings[at]
+    keep &= some
+    modes = _modes(space.plans, allowed_recomputes(model, options), demands)
+    keep = without(keep, modes[:, 0] >= 0, "recompute", counts)
+    at = np.flatnonzero(keep)
+    return LogicalRows(
+        space=replace(space.take(at), counts=counts), shardings=shardings[at], modes=modes[at]
+    )
+
+
+def _dealt(
+    model: CostModel,
+    demands: Sequence[Demand],
+    plans: PlanTable,
+    keep: BoolArray,
+    counts: dict[str, int],
+) -> BoolArray:
+    """(n,) rows of those kept that targets run, whose stages they can be told."""
+    for demand in demands:
+        if not demand.rule.per_stage and demand.rule.field != PLACEMENT:
+            keep = without(keep, demand.holds(plans), demand.name, counts)
+    if (no_lists := freedom_of(model, demands).no_lists) is not None:
+        keep = without(keep, np.zeros(len(plans), dtype=np.bool_), no_lists.name, counts)
+    return keep
+
+
+def _modes(plans: PlanTable, recomputes: tuple[int, ...], demands: Sequence[Demand]) -> IntArray:
+    """(n, r) places of the recomputations that targets run, see `Rows.modes`; -1 without one."""
+    modes = np.tile(np.arange(len(recomputes)), (len(plans), 1))
+    for at, code in enumerate(recomputes):
+        same = replace(plans, recompute=np.full(len(plans), code, dtype=np.int64))
+        for demand in demands:
+            if demand.rule.field == _RECOMPUTE:
+                modes[~demand.holds(same), at] = -1
+    first = np.max(modes, axis=1, initial=-1, keepdims=True)
+    return np.where(modes < 0, first, modes)
 
 
 def _no_placements(meshes: int) -> Placements:
@@ -226,7 +291,11 @@ def allowed_recomputes(model: CostModel, options: SpaceOptions) -> tuple[int, ..
 
 
 def _shardings(
-    model: CostModel, plans: PlanTable, options: SpaceOptions, rules: list[Rule]
+    model: CostModel,
+    plans: PlanTable,
+    options: SpaceOptions,
+    rules: list[Rule],
+    demands: Sequence[Demand],
 ) -> BoolArray:
     """(n, 4) shardings that the rules on stages allow and that are asked for."""
     allowed = np.zeros((len(plans), len(SHARDINGS)), dtype=np.bool_)
@@ -237,6 +306,9 @@ def _shardings(
         for rule in rules:
             if rule.per_stage:
                 allowed[:, code] &= rule.holds(model, table)
+        for demand in demands:
+            if demand.rule.per_stage:
+                allowed[:, code] &= demand.holds(table)
     return allowed
 
 

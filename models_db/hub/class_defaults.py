@@ -1,0 +1,137 @@
+"""Defaults of the configuration classes of transformers that published files leave out.
+
+Values of transformers 5.23.0 (`configuration_<model_type>.py`). Layers and widths that every
+published file states have no default here: a file without them is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+Defaults = Mapping[str, int | bool]
+
+_LLAMA: Defaults = {
+    "tie_word_embeddings": False,
+    "attention_bias": False,
+    "mlp_bias": False,
+    "max_position_embeddings": 2048,
+}
+_QWEN: Defaults = {
+    "tie_word_embeddings": False,
+    "use_sliding_window": False,
+    "max_window_layers": 28,
+    "max_position_embeddings": 32768,
+}
+_QWEN_MOE: Defaults = {**_QWEN, "decoder_sparse_step": 1}
+_GEMMA: Defaults = {
+    "tie_word_embeddings": True,
+    "attention_bias": False,
+    "head_dim": 256,
+    "max_position_embeddings": 8192,
+}
+_DEEPSEEK: Defaults = {
+    "tie_word_embeddings": False,
+    "attention_bias": False,
+    "first_k_dense_replace": 0,
+    "max_position_embeddings": 2048,
+    "kv_lora_rank": 512,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+}
+_DEEPSEEK_V3: Defaults = {
+    **_DEEPSEEK,
+    "first_k_dense_replace": 3,
+    "max_position_embeddings": 4096,
+}
+_BY_TYPE: dict[str, Defaults] = {
+    "llama": _LLAMA,
+    "mistral": {
+        "tie_word_embeddings": False,
+        "sliding_window": 4096,
+        "max_position_embeddings": 131072,
+    },
+    "qwen2": _QWEN,
+    "qwen3": {**_QWEN, "attention_bias": False, "head_dim": 128},
+    "olmo2": {
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "max_position_embeddings": 2048,
+    },
+    "phi3": {"tie_word_embeddings": False, "max_position_embeddings": 4096},
+    "cohere": {
+        "tie_word_embeddings": True,
+        "attention_bias": False,
+        "use_qk_norm": False,
+        "max_position_embeddings": 8192,
+    },
+    "mixtral": {
+        "tie_word_embeddings": False,
+        "max_position_embeddings": 131072,
+    },
+    "qwen2_moe": {**_QWEN_MOE, "qkv_bias": True},
+    "qwen3_moe": {**_QWEN_MOE, "attention_bias": False},
+    "gemma": _GEMMA,
+    "gemma2": {**_GEMMA, "sliding_window": 4096},
+    "gemma3_text": {
+        **_GEMMA,
+        "vocab_size": 262208,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "sliding_window": 4096,
+        "max_position_embeddings": 131072,
+    },
+    "gpt2": {"tie_word_embeddings": True, "add_cross_attention": False, "n_positions": 1024},
+    "gpt_neox": {
+        "tie_word_embeddings": False,
+        "attention_bias": True,
+        "use_parallel_residual": True,
+        "max_position_embeddings": 2048,
+    },
+    "opt": {
+        "tie_word_embeddings": True,
+        "enable_bias": True,
+        "do_layer_norm_before": True,
+        "layer_norm_elementwise_affine": True,
+        "_remove_final_layer_norm": False,
+        "max_position_embeddings": 2048,
+    },
+    "bloom": {"tie_word_embeddings": True},
+    "falcon": {
+        "tie_word_embeddings": True,
+        "new_decoder_architecture": False,
+        "multi_query": True,
+        "parallel_attn": True,
+        "bias": False,
+        "alibi": False,
+        "max_position_embeddings": 2048,
+    },
+    "deepseek_v2": _DEEPSEEK,
+    "deepseek_v3": _DEEPSEEK_V3,
+    "kimi_k2": _DEEPSEEK_V3,
+    "gpt_oss": {
+        "tie_word_embeddings": False,
+        "attention_bias": True,
+        "head_dim": 64,
+        "sliding_window": 128,
+        "max_position_embeddings": 131072,
+    },
+    "llama4_text": {
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "use_qk_norm": True,
+        "interleave_moe_layer_step": 1,
+        "attention_chunk_size": 8192,
+        "head_dim": 128,
+        "max_position_embeddings": 131072,
+    },
+    "glm4_moe": {
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "use_qk_norm": False,
+        "first_k_dense_replace": 1,
+        "max_position_embeddings": 131072,
+    },
+}
+CLASS_DEFAULTS: Mapping[str, Defaults] = MappingProxyType(_BY_TYPE)

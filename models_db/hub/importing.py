@@ -1,0 +1,237 @@
+"""A config.json, or the folder that it lies in, as a model file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models_db.errors import ModelError
+from models_db.hub.fields import derived, number
+from models_db.hub.jsonfile import parse_json
+from models_db.hub.reading import Reading, read_config
+from models_db.hub.weights import INDEX, Weights, read_bytes, read_weights
+from models_db.loading import model_from_bytes
+from models_db.model import Model
+
+CONFIG = "config.json"
+_LONGEST_NAME = 60
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """What became of a config.json.
+
+    Attributes:
+        text: the model file, YAML.
+        model: the model in it.
+        model_type: the type that was read.
+        config: the file that was read.
+        sha256: of that file.
+        assumed: keys that are absent -> default of their class, as text.
+        unread: keys that nobody here knows; they might change the model.
+        weights: parameters that the weights hold, or None without any.
+        remarks: what a reader should know, one line each.
+    """
+
+    text: str
+    model: Model
+    model_type: str
+    config: Path
+    sha256: str
+    assumed: dict[str, str]
+    unread: tuple[str, ...]
+    weights: Weights | None
+    remarks: tuple[str, ...]
+
+
+def is_config(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is meant to be imported: it ends in .json, or is a folder with a config."""
+    place = Path(path)
+    try:
+        return place.suffix.lower() == ".json" or (place / CONFIG).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def import_model(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    seq_len: int | None = None,
+    made_by: str = "models_db",
+) -> Import:
+    """Read a config.json as a model file.
+
+    Args:
+        path: the file, its folder, or the index of the weights beside it.
+        name: name of the model; default that of its folder.
+        seq_len: sequence length of pre-training, in tokens; default what the file suggests.
+        made_by: program and version for the first line of the file.
+
+    Returns:
+        The model file with its remarks. Numbers are of kind "datasheet" where the config.json
+        states them, "derived" where they follow, "assumed" where a default stands in.
+
+    Raises:
+        ModelError: a file cannot be read or is wrong; one line per mistake.
+    """
+    config = _config_at(Path(path))
+    content = read_bytes(config)
+    origin = str(config)
+    data = parse_json(content, origin)
+    reading = read_config(data, origin)
+    parts = reading.parts
+    weights = read_weights(
+        config.parent, layers=parts.layers["value"], tied=parts.tied, dtype=_plain_dtype(reading)
+    )
+    digest = hashlib.sha256(content).hexdigest()
+    title = _title(reading, config)
+    record = _record(reading, weights, digest, title, name or _slug(title), seq_len)
+    head = f"# {config.name} of Hugging Face, model_type {reading.model_type}, read by {made_by}\n"
+    text = head + _yaml(record)
+    model = model_from_bytes(text.encode("utf-8"), origin)
+    return Import(
+        text=text,
+        model=model,
+        model_type=reading.model_type,
+        config=config,
+        sha256=digest,
+        assumed=dict(reading.assumed),
+        unread=reading.unread,
+        weights=weights,
+        remarks=_remarks(reading, weights, model),
+    )
+
+
+def _config_at(path: Path) -> Path:
+    """The config.json that a path leads to."""
+    try:
+        is_folder = path.is_dir()
+    except (OSError, ValueError):
+        is_folder = False
+    folder = path if is_folder else path.parent
+    if not is_folder and path.name != INDEX:
+        return path
+    config = folder / CONFIG
+    if not config.is_file():
+        raise ModelError(f"{folder}: there is no {CONFIG} in this folder")
+    return config
+
+
+def _plain_dtype(reading: Reading) -> str:
+    """Type of the stored weights; "" where they are quantized."""
+    return "" if reading.quantized else reading.dtype
+
+
+def _title(reading: Reading, config: Path) -> str:
+    """What to call the model: where it is from, else its folder or file."""
+    stem = config.stem if config.name != CONFIG else config.resolve().parent.name
+    said = reading.name.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    words = "".join(char for char in said or stem if char.isprintable())
+    return words[:_LONGEST_NAME].strip() or "imported"
+
+
+def _slug(title: str) -> str:
+    """A title as a name: lower-case words joined by single characters."""
+    plain = re.sub(r"[^a-z0-9._-]+", "-", title.lower())
+    plain = re.sub(r"[._-]*([._-])", r"\1", plain).strip("._-")
+    return plain or "imported"
+
+
+def _record(
+    reading: Reading,
+    weights: Weights | None,
+    digest: str,
+    title: str,
+    name: str,
+    seq_len: int | None,
+) -> dict[str, Any]:
+    """The model file as plain data."""
+    blocks = reading.parts.blocks()
+    if seq_len is not None:
+        blocks["seq_len"] = number(seq_len, "tokens", "assumed", "given when it was imported")
+    sources = {
+        "config": {
+            "title": f"config.json of {title}, model_type {reading.model_type}",
+            "sha256": digest,
+        }
+    }
+    if weights is not None:
+        blocks["published"] = _published(weights)
+        sources["weights"] = {"title": f"{weights.file} beside it", "sha256": weights.sha256}
+    return {
+        "name": name,
+        "title": title,
+        "family": _slug(reading.model_type.removesuffix("_text").replace("_", "-")),
+        "defaults": {"kind": "datasheet", "source": "config"},
+        **blocks,
+        "sources": sources,
+    }
+
+
+def _published(weights: Weights) -> dict[str, Any]:
+    """The block `published`: what the weights hold, and what of it is outside the record."""
+    if weights.exact:
+        counted = number(weights.total, "parameters", "measured", "shapes of the tensors")
+    else:
+        counted = derived(weights.total, "total_size / bytes per parameter", "parameters")
+    block = {"total_parameters": {**counted, "source": "weights"}}
+    if beside := weights.total - weights.text:
+        note = "predictors of further tokens, other parts, a copy of the embedding as head"
+        block["other_parameters"] = {**derived(beside, note, "parameters"), "source": "weights"}
+    return block
+
+
+def _remarks(reading: Reading, weights: Weights | None, model: Model) -> tuple[str, ...]:
+    """What a reader should know about an import, one line each."""
+    lines = []
+    if reading.nested:
+        lines.append("only the language model (text_config); its other parts are left out")
+    lines += [
+        f"{key} is absent: {default}, the default of {reading.model_type} in transformers 5.23"
+        for key, default in reading.assumed.items()
+    ]
+    if reading.unread:
+        lines.append(f"not read, as their meaning is not known: {', '.join(reading.unread)}")
+    if reading.quantized:
+        lines.append(f"the weights are stored as {reading.quantized}; the record counts parameters")
+    seq_len = model.quantities["seq_len"]
+    lines.append(f"seq_len {model.seq_len:,} is assumed ({seq_len.note})")
+    if weights is not None and weights.exact and weights.text != model.total_parameters:
+        more = weights.text - model.total_parameters
+        lines.append(
+            f"the weights hold {weights.text:,} parameters of the language model, the record "
+            f"counts {model.total_parameters:,} ({more:+,})"
+        )
+    return tuple(lines)
+
+
+def _yaml(record: dict[str, Any]) -> str:
+    """Plain data as YAML, each number on one line where it fits."""
+    import yaml  # noqa: PLC0415  (kept out of `import models_db`)
+
+    class Dumper(yaml.SafeDumper):
+        """Numbers and lists of words in one line each; nothing is referred to by an alias."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            del data
+            return True
+
+    def mapping(dumper: yaml.SafeDumper, data: dict[str, Any]) -> yaml.Node:
+        one_line = "value" in data
+        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=one_line)
+
+    Dumper.add_representer(dict, mapping)
+    Dumper.add_representer(
+        list,
+        lambda dumper, data: dumper.represent_sequence(
+            "tag:yaml.org,2002:seq", data, flow_style=True
+        ),
+    )
+    text = yaml.dump(record, Dumper=Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
+    return str(text)

@@ -1,0 +1,68 @@
+"""From the bytes of a JSON file to plain Python data, refusing what is not clean JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from models_db.errors import ModelError
+
+MAX_BYTES = 10 * 2**20
+_SHOWN = 40
+
+
+def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, Any]:
+    """Parse the content of a JSON file that holds one object.
+
+    Args:
+        content: the bytes of the file.
+        origin: the file, as messages name it.
+        most: bytes that it may have.
+
+    Returns:
+        The object; no key occurs twice in it, no number is NaN or infinite.
+
+    Raises:
+        ModelError: too large, empty, not UTF-8, not JSON, nested too deep, or no object.
+    """
+    if len(content) > most:
+        raise ModelError(f"{origin}: larger than {most // 2**20} MiB")
+    if not content.strip():
+        raise ModelError(f"{origin}: empty; a JSON object belongs here")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{origin}: not text (byte {error.start} is not UTF-8)") from None
+    try:
+        data = json.loads(text, parse_constant=_refused_constant, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{origin}: line {error.lineno}: not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise ModelError(f"{origin}: nested too deep for a model's file") from None
+    except ValueError as error:  # also a number of more digits than Python reads
+        raise ModelError(f"{origin}: not valid JSON: {_short(error)}") from None
+    if not isinstance(data, dict):
+        kind = "a list" if isinstance(data, list) else "a single value"
+        raise ModelError(f"{origin}: holds {kind}; a JSON object of names and values belongs here")
+    return data
+
+
+def _refused_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys differ."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:_SHOWN]!r} occurs twice")
+        found[key] = value
+    return found
+
+
+def _short(error: ValueError) -> str:
+    """What is wrong, in a few words."""
+    if "integer string conversion" in str(error):
+        return "a number has too many digits"
+    return str(error)

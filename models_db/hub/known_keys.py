@@ -1,0 +1,48 @@
+"""Keys of a config.json that change no shape: read past without a word.
+
+Everything else that no family reads is listed to the user.
+"""
+
+from __future__ import annotations
+
+_HARMLESS = """
+_attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash
+_from_model_config _name_or_path activation_dropout activation_function
+apply_residual_connection_post_layernorm architectures attention_dropout attention_multiplier
+attention_probs_dropout_prob attention_softmax_in_fp32 attn_factor attn_logit_softcapping
+attn_pdrop attn_scale attn_temperature_tuning auto_map aux_loss_alpha bad_words_ids
+begin_suppress_tokens bias_dropout_fusion boi_token_id boi_token_index bos_token_id
+cache_implementation chunk_size_feed_forward classifier_dropout cross_attention_hidden_size
+custom_pipelines decoder_start_token_id diversity_penalty do_sample dtype early_stopping
+embd_pdrop embed_dropout embedding_dropout encoder_no_repeat_ngram_size eoi_token_id
+eoi_token_index eos_token_id ep_size exponential_decay_length_penalty final_logit_softcapping
+finetuning_task floor_scale for_llm_compressor forced_bos_token_id forced_eos_token_id
+gradient_checkpointing hidden_act hidden_activation hidden_dropout hidden_dropout_prob id2label
+image_token_id image_token_index init_std initializer_range is_causal is_decoder
+is_encoder_decoder label2id layer_norm_eps layer_norm_epsilon layerdrop length_penalty
+logit_scale masked_softmax_fusion max_length min_length mm_tokens_per_image model_type
+moe_router_dtype n_ctx n_group no_repeat_ngram_size norm_eps norm_topk_prob num_beam_groups
+num_beams num_experts_per_group num_return_sequences offset_alibi output_attentions
+output_hidden_states output_router_logits output_scores pad_token_id partial_rotary_factor
+prefix pretraining_tp problem_type pruned_heads qk_layernorm_eps quantization_config
+query_pre_attn_scalar remove_invalid_values reorder_and_upcast_attn repetition_penalty
+resid_pdrop return_dict return_dict_in_generate rms_norm_eps rope_interleave
+rope_local_base_freq rope_parameters rope_ratio rope_scaling rope_theta rotary_emb_base
+rotary_pct routed_scaling_factor router_aux_loss_coef router_jitter_noise router_z_loss_coef
+scale_attn_by_inverse_layer_idx scale_attn_weights scoring_func sep_token_id seq_aux
+skip_bias_add skip_bias_add_qkv slow_but_exact summary_activation summary_first_dropout
+summary_proj_to_labels summary_type summary_use_proj suppress_tokens swiglu_limit
+task_specific_params temperature tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p
+topk_group topk_method torch_dtype torchscript transformers_version typical_p unk_token_id
+use_bfloat16 use_bidirectional_attention use_cache use_mrope word_embeddings_initializer_range
+"""
+HARMLESS = frozenset(_HARMLESS.split())
+
+# Keys of a file around a `text_config`: the parts that are no language model, and their tokens.
+_OUTER = """
+audio_config audio_token_id image_seq_length image_token_index media_placeholder_token_id
+multimodal_projector_bias projector_hidden_act spatial_merge_size text_config
+tie_word_embeddings use_image_cross_attention video_token_id vision_config vision_end_token_id
+vision_feature_layer vision_feature_select_strategy vision_start_token_id
+"""
+OUTER = frozenset(_OUTER.split())

@@ -1,0 +1,131 @@
+"""`planner export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.cli.output import print_json
+from planner.cli.plan_options import PlanFile, Row, row_of
+from planner.errors import InputError
+from planner.files import same_path, write_all
+from planner.targets import TARGETS
+
+if TYPE_CHECKING:
+    from planner.export_result import ExportResult
+
+
+def _versions() -> str:
+    """`torchtitan: 0.3 (default), 0.2, main`."""
+    return "; ".join(
+        f"{target.name}: {target.versions[0]} (default), {', '.join(target.versions[1:])}"
+        for target in TARGETS.values()
+        if len(target.versions) > 1
+    )
+
+
+def export(
+    plan_file: PlanFile,
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(help=f"What runs it: {', '.join(TARGETS)}.", metavar="TARGET"),
+    ] = None,
+    target_version: Annotated[
+        str | None,
+        typer.Option(help=f"Version of the target's input. {_versions()}.", metavar="VERSION"),
+    ] = None,
+    allow_lossy: Annotated[
+        bool,
+        typer.Option(
+            "--allow-lossy",
+            help="Write also what runs another plan than this one, and say in what it differs.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write all files to; default: the main one to standard output.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    row: Row = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """A plan as the files and the command line of a framework that runs it.
+
+    A plan that the framework cannot run, or cannot be told, is refused: the fields are named.
+
+    Examples:
+      planner export plan.yaml --to megatron > run.sh
+
+      planner export plan.yaml --to torchtitan --target-version 0.2 -o launch
+
+      planner export front.json --row 2 --to maxtext --json
+
+      planner export plan.yaml --to deepspeed --allow-lossy -o launch
+    """
+    from planner.export_answer import export_file  # noqa: PLC0415  (numpy; not for --help)
+
+    if to is None:
+        raise InputError(f"to: is missing; name one of {', '.join(TARGETS)}")
+    result = export_file(
+        plan_file, to, target_version or "", allow_lossy=allow_lossy, row=row_of(row)
+    )
+    if output is not None:
+        _write(result, output, plan_file)
+    if as_json:
+        print_json(result.to_dict())
+    elif output is None:
+        _print_main(result)
+    else:
+        from planner.report.export_view import export_view  # noqa: PLC0415
+        from planner.report.tables import print_view  # noqa: PLC0415
+
+        print_view(export_view(result, output))
+
+
+def _write(result: ExportResult, folder: Path, plan_file: Path) -> None:
+    """All files of an export, none of them where one cannot be written.
+
+    Raises:
+        InputError: The folder is a file, or cannot be made or written to; or a file of it is the
+            plan that was read.
+    """
+    texts: dict[Path, str | bytes] = {folder / f.name: f.text for f in result.export.files}
+    for path in texts:
+        if same_path(path, plan_file):
+            raise InputError(f"output: {path} is the plan file that is read; name another folder")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"output: {folder} is a file; name a folder")
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "?").lower()
+        raise InputError(f"output: {folder} cannot be made ({reason})") from error
+    try:
+        write_all(texts)
+    except InputError:
+        if made:
+            folder.rmdir()
+        raise
+
+
+def _print_main(result: ExportResult) -> None:
+    """The main text to standard output, what it does not say to standard error."""
+    export = result.export
+    main, *others = export.files
+    print(main.text, end="" if main.text.endswith("\n") else "\n", flush=True)
+    names = ", ".join(file.name for file in others)
+    lines = [f"unsupported: {lost.field}: {lost.reason}" for lost in export.unsupported]
+    lines += [f"lossy: {lost.field}: {lost.reason}" for lost in export.lossy]
+    lines += [f"warning: {line}" for line in result.warnings]
+    lines += [f"note: -o FOLDER writes {names} as well"] if names else []
+    for line in lines:
+        print(line, file=sys.stderr)

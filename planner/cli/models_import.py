@@ -1,0 +1,135 @@
+"""`planner models import`: a config.json of Hugging Face as a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.errors import InputError
+from planner.version import __version__
+
+if TYPE_CHECKING:
+    from models_db.hub import Import
+
+_MODEL = "Model"
+
+
+def import_model(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="config.json, its folder, or the index of the weights beside it.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        option("Write the model as a YAML file (.yaml or .yml).", OUTPUT, "-o", "--output"),
+    ] = None,
+    name: Annotated[
+        str | None, option("Name of the model (default: of its folder or origin).", _MODEL)
+    ] = None,
+    seq_len: Annotated[
+        str | None,
+        option("Tokens per sequence of pre-training (default: as the file suggests).", _MODEL),
+    ] = None,
+    sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """A config.json of Hugging Face as a model of your own, its weights counted.
+
+    Weights beside it (*.safetensors, or their index) say how many parameters there truly are; only
+    their headers are read.
+
+    Examples:
+      planner models import config.json -o my-model.yaml
+
+      planner models import config.json --seq-len 4096 --sources
+
+      planner models import config.json --json
+
+      planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
+    """
+    from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
+    from planner.files import write_atomically  # noqa: PLC0415
+    from planner.records import one_per_line  # noqa: PLC0415
+    from planner.units import parse_whole  # noqa: PLC0415
+
+    _check_target(output, path)
+    length = None if seq_len is None else parse_whole(seq_len, "seq-len")
+    try:
+        found = hub.import_model(path, name=name, seq_len=length, made_by=f"planner {__version__}")
+    except ModelError as error:
+        raise InputError(one_per_line(str(error))) from error
+    if output is not None:
+        write_atomically(output, found.text)
+    _print(found, output, sources=sources, as_json=as_json)
+
+
+def _check_target(output: Path | None, path: Path) -> None:
+    """A model file is YAML, as `--model` tells it by its name, and not the file that is read.
+
+    Raises:
+        InputError: The name says something else.
+    """
+    from planner.files import same_path  # noqa: PLC0415
+    from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
+
+    if output is not None and not names_a_file(str(output)):
+        raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
+    if output is not None and same_path(output, path):
+        raise InputError(f"output: {output} is the file that is read; name another")
+
+
+def _print(found: Import, output: Path | None, *, sources: bool, as_json: bool) -> None:
+    """Prints what was read: one JSON document, or a table with remarks."""
+    from models_db import facts  # noqa: PLC0415
+    from planner.cli.databases import print_record  # noqa: PLC0415  (it takes this command)
+
+    rows = list(facts(found.model))
+    if as_json:
+        print_record(
+            found.model.name, rows, sources=True, as_json=True, extra=_document(found, output)
+        )
+        return
+    if output is None:
+        extra = {"title": found.model.title, "model type": found.model_type}
+        print_record(found.model.name, rows, sources=sources, as_json=False, extra=extra)
+    else:
+        total = found.model.total_parameters
+        typer.echo(f"{output}: {found.model.name}, {total:,} parameters ({found.model_type})")
+    for line in found.remarks:
+        typer.echo(f"note: {line}")
+
+
+def _document(found: Import, output: Path | None) -> dict[str, Any]:
+    """The fields of the JSON document beside the numbers."""
+    weights = found.weights
+    return {
+        "title": found.model.title,
+        "model_type": found.model_type,
+        "config": {"file": str(found.config), "sha256": found.sha256},
+        "output": None if output is None else str(output),
+        "total_parameters": found.model.total_parameters,
+        "active_parameters": found.model.active_parameters,
+        "mtp_parameters": found.model.mtp_parameters,
+        "weights": None
+        if weights is None
+        else {
+            "file": weights.file,
+            "sha256": weights.sha256,
+            "exact": weights.exact,
+            "total_parameters": weights.total,
+            "text_parameters": weights.text,
+            "predictor_parameters": weights.predictors,
+            "other_parameters": weights.other,
+            "tied_copies": weights.copies,
+        },
+        "assumed": found.assumed,
+        "unread": list(found.unread),
+        "remarks": list(found.remarks),
+    }

@@ -1,0 +1,239 @@
+"""Plans for MaxText: a YAML file over its base.yml, and the command that trains with it.
+
+Keys and their meaning: MaxText e591f30 (2026-08-22), src/maxtext/configs/base.yml and types.py;
+the meaning of mesh axes: `logical_axis_rules` there. `fsdp` and `context` shard weights; `expert`
+carries sequences and shards the weights of attention as `fsdp` does, so that expert groups take
+their ranks from it; `tensor_sequence` divides the norms' tokens as sequence parallelism does,
+`tensor` divides the hidden width between blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from planner.export import maxtext_model
+from planner.export.chosen import common_recompute, common_sharding, recompute_layers
+from planner.export.clocks import lost_clock
+from planner.export.export import Export, Lost, TextFile
+from planner.export.launch import Launch
+from planner.export.texts import Section, made_by, yaml_text
+from planner.rules.jax import TWIN_CHIPS
+from planner.rules.maxtext import formats, on_tpu
+from planner.rules.slices import SliceMesh, slice_mesh
+
+VERSION = "e591f30 (2026-08-22)"
+FILE = "maxtext.yml"
+_TRAIN = "python3 -m maxtext.trainers.pre_train.train"
+_COMPILE = "python3 -m maxtext.trainers.pre_train.train_compile"
+_REMAT = {"none": "minimal_with_context", "selective": "save_dot_except_mlp", "full": "full"}
+_DTYPES = {"fp16": "float16", "fp32": "float32"}
+_SLICE_NAMES = {
+    "tpu-v4": ("v4", 2),
+    "tpu-v5e": ("v5e", 1),
+    "tpu-v5p": ("v5p", 2),
+    "tpu-v6e": ("v6e", 1),
+    "tpu-v7": ("tpu7x", 2),
+}
+"""Chip to the name of its slices in MaxText utils/accelerator_to_spec_map.py, and what the number
+behind it counts per chip (cores)."""
+
+
+def export(launch: Launch) -> Export:
+    """The plan as a YAML file and a command line."""
+    mesh = slice_mesh(launch.cost, launch.plan)
+    sections = [
+        Section("", {"base_config": "base.yml", "hardware": _hardware(launch)}),
+        Section("the model", maxtext_model.settings(launch)),
+        Section("synthetic data stand for yours", _data()),
+        Section("the batch", _batch(launch)),
+        Section(
+            f"the mesh: ici_ inside a slice of {mesh.chips} chips, dcn_ over {mesh.slices} slices",
+            mesh_sizes(launch, mesh),
+        ),
+        Section("the pipeline", _pipeline(launch)),
+        Section("precision", _precision(launch)),
+        Section("attention", _attention(launch)),
+        Section("memory", _memory(launch)),
+    ]
+    return Export(
+        target="maxtext",
+        version=launch.version,
+        framework_version=VERSION,
+        files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
+        command=_command(),
+        environment=_environment(launch),
+        lossy=tuple(_lossy(launch, mesh)),
+    )
+
+
+def compile_topology(launch: Launch, mesh: SliceMesh) -> str:
+    """MaxText's name of a slice, as `compile_topology` takes it; empty where it is no TPU."""
+    if launch.cost.chip.name not in _SLICE_NAMES:
+        return ""
+    name, cores = _SLICE_NAMES[launch.cost.chip.name]
+    return f"{name}-{cores * mesh.chips}"
+
+
+def _devices(launch: Launch) -> int:
+    """Devices that JAX shows."""
+    return launch.plan.chips * (2 if launch.cost.chip.name in TWIN_CHIPS else 1)
+
+
+def _hardware(launch: Launch) -> str:
+    return "tpu" if on_tpu(launch.cost) else "gpu"
+
+
+def _data() -> dict[str, Any]:
+    return {"dataset_type": "synthetic", "packing": False, "enable_checkpointing": False}
+
+
+def _batch(launch: Launch) -> dict[str, Any]:
+    """Pipelines cut the batch of a step into micro-batches; else gradients are accumulated."""
+    plan, devices = launch.plan, _devices(launch)
+    pipelined = plan.pp > 1
+    rows = launch.global_batch if pipelined else plan.dp * plan.fsdp * plan.micro_batch
+    return {
+        "max_target_length": launch.seq_len,
+        "per_device_batch_size": _share(rows, devices),
+        "gradient_accumulation_steps": 1 if pipelined else launch.micro_batches,
+    }
+
+
+def _share(rows: int, devices: int) -> float:
+    """The share of a device, which times the devices is not below the rows; MaxText truncates."""
+    share = rows / devices
+    return share if int(share * devices) == rows else math.nextafter(share, math.inf)
+
+
+def mesh_sizes(launch: Launch, mesh: SliceMesh) -> dict[str, int]:
+    """Every axis of the mesh that exceeds 1 and those that MaxText would fill in itself."""
+    plan = launch.plan
+    twins = _devices(launch) // plan.chips
+    tensor = "tensor_sequence" if plan.sequence_parallel else "tensor"
+    sizes: dict[str, int] = {}
+    left = plan.ep
+    for kind, own in (("ici", dict(mesh.inside)), ("dcn", dict(mesh.across))):
+        expert = 1
+        for axis in ("fsdp", "dp"):
+            part = math.gcd(left, own[axis])
+            own[axis], left, expert = own[axis] // part, left // part, expert * part
+        axes = {
+            "data": own["dp"],
+            "pipeline": own["pp"],
+            "fsdp": own["fsdp"],
+            "expert": expert,
+            "context": own["cp"],
+            tensor: own["tp"] * (twins if kind == "ici" else 1),
+        }
+        kept = {axis: size for axis, size in axes.items() if size > 1 or axis in ("data", "fsdp")}
+        sizes |= {f"{kind}_{axis}_parallelism": size for axis, size in kept.items()}
+    return sizes
+
+
+def _pipeline(launch: Launch) -> dict[str, Any]:
+    plan = launch.plan
+    if plan.pp == 1:
+        return {}
+    chunks = plan.pp * plan.interleave
+    each = launch.model.layers // chunks
+    return {
+        "pipeline_parallel_layers": each * chunks,
+        "num_layers_per_pipeline_stage": each,
+        "num_pipeline_repeats": plan.interleave,
+        "num_pipeline_microbatches": launch.micro_batches,
+        "scan_layers": False,
+    }
+
+
+def _precision(launch: Launch) -> dict[str, Any]:
+    precision = launch.cost.job.precision
+    values: dict[str, Any] = {
+        "dtype": _DTYPES.get(precision, "bfloat16"),
+        "weight_dtype": "float32",
+        "grad_dtype": "float32",
+    }
+    if precision in formats(launch.cost):
+        values["quantization"] = formats(launch.cost)[precision]
+        if on_tpu(launch.cost):
+            values["use_qwix_quantization"] = True
+    return values
+
+
+def _attention(launch: Launch) -> dict[str, Any]:
+    plan, ring = launch.plan, launch.plan.cp_mode == "ring"
+    if not on_tpu(launch.cost):
+        kernel = {} if launch.cost.shapes.latent else {"attention": "cudnn_flash_te"}
+        return kernel | ({"context_parallel_strategy": "ring"} if plan.cp > 1 else {})
+    if plan.cp == 1:
+        return {}
+    return {
+        "attention": "flash",
+        "use_tokamax_splash": True,
+        "context_parallel_strategy": "ring" if ring else "ulysses",
+        "context_parallel_load_balance": ring,
+    }
+
+
+def _memory(launch: Launch) -> dict[str, Any]:
+    """Recomputation, offloading, and ZeRO-1 over the data axis."""
+    offload = launch.plan.offload
+    remat = _REMAT[common_recompute(launch)]
+    return {
+        "remat_policy": "minimal_offloaded" if "activations" in offload else remat,
+        "optimizer_memory_host_offload": "optimizer" in offload,
+        "parameter_memory_host_offload": "weights" in offload,
+        "shard_optimizer_over_data": common_sharding(launch) in ("zero1", "zero2"),
+    }
+
+
+def _command() -> str:
+    return (
+        f"{_TRAIN} {FILE} run_name=YOUR_RUN_NAME base_output_directory=YOUR_OUTPUT_DIRECTORY "
+        "steps=30"
+    )
+
+
+def _environment(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """How the hosts of GPUs find one another; TPUs need nothing."""
+    if on_tpu(launch.cost) or launch.nodes == 1:
+        return ()
+    return (
+        ("JAX_COORDINATOR_IP", "ADDRESS_OF_THE_FIRST_NODE"),
+        ("JAX_COORDINATOR_PORT", "12355"),
+        ("NNODES", str(launch.nodes)),
+        ("NODE_RANK", "RANK_OF_THIS_NODE"),
+    )
+
+
+def _lossy(launch: Launch, mesh: SliceMesh) -> list[Lost]:
+    plan = launch.plan
+    lost = [*lost_clock(launch), *maxtext_model.lossy(launch)]
+    if sum(size > 1 for _, size in plan.ranks) > 1:
+        lost.append(Lost("placement", _placement(launch, mesh)))
+    kept = recompute_layers(launch)
+    if kept["none"] and "activations" not in plan.offload:
+        reason = "remat_policy minimal_with_context computes what is not a matrix product again"
+        lost.append(Lost("recompute", reason))
+    if kept["selective"]:
+        reason = (
+            "remat_policy save_dot_except_mlp keeps the products of attention and computes those "
+            "of the MLP again; planner takes half of all products"
+        )
+        lost.append(Lost("recompute", reason))
+    if plan.tp > 1 and not plan.sequence_parallel:
+        reason = "axis tensor divides the hidden width between blocks, where nothing is divided"
+        lost.append(Lost("sequence_parallel", reason))
+    return lost
+
+
+def _placement(launch: Launch, mesh: SliceMesh) -> str:
+    """What JAX decides itself, and how to try a TPU slice without TPUs."""
+    reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
+    topology = compile_topology(launch, mesh)
+    if not topology:
+        return reason
+    return (
+        f"{reason}; to compile for the slices without TPUs: {_COMPILE} {FILE} "
+        f"compile_topology={topology} compile_topology_num_slices={mesh.slices}"
+    )

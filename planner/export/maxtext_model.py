@@ -1,0 +1,90 @@
+"""A model as MaxText's settings: by its name, or by its dimensions and a decoder block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models_db import Model
+from planner.export.export import Lost
+from planner.export.launch import Launch
+from planner.rules.maxtext_models import block_of, name_of
+
+_PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "gemma3-4b": 262144, "gemma3-12b": 262144,
+           "gemma3-27b": 262144}  # fmt: skip
+"""Rows of the embedding table in MaxText's configs/models where they are not ours."""
+
+
+def settings(launch: Launch) -> dict[str, Any]:
+    """`model_name`, or the dimensions of a model that MaxText does not know."""
+    model = launch.model
+    name = name_of(model)
+    if name is not None:
+        return {"model_name": name}
+    moe = model.moe
+    values: dict[str, Any] = {
+        "decoder_block": block_of(model) or ("mixtral" if moe else "llama2"),
+        "base_emb_dim": model.hidden,
+        "base_num_query_heads": model.heads,
+        "base_num_kv_heads": model.kv_heads,
+        "head_dim": model.head_dim,
+        "base_mlp_dim": model.mlp.hidden or (moe.expert_hidden if moe else 0),
+        "base_num_decoder_layers": model.layers,
+        "vocab_size": model.vocab_size,
+        "mlp_activations": ["silu", "linear"] if model.mlp.gated else ["gelu"],
+        "logits_via_embedding": model.tied_embeddings,
+        "enable_dropout": False,
+    }
+    if model.positions.max_positions:
+        values["trainable_position_size"] = max(model.positions.max_positions, launch.seq_len)
+    return values | _attention(model) | _experts(model)
+
+
+def _attention(model: Model) -> dict[str, Any]:
+    attention = model.attention
+    values: dict[str, Any] = {}
+    if attention.bias and block_of(model) != "gpt3":
+        values["attention_bias"] = True
+    if attention.qk_norm == "per-head":
+        values["use_qk_norm"] = True
+    if attention.kind == "mla":
+        values |= {
+            "attention_type": "mla",
+            "q_lora_rank": attention.q_lora_rank or 0,
+            "kv_lora_rank": attention.kv_lora_rank,
+            "qk_nope_head_dim": attention.qk_nope_head_dim,
+            "qk_rope_head_dim": attention.qk_rope_head_dim,
+            "v_head_dim": attention.v_head_dim,
+        }
+    return values
+
+
+def _experts(model: Model) -> dict[str, Any]:
+    moe = model.moe
+    if moe is None:
+        return {}
+    values: dict[str, Any] = {
+        "num_experts": moe.experts,
+        "num_experts_per_tok": moe.experts_per_token,
+        "base_moe_mlp_dim": moe.expert_hidden,
+    }
+    if moe.first_dense_layers or moe.shared_experts:
+        values |= {
+            "first_num_dense_layers": moe.first_dense_layers,
+            "shared_experts": moe.shared_experts,
+        }
+    return values
+
+
+def lossy(launch: Launch) -> list[Lost]:
+    """What MaxText's model has otherwise."""
+    model, lost = launch.model, []
+    name = name_of(model)
+    if name in _PADDED:
+        reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {_PADDED[name]}"
+        lost.append(Lost("model", reason))
+    if model.window is not None and name is not None and name.startswith("mistral"):
+        lost.append(Lost("model", f"{name} attends globally in maxtext, without its window"))
+    if launch.cost.job.kind == "finetune":
+        reason = "load_parameters_path names the checkpoint to start from"
+        lost.append(Lost("job", reason))
+    return lost

@@ -1,0 +1,33 @@
+"""Environment variables of Megatron-LM and of what it runs on."""
+
+from __future__ import annotations
+
+from planner.export.launch import Launch
+from planner.export.megatron_parallel import uses_fsdp
+
+
+def environment(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """Variables with their values, in the order of the script.
+
+    Sources: Megatron-LM megatron/training/arguments.py, validate_args (tp or cp on chips before
+    Blackwell wants CUDA_DEVICE_MAX_CONNECTIONS=1, Megatron-FSDP more), d98e8a64dd (2026-08-22);
+    Megatron-Bridge scripts/performance/utils/overrides.py (8, and 32 on Blackwell) and
+    recipes/utils/environment_utils.py (the others), 067f987 (2026-08-22). Which algorithm NCCL
+    takes is left to it, as the prediction does.
+    """
+    shared = (("CUDA_DEVICE_MAX_CONNECTIONS", connections(launch)),)
+    if launch.cost.chip.vendor != "NVIDIA":
+        return shared
+    return (
+        *shared,
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),
+        ("TORCH_NCCL_AVOID_RECORD_STREAMS", "1"),
+    )
+
+
+def connections(launch: Launch) -> str:
+    """Hardware queues: one keeps collectives ahead of products on chips before Blackwell."""
+    plan = launch.plan
+    if launch.cost.chip.architecture.startswith("Blackwell"):
+        return "32"
+    return "1" if (plan.tp > 1 or plan.cp > 1) and not uses_fsdp(plan) else "8"

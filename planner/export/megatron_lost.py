@@ -1,0 +1,53 @@
+"""What neither Megatron-LM nor Megatron-Bridge is told of a plan."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from planner.export.export import Lost
+from planner.export.launch import Launch
+from planner.frameworks import FRAMEWORKS
+
+
+def lost_of(launch: Launch) -> tuple[Lost, ...]:
+    """Clocks, another framework's prediction, and jobs that start from a checkpoint."""
+    framework = launch.cost.job.framework
+    found = list(_clocks(launch))
+    family = (framework.name, framework.derived_from)
+    if "megatron" not in family:
+        reason = f"predicted for {framework.name}; ask for --framework megatron"
+        found.append(Lost("framework", f"time and memory are those {reason}"))
+    elif framework != FRAMEWORKS["megatron"]:
+        reason = f"{framework.name}, whose memory differs"
+        found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
+    if launch.cost.job.kind == "finetune":
+        reason = "it starts from random weights; --load DIRECTORY --finetune continues"
+        found.append(Lost("job", reason))
+    return tuple(found)
+
+
+def _clocks(launch: Launch) -> list[Lost]:
+    """Commands that lock the clocks below 1, for the chips of each stage."""
+    plan, chip = launch.plan, launch.cost.chip
+    stages = plan.stages or ()
+    own = [plan.clock if one.clock is None else one.clock for one in stages[: plan.pp]]
+    clocks = own or [plan.clock]
+    if all(clock == 1.0 for clock in clocks):
+        return []
+    lines, at = [], 0
+    for clock, alike in groupby(clocks):
+        count = len(list(alike))
+        where = f" on stages {at} to {at + count - 1}" if len(set(clocks)) > 1 else ""
+        at += count
+        if clock < 1.0:
+            lines.append(f"{_command(chip.vendor, clock, chip.clock_hz)}{where}")
+    return [Lost("clock", f"{' and '.join(lines)}, set on every host before the launch")]
+
+
+def _command(vendor: str, clock: float, full_hz: float | None) -> str:
+    if full_hz is None:
+        return f"the clock {clock:g} of the highest"
+    megahertz = round(clock * full_hz / 1e6)
+    if vendor == "NVIDIA":
+        return f"nvidia-smi --lock-gpu-clocks={megahertz}"
+    return f"a clock of {megahertz} MHz"

@@ -1,0 +1,57 @@
+"""Texts of settings: sections with a comment, as YAML; and the line that says what made them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from planner.export.launch import Launch
+from planner.plan_words import recompute_words, sharding_words, split_words
+from planner.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Settings that belong together.
+
+    Attributes:
+        comment: One line above them; empty: none.
+        values: Key to value, in the order of the text.
+    """
+
+    comment: str
+    values: dict[str, Any]
+
+
+def plan_summary(launch: Launch) -> str:
+    """A plan in one line: its axes above 1 and its other choices."""
+    plan = launch.plan
+    axes = [f"{axis} {size}" for axis, size in plan.mesh.items() if size > 1] or ["one chip"]
+    words = [*axes, f"micro-batch {plan.micro_batch}", sharding_words(plan)]
+    if plan.pp > 1:
+        chunks = f" x {plan.interleave}" if plan.interleave > 1 else ""
+        words += [f"{plan.schedule}{chunks}", f"split {split_words(plan)}"]
+    return ", ".join([*words, f"recompute {recompute_words(plan)}"])
+
+
+def made_by(launch: Launch) -> str:
+    """Which planner wrote which plan of which job."""
+    job, cost = launch.cost.job, launch.cost
+    return (
+        f"planner {__version__}: {job.model.name}, {job.global_batch} sequences of "
+        f"{launch.seq_len} tokens, {launch.plan.chips} chips of {cost.cluster.name}, "
+        f"{plan_summary(launch)}"
+    )
+
+
+def yaml_text(title: str, sections: Sequence[Section]) -> str:
+    """The sections as one YAML mapping under a comment."""
+    parts = [f"# {title}\n"]
+    for section in sections:
+        if section.values:
+            head = f"# {section.comment}\n" if section.comment else ""
+            parts.append(head + yaml.safe_dump(section.values, sort_keys=False, width=96))
+    return "\n".join(parts)

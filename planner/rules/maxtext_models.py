@@ -1,0 +1,75 @@
+"""The models that MaxText knows by name, and the decoder block of those that it does not.
+
+Names are those of the files in MaxText's configs/models at commit e591f30 (2026-08-22).
+"""
+
+from __future__ import annotations
+
+from models_db import Model, load_model
+
+NAMED = {
+    "llama2-7b": "llama2-7b",
+    "llama2-13b": "llama2-13b",
+    "llama2-70b": "llama2-70b",
+    "llama3-8b": "llama3-8b",
+    "llama3-70b": "llama3-70b",
+    "llama3.1-8b": "llama3.1-8b",
+    "llama3.1-70b": "llama3.1-70b",
+    "llama3.1-405b": "llama3.1-405b",
+    "mistral-7b": "mistral-7b",
+    "mixtral-8x7b": "mixtral-8x7b",
+    "mixtral-8x22b": "mixtral-8x22b",
+    "gemma2-9b": "gemma2-9b",
+    "gemma2-27b": "gemma2-27b",
+    "gemma3-4b": "gemma3-4b",
+    "gemma3-12b": "gemma3-12b",
+    "gemma3-27b": "gemma3-27b",
+    "gpt-oss-20b": "gpt-oss-20b",
+    "gpt-oss-120b": "gpt-oss-120b",
+    "qwen2.5-7b": "qwen2.5-7b",
+    "qwen2.5-14b": "qwen2.5-14b",
+    "qwen3-8b": "qwen3-8b",
+    "qwen3-14b": "qwen3-14b",
+    "qwen3-32b": "qwen3-32b",
+    "qwen3-30b-a3b": "qwen3-30b-a3b",
+    "qwen3-235b-a22b": "qwen3-235b-a22b",
+    "deepseek-v2-lite": "deepseek2-16b",
+    "deepseek-v2": "deepseek2-236b",
+    "deepseek-v3": "deepseek3-671b",
+    "kimi-k2": "kimi-k2-1t",
+    "llama4-scout": "llama4-17b-16e",
+    "llama4-maverick": "llama4-17b-128e",
+}
+"""Name of a model here to its `model_name` in MaxText."""
+
+_Blocks = dict[tuple[tuple[str, ...], str], str]
+_QKV = ("query", "key", "value")
+
+
+def name_of(model: Model) -> str | None:
+    """MaxText's name of a model; None where it has none, or the model is not the known one."""
+    if model.name not in NAMED or load_model(model.name) != model:
+        return None
+    return NAMED[model.name]
+
+
+def block_of(model: Model) -> str | None:
+    """MaxText's decoder block for models of this kind; None where it has none."""
+    attention, moe = model.attention, model.moe
+    plain = model.norm.kind == "layernorm" and model.positions.kind == "learned"
+    if plain:
+        fits = not model.mlp.gated and model.tied_embeddings and moe is None
+        return "gpt3" if fits and model.kv_heads == model.heads else None
+    modern = model.norm.kind == "rmsnorm" and model.norm.per_layer == 2
+    if not modern or model.parallel_block or model.positions.kind != "rope" or not model.mlp.gated:
+        return None
+    if model.window is not None or attention.sinks or model.mlp.bias or model.norm.embedding:
+        return None
+    if attention.kind == "mla":
+        return "deepseek" if moe is not None and moe.layer_period == 1 else None
+    dense: _Blocks = {((), "none"): "llama2", (_QKV, "none"): "qwen2", ((), "per-head"): "qwen3"}
+    if moe is None:
+        return dense.get((attention.bias, attention.qk_norm))
+    alike = moe.layer_period == 1 and moe.first_dense_layers == 0 and moe.shared_experts == 0
+    mixed: _Blocks = {((), "none"): "mixtral", ((), "per-head"): "qwen3_moe"}
+    return mixed.get((attention.bias, attention.qk_norm)) if alike else None

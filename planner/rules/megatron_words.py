@@ -1,0 +1,98 @@
+"""What Megatron-LM makes of a plan: words that its rules and its export share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from planner.cost.context import CostModel
+from planner.plan import Plan
+from planner.plan_words import sharding_words
+from planner.rules.numbers import nearest_divisors
+
+_ORDERS = (("tp", "cp", "fsdp", "dp", "pp"), ("tp", "cp", "pp", "fsdp", "dp"))
+
+
+def pipeline_inside(plan: Plan) -> bool:
+    """Whether data ranks lie outside of stages: --use-tp-pp-dp-mapping.
+
+    Source: Megatron-LM megatron/core/parallel_state.py, order tp-cp-ep-pp-dp.
+    """
+    used = [axis for axis, size in plan.ranks if size > 1]
+    usual, other = ([axis for axis in order if getattr(plan, axis) > 1] for order in _ORDERS)
+    return used == other and used != usual
+
+
+GPU_VENDORS = ("NVIDIA", "AMD")
+_PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4")
+
+
+def model_lacks(model: CostModel) -> list[str]:
+    """What a model has and Megatron-LM's GPT has not.
+
+    Source: Megatron-LM core/transformer/transformer_layer.py (a norm before attention and one
+    before the MLP, one after the other), core/models/gpt/gpt_model.py (position embeddings),
+    core/transformer/transformer_config.py (window_size), d98e8a64dd (2026-08-22).
+    """
+    found, window = model.job.model, model.job.model.window
+    lacks = {
+        "attention and MLP side by side": found.parallel_block,
+        f"positions by {found.positions.kind}": found.positions.kind not in _POSITIONS,
+        f"layers with {found.norm.per_layer} norms, only with 2": found.norm.per_layer != 2,
+        "norm after the embedding": found.norm.embedding,
+        "model without a last norm": not found.norm.final,
+        "attention in chunks": (
+            window is not None and window.kind == "chunked" and window.tokens < model.job.seq_len
+        ),
+    }
+    return [words for words, holds in lacks.items() if holds]
+
+
+_POSITIONS = ("rope", "learned", "none")
+
+
+def job_lacks(model: CostModel) -> list[str]:
+    """What a job asks for and Megatron-LM has not."""
+    job = model.job
+    lacks = {
+        "LoRA": not job.trains_all,
+        f"precision {job.precision}, only {', '.join(_PRECISIONS)}": (
+            job.precision not in _PRECISIONS
+        ),
+        "sequences of a fraction of tokens": job.seq_len != int(job.seq_len),
+    }
+    return [words for words, holds in lacks.items() if holds]
+
+
+def needs_exchange(model: CostModel) -> str:
+    """What of a model keeps rings from dividing its sequences; empty: nothing does."""
+    found, window = model.job.model, model.job.model.window
+    if found.attention.sinks:
+        return "attention sinks"
+    slides = window is not None and window.kind == "sliding" and window.tokens < model.job.seq_len
+    return "sliding windows" if slides else ""
+
+
+def experts_across_replicas(model: CostModel, plan: Plan) -> str:
+    """Which ranks expert groups may take beside replicas of shards, in one sentence."""
+    ranks = plan.tp * plan.cp * plan.fsdp
+    near = nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))
+    return (
+        f"megatron takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the dp "
+        f"{plan.dp} replicas of the shards; nearest ep: {near}"
+    )
+
+
+def many_shardings(model: CostModel, plan: Plan) -> str:
+    """Which shardings the stages have, in one sentence."""
+    counts = Counter(stage.sharding or plan.sharding for stage in plan.stages or ())
+    usual = max(counts, key=lambda name: counts[name])
+    return f"megatron has one sharding for all stages, not {sharding_words(plan)}; nearest: {usual}"
+
+
+def many_recomputations(model: CostModel, plan: Plan) -> str:
+    """How recomputation may be chosen."""
+    return (
+        "megatron recomputes the first N layers of every stage in one way, the same on all stages; "
+        "these differ; nearest: recompute none or full"
+    )

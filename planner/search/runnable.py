@@ -1,0 +1,103 @@
+"""What targets (`planner.targets`) can run of a space: meshes, placements, plans.
+
+Rules about placement depend on the mesh and on the order of its axes; they decide which placements
+a mesh has, and a mesh without one is dropped. All other rules are held against whole plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.plan import (
+    AXES,
+    COLUMNS,
+    DEFAULT_ORDER,
+    ONE_F_ONE_B,
+    ORDERS,
+    BoolArray,
+    IntArray,
+    PlanTable,
+)
+from planner.rules import PLACEMENT, Demand, demands_of
+from planner.search.options import SpaceOptions
+from planner.search.tables import Runs
+
+_OF_MESHES = "mesh"
+"""`Rule.field` of rules that depend on the mesh alone."""
+
+
+def runnable_plans(
+    model: CostModel,
+    options: SpaceOptions,
+    plans: PlanTable,
+    keep: BoolArray,
+    tally: dict[str, int],
+) -> BoolArray:
+    """(n,) plans of those kept that targets can run in some order; `tally` grows by the others."""
+    for demand in demands_of(model, options.runnable_in):
+        if demand.rule.field != PLACEMENT:
+            keep = without(keep, demand.holds(plans), demand.name, tally)
+    return keep
+
+
+def without(keep: BoolArray, holds: BoolArray, name: str, tally: dict[str, int]) -> BoolArray:
+    """(n,) those kept for which a rule holds; `tally` grows by the others."""
+    if dropped := int((keep & ~holds).sum()):
+        tally[name] = tally.get(name, 0) + dropped
+    return keep & holds
+
+
+def runnable_meshes(
+    model: CostModel, options: SpaceOptions, columns: dict[str, IntArray]
+) -> tuple[BoolArray, dict[str, int]]:
+    """(m,) meshes that targets can run in an order that is searched, and what each rule drops."""
+    demands = demands_of(model, options.runnable_in)
+    tally: dict[str, int] = {}
+    count = len(columns["tp"])
+    keep, every = np.ones(count, dtype=np.bool_), np.arange(count)
+    for demand in demands:
+        if demand.rule.field == _OF_MESHES:
+            holds = demand.holds(_plans(columns, every, DEFAULT_ORDER))
+            keep = without(keep, holds, demand.name, tally)
+    codes = [ORDERS.index(order) for order in options.orders(model.framework)]
+    placed = [demand for demand in demands if demand.rule.field == PLACEMENT]
+    for at in range(1, len(placed) + 1):
+        some = [_all_hold(placed[:at], columns, every, np.full(count, code)) for code in codes]
+        keep = without(keep, np.any(some, axis=0), placed[at - 1].name, tally)
+    return keep, tally
+
+
+def runnable_placements(
+    model: CostModel, options: SpaceOptions, columns: dict[str, IntArray]
+) -> Runs | None:
+    """Which orders of which meshes targets can run; None: all."""
+    demands = demands_of(model, options.runnable_in)
+    placed = [demand for demand in demands if demand.rule.field == PLACEMENT]
+    if not placed:
+        return None
+    return lambda mesh, order: _all_hold(placed, columns, mesh, order)
+
+
+def _all_hold(
+    demands: Iterable[Demand], columns: dict[str, IntArray], mesh: IntArray, order: IntArray
+) -> BoolArray:
+    """(p,) whether orders of meshes obey all of some rules."""
+    plans = _plans(columns, mesh, order)
+    return np.asarray(np.all([demand.holds(plans) for demand in demands], axis=0))
+
+
+def _plans(columns: dict[str, IntArray], mesh: IntArray, order: IntArray | int) -> PlanTable:
+    """(p,) plans of meshes in some orders, with the first of every other choice."""
+    fields = {name: np.zeros(len(mesh), dtype=np.int64) for name in COLUMNS}
+    fields |= {name: columns[name][mesh] for name in (*AXES, "ep")}
+    fields |= {name: np.ones(len(mesh), dtype=np.int64) for name in ("micro_batch", "interleave")}
+    fields["schedule"] += ONE_F_ONE_B
+    fields["order"] += order
+    return PlanTable(
+        **{name: fields[name] for name in COLUMNS if name not in ("sequence_parallel", "clock")},  # type: ignore[arg-type]
+        sequence_parallel=columns["tp"][mesh] > 1,
+        clock=np.ones(len(mesh)),
+    )

@@ -1,0 +1,140 @@
+"""`models import`: a config.json of Hugging Face becomes a model of one's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import models_db
+from cli.command import planner
+
+QWEN: dict[str, Any] = {
+    "model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096, "head_dim": 128,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 12288,
+    "vocab_size": 151936, "max_position_embeddings": 40960, "attention_bias": False,
+    "tie_word_embeddings": False,
+}  # fmt: skip
+JOB = ("--hardware", "h100-sxm5-80", "--chips", 16, "--batch-tokens", 1310720, "--seq-len", 4096)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A config.json in a folder of its own."""
+    path = tmp_path / "Qwen3-8B" / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(QWEN), encoding="utf-8")
+    return path
+
+
+def refused(*arguments: object) -> list[str]:
+    """The lines in which a command refuses its input."""
+    outcome = planner(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    return [line.removeprefix("error: ") for line in outcome.err.splitlines()]
+
+
+def test_the_file_is_a_model(config: Path, tmp_path: Path) -> None:
+    written = tmp_path / "mine.yaml"
+    outcome = planner("models", "import", config, "-o", written)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[0] == f"{written}: qwen3-8b, 8,190,735,360 parameters (qwen3)"
+    assert "\nnote: seq_len 40,960 is assumed" in outcome.out
+    assert "\nnote: use_sliding_window is absent: false, the default of qwen3" in outcome.out
+    text = written.read_text(encoding="utf-8")
+    assert text.startswith("# config.json of Hugging Face, model_type qwen3, read by planner ")
+    assert yaml.safe_load(text)["layers"] == {"value": 36, "unit": "1"}
+    assert models_db.load_model(written).total_parameters == 8_190_735_360
+    assert [path.name for path in tmp_path.iterdir()] == ["Qwen3-8B", "mine.yaml"]
+    assert planner("models", "show", written, "--sources").code == 0
+
+
+def test_the_table_is_that_of_show(config: Path) -> None:
+    said = planner("models", "import", config.parent).out
+    assert "counted.total_parameters" in said
+    assert "8,190,735,360" in said
+    assert "config.json of Qwen3-8B" not in said
+    assert "config.json of Qwen3-8B" in planner("models", "import", config, "--sources").out
+
+
+def test_one_json_document(config: Path) -> None:
+    found = planner("models", "import", config, "--json").document
+    assert found["schema_version"] == 1
+    assert (found["name"], found["model_type"]) == ("qwen3-8b", "qwen3")
+    assert found["total_parameters"] == found["active_parameters"] == 8_190_735_360
+    assert found["config"]["file"] == str(config)
+    assert (found["output"], found["weights"], found["unread"]) == (None, None, [])
+    assert {row["path"]: row["value"] for row in found["numbers"]}["mlp.hidden"] == 12288
+
+
+def test_name_and_length_can_be_given(config: Path) -> None:
+    said = ("--name", "mine", "--seq-len", "4Ki", "--json")
+    found = planner("models", "import", config, *said).document
+    assert found["name"] == "mine"
+    assert {row["path"]: row["value"] for row in found["numbers"]}["seq_len"] == 4096
+
+
+def test_a_plan_is_found_and_evaluated(config: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    direct = planner("solve", "--model", config, *JOB, "--json", "-o", plan).document
+    shipped = planner("solve", "--model", "qwen3-8b", *JOB, "--json").document
+    assert direct["best"]["step_time_s"] == shipped["best"]["step_time_s"]
+    assert yaml.safe_load(plan.read_text())["job"]["model"] == "Qwen3-8B/config.json"
+    assert planner("evaluate", plan).code == 0
+
+
+def test_a_folder_is_a_model_and_is_found_from_elsewhere(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = ("solve", "--model", f"./{config.parent.name}", *JOB, "--json")
+    assert planner(*job, "-o", "plan.yaml").code == 0
+    assert yaml.safe_load(Path("plan.yaml").read_text())["job"]["model"] == "Qwen3-8B/config.json"
+    file = {"model": "./Qwen3-8B/", "hardware": "h100-sxm5-80", "chips": 16, "seq_len": 4096}
+    Path("job.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    monkeypatch.chdir(config.parent)
+    assert planner("evaluate", "../plan.yaml").code == 0
+    assert planner("solve", "../job.yaml").code == 0
+
+
+def test_wrong_input_is_refused_in_one_line(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.yaml"
+    config.write_text(json.dumps({**QWEN, "hidden_size": "4096"}), encoding="utf-8")
+    line = f"{config}: hidden_size: the text '4096' where a whole number belongs"
+    assert refused("models", "import", config, "-o", out) == [line]
+    assert refused("models", "import", config.parent, "-o", out) == [line]
+    assert refused("solve", "--model", config, *JOB) == [line]
+    config.write_bytes(b"\x00\xff")
+    assert refused("models", "import", config, "-o", out) == [
+        f"{config}: not text (byte 1 is not UTF-8)"
+    ]
+    assert not out.exists()
+    assert refused("models", "import", tmp_path) == [
+        f"{tmp_path}: there is no config.json in this folder"
+    ]
+    assert refused("models", "import", tmp_path / "none.json")[0].endswith(
+        "none.json: cannot read the file: No such file or directory"
+    )
+
+
+def test_several_mistakes_have_a_line_each(config: Path) -> None:
+    config.write_text('{"model_type": "llama", "vocab_size": 9}', encoding="utf-8")
+    said = refused("models", "import", config)
+    assert len(said) == 4
+    assert all(line.startswith(f"{config}: ") for line in said)
+
+
+def test_output_and_flags_are_checked_first(config: Path, tmp_path: Path) -> None:
+    assert refused("models", "import", config, "-o", "m.json") == [
+        "output: m.json: must end in .yaml or .yml"
+    ]
+    odd = config.rename(tmp_path / "odd.yaml")
+    assert refused("models", "import", odd, "-o", odd) == [
+        f"output: {odd} is the file that is read; name another"
+    ]
+    assert refused("models", "import", odd, "--seq-len", "x")[0].startswith("seq-len: ")
+    assert refused("models", "import", odd, "--name", "No Name")[0].startswith(f"{odd}: name: ")
+    assert refused("models", "import", odd, "-o", tmp_path / "none" / "m.yaml")[0].endswith(
+        "cannot be written (no such file or directory)"
+    )

@@ -1,0 +1,71 @@
+# Mixtral 8x7B v0.1 on 128 chips of dgx-h100-ndr, 256 sequences of 4096 tokens a step.
+# Plan: dp 32 tp 2 ep 8 pp 2, micro-batch 1, zero1, recompute none, split even, schedule 1f1b.
+# Written by planner 0.1.0.
+# For Megatron-Bridge, 067f987 (2026-08-22).
+
+from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config
+from megatron.bridge.training.config import MockGPTDatasetConfig
+from megatron.bridge.training.gpt_step import forward_step
+from megatron.bridge.training.mixed_precision import bf16_mixed
+from megatron.bridge.training.pretrain import pretrain
+from torch.nn.functional import silu
+
+cfg = vanilla_gpt_pretrain_config()
+cfg.mixed_precision = bf16_mixed()
+cfg.mixed_precision.grad_reduce_in_fp32 = False
+cfg.dataset = MockGPTDatasetConfig(seq_length=4096, random_seed=1234, split="9999,8,2")
+
+cfg.model.should_pad_vocab = True
+cfg.ddp.use_distributed_optimizer = True
+cfg.optimizer.use_distributed_optimizer = True
+cfg.model.num_layers = 32
+cfg.model.hidden_size = 4096
+cfg.model.ffn_hidden_size = 14336
+cfg.model.gated_linear_unit = True
+cfg.model.activation_func = silu
+cfg.model.normalization = "RMSNorm"
+cfg.model.position_embedding_type = "rope"
+cfg.model.seq_length = 4096
+cfg.model.make_vocab_size_divisible_by = 128
+cfg.model.share_embeddings_and_output_weights = False
+cfg.model.add_bias_linear = False
+cfg.model.hidden_dropout = 0.0
+cfg.model.attention_dropout = 0.0
+cfg.model.num_attention_heads = 32
+cfg.model.num_query_groups = 8
+cfg.model.kv_channels = 128
+cfg.model.num_moe_experts = 8
+cfg.model.moe_ffn_hidden_size = 14336
+cfg.model.moe_router_topk = 2
+cfg.model.moe_router_load_balancing_type = "aux_loss"
+cfg.model.moe_aux_loss_coeff = 0.01
+cfg.model.moe_router_dtype = "fp32"
+cfg.model.moe_token_dispatcher_type = "alltoall"
+cfg.model.moe_grouped_gemm = True
+cfg.model.moe_permute_fusion = True
+cfg.model.moe_router_fusion = True
+cfg.train.micro_batch_size = 1
+cfg.train.global_batch_size = 256
+cfg.model.tensor_model_parallel_size = 2
+cfg.model.sequence_parallel = True
+cfg.model.tp_comm_overlap = True
+cfg.model.context_parallel_size = 1
+cfg.model.expert_model_parallel_size = 8
+cfg.model.expert_tensor_parallel_size = 1
+cfg.model.pipeline_model_parallel_size = 2
+cfg.ddp.overlap_grad_reduce = True
+cfg.ddp.overlap_param_gather = True
+cfg.checkpoint.ckpt_format = "torch_dist"
+cfg.model.cross_entropy_loss_fusion = True
+cfg.model.cross_entropy_fusion_impl = "native"
+cfg.train.train_iters = 100
+cfg.optimizer.lr = 0.0001
+cfg.optimizer.clip_grad = 1.0
+cfg.validation.eval_iters = 0
+cfg.validation.eval_interval = 1000
+cfg.logger.log_interval = 1
+cfg.logger.log_throughput = True
+cfg.tokenizer.tokenizer_type = "NullTokenizer"
+cfg.tokenizer.vocab_size = 32000
+
+pretrain(config=cfg, forward_step_func=forward_step)

@@ -1,0 +1,25 @@
+#!/bin/bash
+# Mixtral 8x7B v0.1 on 128 chips of dgx-h100-ndr, 256 sequences of 4096 tokens a step.
+# Plan: dp 32 tp 2 ep 8 pp 2, micro-batch 1, zero1, recompute none, split even, schedule 1f1b.
+# Written by planner 0.1.0.
+# For Megatron-Bridge, 067f987 (2026-08-22).
+
+set -euo pipefail
+
+PLAN_HOME=${PLAN_HOME:-.}
+
+# Ranks count through the hosts in order, as the placement of the plan does.
+DISTRIBUTED_ARGS=(
+    --nnodes "${NNODES:-16}"
+    --nproc-per-node 8
+    --node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}"
+    --master-addr "${MASTER_ADDR:-localhost}"
+    --master-port "${MASTER_PORT:-29500}"
+)
+
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+
+torchrun "${DISTRIBUTED_ARGS[@]}" \
+    "$PLAN_HOME/pretrain.py"

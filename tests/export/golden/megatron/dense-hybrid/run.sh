@@ -1,0 +1,119 @@
+#!/bin/bash
+# Llama 3.1 405B on 512 chips of dgx-h100-ndr, 128 sequences of 8192 tokens a step.
+# Plan: dp 2 fsdp 16 tp 8 cp 2, micro-batch 1, zero3, recompute full, split even.
+# Written by planner 0.1.0.
+# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+
+set -euo pipefail
+
+MEGATRON_HOME=${MEGATRON_HOME:-.}
+
+# Ranks count through the hosts in order, as the placement of the plan does.
+DISTRIBUTED_ARGS=(
+    --nnodes "${NNODES:-64}"
+    --nproc-per-node 8
+    --node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}"
+    --master-addr "${MASTER_ADDR:-localhost}"
+    --master-port "${MASTER_PORT:-29500}"
+)
+
+export CUDA_DEVICE_MAX_CONNECTIONS=8
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+
+# The vocabulary of 128,256 tokens is not padded.
+MODEL_ARGS=(
+    --num-layers 126
+    --hidden-size 16384
+    --ffn-hidden-size 53248
+    --swiglu
+    --normalization RMSNorm
+    --position-embedding-type rope
+    --seq-length 8192
+    --max-position-embeddings 8192
+    --make-vocab-size-divisible-by 1
+    --untie-embeddings-and-output-weights
+    --disable-bias-linear
+    --hidden-dropout 0.0
+    --attention-dropout 0.0
+)
+
+ATTENTION_ARGS=(
+    --num-attention-heads 128
+    --group-query-attention
+    --num-query-groups 8
+    --kv-channels 128
+)
+
+# A step has 4 micro-batches on every data rank.
+BATCH_ARGS=(
+    --micro-batch-size 1
+    --global-batch-size 128
+)
+
+# The 32 data ranks follow: 512 chips / (tp x cp x pp).
+PARALLEL_ARGS=(
+    --tensor-model-parallel-size 8
+    --sequence-parallel
+    --context-parallel-size 2
+    --cp-comm-type p2p
+    --pipeline-model-parallel-size 1
+)
+
+# Collectives hide behind the computation where the prediction assumes it.
+SHARDING_ARGS=(
+    --use-megatron-fsdp
+    --use-distributed-optimizer
+    --data-parallel-sharding-strategy optim_grads_params
+    --num-distributed-optimizer-instances 2
+    --outer-dp-sharding-strategy no_shard
+    --overlap-grad-reduce
+    --overlap-param-gather
+    --init-model-with-meta-device
+    --ckpt-format fsdp_dtensor
+)
+
+MEMORY_ARGS=(
+    --recompute-granularity full
+    --recompute-method uniform
+    --recompute-num-layers 1
+)
+
+PRECISION_ARGS=(
+    --bf16
+    --megatron-fsdp-main-grads-dtype fp32
+    --megatron-fsdp-grad-comm-dtype fp32
+    --cross-entropy-loss-fusion
+)
+
+# Placeholders: how long and how fast it learns is no matter of the plan.
+TRAINING_ARGS=(
+    --train-iters 100
+    --lr 1e-4
+    --clip-grad 1.0
+    --eval-iters 0
+    --eval-interval 1000
+    --log-interval 1
+    --log-throughput
+)
+
+# Mock data; --data-path and a tokenizer take its place.
+DATA_ARGS=(
+    --mock-data
+    --tokenizer-type NullTokenizer
+    --vocab-size 128256
+    --split 99,1,0
+    --no-create-attention-mask-in-dataloader
+)
+
+torchrun "${DISTRIBUTED_ARGS[@]}" \
+    "$MEGATRON_HOME/pretrain_gpt.py" \
+    "${MODEL_ARGS[@]}" \
+    "${ATTENTION_ARGS[@]}" \
+    "${BATCH_ARGS[@]}" \
+    "${PARALLEL_ARGS[@]}" \
+    "${SHARDING_ARGS[@]}" \
+    "${MEMORY_ARGS[@]}" \
+    "${PRECISION_ARGS[@]}" \
+    "${TRAINING_ARGS[@]}" \
+    "${DATA_ARGS[@]}"

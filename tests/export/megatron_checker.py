@@ -1,0 +1,99 @@
+"""Asks a checkout of Megatron-LM about launches; a program of its own, as it needs torch.
+
+    python megatron_checker.py CHECKOUT < launches.json > answers.json
+
+A launch is {"args": [...], "world": ranks, "environment": {...}, "hopper": bool}. An answer is
+{"accepted": bool, "why": text, "layers": [[layers of every chunk] of every stage], "micro": n}.
+Its own checks run: validate_args, TransformerConfig, get_num_layers_to_build of every stage and
+chunk (for a layout string the count of its own parser), the micro-batch calculator. Replaced are
+questions about the GPU, and flags of kernels that are not installed.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import typing
+import warnings
+
+NO_KERNELS = ["--no-rope-fusion", "--transformer-impl", "local"]
+FUSED = ("--moe-permute-fusion", "--moe-router-fusion")
+
+
+def prepared(checkout):
+    """The modules of Megatron-LM, with a GPU that answers."""
+    import typing_extensions  # noqa: PLC0415 (its path is an argument)
+
+    typing.override = typing_extensions.override
+    sys.path.insert(0, checkout)
+    import torch  # noqa: PLC0415 (its path is an argument)
+    from megatron.training import arguments  # noqa: PLC0415 (its path is an argument)
+
+    torch.cuda.get_device_capability = lambda *_: (9, 0)
+    return arguments
+
+
+def layers_of(config):
+    """Layers of every chunk of every stage."""
+    from megatron.core.transformer.enums import LayerType  # noqa: PLC0415 (its path is an argument)
+    from megatron.core.transformer.transformer_block import get_num_layers_to_build  # noqa: PLC0415 (its path is an argument)
+
+    stages = range(config.pipeline_model_parallel_size)
+    layout = config.pipeline_model_parallel_layout
+    if layout is not None:
+        return [[c.count(LayerType.decoder) for c in layout.layout[s]] for s in stages]
+    chunks = config.virtual_pipeline_model_parallel_size
+    return [
+        [
+            get_num_layers_to_build(config, vp_stage=chunk, pp_rank=stage)
+            for chunk in ([None] if chunks is None else range(chunks))
+        ]
+        for stage in stages
+    ]
+
+
+def judged(arguments, launch):
+    """What Megatron-LM makes of one launch; it raises where it refuses."""
+    from megatron.core import num_microbatches_calculator as calculator  # noqa: PLC0415 (its path is an argument)
+
+    arguments.get_device_arch_version = lambda: 9 if launch["hopper"] else 10
+    sys.argv = ["pretrain_gpt.py", *(a for a in launch["args"] if a not in FUSED), *NO_KERNELS]
+    os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS", None)
+    os.environ.update(launch["environment"], WORLD_SIZE=str(launch["world"]), RANK="0")
+    args = arguments.validate_args(arguments.parse_args())
+    config = arguments.core_transformer_config_from_args(args)
+    layers = layers_of(config)
+    built = sum(map(sum, layers))
+    if built != args.num_layers:
+        raise ValueError(f"the stages build {built} layers of {args.num_layers}")
+    grid = args.expert_tensor_parallel_size * args.expert_model_parallel_size
+    if args.world_size % (grid * args.pipeline_model_parallel_size):
+        raise ValueError("the expert grid does not divide the ranks")
+    calculator.unset_num_microbatches_calculator()
+    calculator.init_num_microbatches_calculator(
+        0, None, args.global_batch_size, args.micro_batch_size, args.data_parallel_size, False
+    )
+    return layers, calculator.get_num_microbatches()
+
+
+def main():
+    """Reads launches, prints answers."""
+    warnings.simplefilter("ignore")
+    answers, said = [], io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        arguments = prepared(sys.argv[1])
+        for launch in json.load(sys.stdin):
+            try:
+                layers, micro = judged(arguments, launch)
+                answers.append({"accepted": True, "why": "", "layers": layers, "micro": micro})
+            except (Exception, SystemExit) as error:
+                why = f"{type(error).__name__}: {error}" if str(error) != "2" else said.getvalue()
+                answers.append({"accepted": False, "why": why[-600:], "layers": [], "micro": 0})
+            said.truncate(0)
+            said.seek(0)
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Exports for MaxText: golden files, the mesh, the batch and the rules."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
+from export.cases import CASES, Case
+from hardware_db import load_cluster
+from planner.errors import InputError
+from planner.export import Export, export_plan
+from planner.export.launch import Launch
+from planner.export.maxtext import compile_topology
+from planner.plan import Plan, PlanTable, Stage
+from planner.rules import broken
+from planner.rules.slices import slice_mesh
+from planner.targets import TARGETS
+
+TARGET = TARGETS["maxtext"]
+SLICES = CASES["slices"]
+
+
+def export(case: Case, *, allow_lossy: bool = False, **changes: object) -> Export:
+    plan = replace(case.plan, **changes)
+    return export_plan(case.cost(), plan, TARGET, allow_lossy=allow_lossy)
+
+
+def settings(one: Export) -> dict[str, object]:
+    return yaml.safe_load(one.files[0].text)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_golden_files(case: str) -> None:
+    agrees_with_golden("maxtext", case)
+
+
+def test_what_was_accepted_is_what_is_exported() -> None:
+    assert accepted_files("maxtext") == digests("maxtext")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_mesh_has_every_chip_and_every_slice(case: str) -> None:
+    found = settings(exported("maxtext", case))
+    mesh = slice_mesh(CASES[case].cost(), CASES[case].plan)
+    products = {"ici": 1, "dcn": 1}
+    for key, value in found.items():
+        if key.endswith("_parallelism"):
+            products[key[:3]] *= value
+    assert products == {"ici": mesh.chips, "dcn": mesh.slices}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_batch_is_that_of_the_job(case: str) -> None:
+    found = settings(exported("maxtext", case))
+    rows = int(found["per_device_batch_size"] * CASES[case].plan.chips)
+    assert rows * found["gradient_accumulation_steps"] == CASES[case].global_batch
+
+
+def test_a_share_that_no_float_hits_still_gives_the_batch() -> None:
+    cluster = load_cluster("dgx-h100-ndr")
+    case = Case(
+        model="llama3-8b", hardware=cluster.name, framework="jax", global_batch=7 * 24,
+        seq_len=4096, plan=Plan(dp=24, sharding="ddp", micro_batch=7),
+    )  # fmt: skip
+    found = settings(export(case))
+    assert int(found["per_device_batch_size"] * 24) == 7 * 24
+
+
+@pytest.mark.parametrize(
+    ("chips", "name"), [(4, "v5p-8"), (64, "v5p-128"), (512, "v5p-1024"), (4096, "v5p-8192")]
+)
+def test_slices_are_named_by_their_cores(chips: int, name: str) -> None:
+    cost, plan = SLICES.cost(), Plan(fsdp=chips, sharding="zero3")
+    launch = Launch(cost=cost, plan=plan)
+    assert compile_topology(launch, slice_mesh(cost, plan)) == name
+
+
+def test_axes_cross_slices_in_the_order_of_the_plan() -> None:
+    case = replace(SLICES, global_batch=24576)
+    plan = Plan(dp=6, fsdp=2048, sharding="zero3")
+    found = settings(export_plan(case.cost(), plan, TARGET))
+    assert (found["ici_fsdp_parallelism"], found["dcn_data_parallelism"]) == (2048, 2)
+
+
+def test_expert_groups_take_ranks_of_fsdp() -> None:
+    case = replace(CASES["experts"], framework="jax")
+    found = settings(
+        export(case, dp=1, tp=1, pp=1, fsdp=128, sharding="zero3", ep=8, sequence_parallel=False)
+    )
+    sizes = {key: value for key, value in found.items() if "parallelism" in key and value > 1}
+    assert sizes == {"ici_expert_parallelism": 8, "dcn_fsdp_parallelism": 16}
+
+
+def test_offloading_is_told() -> None:
+    found = settings(export(SLICES, recompute="none", offload=("optimizer", "activations")))
+    assert found["optimizer_memory_host_offload"] is True
+    assert found["remat_policy"] == "minimal_offloaded"
+
+
+def test_a_ring_on_tpus_needs_its_kernel() -> None:
+    found = settings(export(SLICES, fsdp=64, cp=2))
+    assert found["use_tokamax_splash"] is True
+    assert found["context_parallel_strategy"] == "ring"
+
+
+def test_without_sequence_parallelism_the_axis_is_another() -> None:
+    one = export(SLICES, sequence_parallel=False)
+    assert settings(one)["ici_tensor_parallelism"] == 4
+    assert "sequence_parallel" in {lost.field for lost in one.lossy}
+
+
+BROKEN = {
+    "jax-stage-layers": (CASES["uneven"], {}),
+    "jax-stage-choices": (
+        CASES["uneven"],
+        {"stages": (Stage(layers=10, full=(3, 0)), *[Stage(layers=10)] * 3)},
+    ),
+    "jax-slices": (
+        replace(CASES["dense-sharded"], global_batch=48),
+        {"dp": 2, "fsdp": 6, "tp": 2, "sequence_parallel": True},
+    ),
+    "maxtext-kv-heads": (SLICES, {"fsdp": 32, "tp": 16}),
+    "maxtext-pipelined-model": (CASES["latent-experts"], {}),
+    "maxtext-experts": (CASES["experts"], {}),
+    "maxtext-context": (CASES["long"], {}),
+    "maxtext-zero2": (CASES["experts"], {"sharding": "zero2"}),
+    "maxtext-ring": (SLICES, {"fsdp": 1, "tp": 4, "cp": 128, "sharding": "zero3"}),
+    "maxtext-all-to-all": (CASES["dense-hybrid"], {"cp_mode": "all-to-all"}),
+    "maxtext-model": (replace(SLICES, model="olmo2-7b"), {}),
+    "maxtext-hardware": (replace(SLICES, hardware="trn2"), {}),
+    "jax-devices": (replace(SLICES, hardware="tpu-v7"), {}),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_named(name: str) -> None:
+    case, changes = BROKEN[name]
+    plan = replace(case.plan, **changes)
+    found = {rule.name: line for rule, line in broken(case.cost(), table(plan), target=TARGET)}
+    assert name in found
+    assert "\n" not in found[name]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_it_is_written_only_on_demand(name: str) -> None:
+    case, changes = BROKEN[name]
+    with pytest.raises(InputError):
+        export(case, **changes)
+
+
+def table(plan: Plan) -> PlanTable:
+    return PlanTable.from_plans([plan])

@@ -1,0 +1,146 @@
+"""The rules of Megatron-LM: each with a plan that breaks it and one that is nearest."""
+
+from dataclasses import replace
+
+import pytest
+
+from export.cases import CASES, Case
+from planner.frameworks import FRAMEWORKS
+from planner.plan import Plan, PlanTable, Stage
+from planner.rules import RULES, applicable, broken
+from planner.rules.megatron_recompute import stages_told_at_once
+from planner.targets import TARGETS
+
+TARGET = TARGETS["megatron"]
+UNEVEN, EXPERTS = CASES["uneven"], CASES["experts"]
+FLAT = replace(UNEVEN, plan=Plan(dp=16, tp=2))
+
+
+def names(case: Case, **changes: object) -> list[str]:
+    table = PlanTable.from_plans([replace(case.plan, **changes)])
+    return [rule.name for rule, _ in broken(case.cost(), table, target=TARGET)]
+
+
+def uneven(*shardings: str) -> tuple[Stage, ...]:
+    return tuple(Stage(layers=10, sharding=one) for one in shardings)
+
+
+BROKEN = {
+    "megatron-offload": (UNEVEN, {"offload": ("activations",)}),
+    "megatron-offload-weights": (FLAT, {"offload": ("weights",)}),
+    "megatron-offload-optimizer": (FLAT, {"offload": ("optimizer",), "sharding": "ddp"}),
+    "megatron-schedule": (UNEVEN, {"schedule": "zero-bubble"}),
+    "megatron-fsdp-pipeline": (UNEVEN, {"sharding": "zero2"}),
+    "megatron-fsdp-replicas": (
+        EXPERTS,
+        {"pp": 1, "dp": 32, "fsdp": 2, "tp": 2, "ep": 8, "sharding": "zero3"},
+    ),
+    "megatron-one-sharding": (UNEVEN, {"stages": uneven("zero1", "ddp", "zero1", "zero1")}),
+    "megatron-recompute": (
+        UNEVEN,
+        {"stages": tuple(Stage(layers=10, full=(n, 0)) for n in (1, 2, 2, 2))},
+    ),
+    "megatron-context": (
+        replace(CASES["one-chip"], model="gpt-oss-20b", plan=Plan(cp=2, sharding="zero1")),
+        {},
+    ),
+    "megatron-model": (replace(FLAT, model="falcon-40b", seq_len=2048), {}),
+    "megatron-chips": (CASES["slices"], {}),
+}
+FIXED = {
+    "megatron-offload": {"offload": ()},
+    "megatron-offload-weights": {"offload": ("activations",)},
+    "megatron-offload-optimizer": {"offload": ("optimizer",)},
+    "megatron-schedule": {"schedule": "1f1b"},
+    "megatron-fsdp-pipeline": {"sharding": "zero1"},
+    "megatron-fsdp-replicas": {"pp": 1, "fsdp": 64, "dp": 1, "sharding": "zero3"},
+    "megatron-one-sharding": {"stages": uneven("ddp", "ddp", "ddp", "ddp")},
+    "megatron-recompute": {"stages": tuple(Stage(layers=10, full=(2, 0)) for _ in range(4))},
+    "megatron-context": {"cp_mode": "all-to-all"},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_plan_that_breaks_it(name: str) -> None:
+    case, changes = BROKEN[name]
+    assert name in names(case, **changes)
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_the_nearest_plan_that_does_not(name: str) -> None:
+    assert name not in names(BROKEN[name][0], **FIXED[name])
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_it_says_so_in_one_line(name: str) -> None:
+    case, changes = BROKEN[name]
+    table = PlanTable.from_plans([replace(case.plan, **changes)])
+    lines = [line for rule, line in broken(case.cost(), table, target=TARGET) if rule.name == name]
+    assert lines
+    assert all("megatron" in line and "\n" not in line for line in lines)
+
+
+def test_every_rule_has_such_a_plan() -> None:
+    mine = {rule.name for rule in RULES if rule.framework == "megatron"}
+    assert mine == {*BROKEN, "megatron-job", "megatron-offload-layers"}
+
+
+def test_jobs() -> None:
+    cost = FLAT.cost()
+    table = PlanTable.from_plans([FLAT.plan])
+    for change in ({"kind": "lora"}, {"precision": "int8"}, {"seq_len": 4096.5}):
+        changed = replace(cost, job=replace(cost.job, **change))
+        found = [rule.name for rule, _ in broken(changed, table, target=TARGET)]
+        assert "megatron-job" in found, change
+
+
+def test_one_layer_stays_on_the_chip() -> None:
+    cost = FLAT.cost()
+    small = replace(cost.job.model, layers=1)
+    changed = replace(cost, job=replace(cost.job, model=small))
+    plan = replace(FLAT.plan, offload=("activations",))
+    found = broken(changed, PlanTable.from_plans([plan]), target=TARGET)
+    assert "megatron-offload-layers" in [rule.name for rule, _ in found]
+
+
+def test_a_search_without_a_target_leaves_out_what_is_about_launches() -> None:
+    plain = {rule.name for rule in applicable(FRAMEWORKS["megatron"])}
+    told = {rule.name for rule in applicable(FRAMEWORKS["megatron"], TARGET)}
+    assert {name for name in plain if name.startswith("megatron")} == {"megatron-offload"}
+    assert set(BROKEN) <= told
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ([Stage(layers=10, recompute="full")] * 4, True),
+        ([Stage(layers=10, recompute="selective")] * 4, True),
+        ([Stage(layers=10, selective=(10, 0))] * 4, True),
+        ([Stage(layers=10, selective=(9, 0))] * 4, False),
+        ([Stage(layers=10, selective=(1, 0), full=(9, 0))] * 4, False),
+        ([Stage(layers=10, full=(3, 0))] * 3 + [Stage(layers=10)], False),
+        ([Stage(layers=18, full=(3, 0))] * 2 + [Stage(layers=2, recompute="full")] * 2, True),
+    ],
+)
+def test_what_one_number_says(stages: list[Stage], told: bool) -> None:
+    plan = replace(UNEVEN.plan, stages=tuple(stages))
+    assert stages_told_at_once(UNEVEN.cost().job.model, plan) == told
+
+
+def test_blocks_take_the_first_layers_whatever_their_kind() -> None:
+    case = CASES["latent-experts"]
+    first = Stage(layers=16, recompute="none", full=(3, 1))
+    others = [Stage(layers=15, recompute="none", full=(0, 4))] * 3
+    model = case.cost().job.model
+    plan = replace(case.plan, recompute="none", stages=(first, *others))
+    assert stages_told_at_once(model, plan)
+    other = replace(first, full=(0, 4))
+    assert not stages_told_at_once(model, replace(plan, stages=(other, *others)))
+
+
+def test_plans_in_a_table_are_judged_one_by_one() -> None:
+    plans = [UNEVEN.plan, replace(UNEVEN.plan, stages=None, pp=2, dp=32)]
+    plans += [replace(UNEVEN.plan, stages=BROKEN["megatron-recompute"][1]["stages"])]
+    rule = next(rule for rule in RULES if rule.name == "megatron-recompute")
+    holds = rule.holds(UNEVEN.cost(), PlanTable.from_plans(plans))
+    assert holds.tolist() == [True, True, False]

@@ -1,0 +1,121 @@
+"""The reader against transformers: shapes of the model that it builds from the same file."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models_db.hub import import_model
+from models_db.hub.class_defaults import CLASS_DEFAULTS
+
+CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
+# Keys that are read from Hub files and that the classes of transformers 5.23 do not have.
+NOT_IN_CLASS = {"max_window_layers"}
+# A buffer there, a parameter of the router here.
+_CORRECTION = "e_score_correction_bias"
+
+
+# Published configurations with other values: what their class can be told and no file here says.
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("llama3.1-8b", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
+    ("llama3.1-8b", {"head_dim": 96, "num_key_value_heads": None}),
+    ("mistral-7b", {"head_dim": 160, "sliding_window": None}),
+    ("qwen2.5-7b", {"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 14}),
+    ("qwen3-8b", {"attention_bias": True, "head_dim": 64}),
+    ("olmo2-7b", {"attention_bias": True, "num_key_value_heads": 8}),
+    ("phi-3-mini-128k", {"tie_word_embeddings": True, "sliding_window": 2047}),
+    ("command-r-35b", {"attention_bias": True, "tie_word_embeddings": False}),
+    ("mixtral-8x7b", {"num_local_experts": 16, "sliding_window": 4096}),
+    ("qwen1.5-moe-a2.7b", {"qkv_bias": False, "decoder_sparse_step": 2}),
+    ("qwen1.5-moe-a2.7b", {"mlp_only_layers": [0, 1, 2]}),
+    ("qwen3-30b-a3b", {"decoder_sparse_step": 3, "attention_bias": True}),
+    ("qwen3-30b-a3b", {"mlp_only_layers": [0]}),
+    ("gemma2-2b", {"attention_bias": True, "tie_word_embeddings": False}),
+    ("gemma3-1b", {"sliding_window_pattern": 4, "head_dim": 128}),
+    ("gpt2", {"n_inner": 1000, "tie_word_embeddings": False}),
+    ("gpt-neox-20b", {"attention_bias": False, "tie_word_embeddings": True}),
+    ("opt-125m", {"enable_bias": False, "do_layer_norm_before": False}),
+    ("opt-125m", {"_remove_final_layer_norm": True, "tie_word_embeddings": False}),
+    ("bloom-560m", {"tie_word_embeddings": False}),
+    ("falcon-7b", {"multi_query": False, "bias": True, "alibi": True}),
+    ("falcon-7b", {"parallel_attn": False, "ffn_hidden_size": 1000}),
+    ("falcon-40b", {"num_ln_in_parallel_attn": 1, "bias": True}),
+    ("deepseek-v2", {"q_lora_rank": None, "first_k_dense_replace": 0}),
+    ("deepseek-v3", {"n_shared_experts": 2, "tie_word_embeddings": True}),
+    ("gpt-oss-20b", {"attention_bias": False, "tie_word_embeddings": True}),
+    ("glm4.5-air", {"attention_bias": False, "use_qk_norm": True, "n_shared_experts": 3}),
+    ("llama4-scout", {"interleave_moe_layer_step": 3, "attention_bias": True}),
+    ("llama4-scout", {"moe_layers": [1, 3, 5, 7], "num_hidden_layers": 8}),
+]
+
+
+def built(data: dict[str, Any]) -> Any:
+    """The language model of a configuration, without memory."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    data = dict(data.get("text_config", data))
+    data.pop("quantization_config", None)
+    data.pop("auto_map", None)
+    name = {"kimi_k2": "deepseek_v3"}.get(data["model_type"], data["model_type"])
+    config = transformers.CONFIG_MAPPING[name](**{**data, "model_type": name})
+    with torch.device("meta"):
+        return transformers.AutoModelForCausalLM.from_config(config)
+
+
+def parameters(model: Any) -> int:
+    """Elements of all trained tensors, those that are one counted once."""
+    correction = sum(
+        buffer.numel() for name, buffer in model.named_buffers() if _CORRECTION in name
+    )
+    return sum(tensor.numel() for tensor in model.parameters()) + correction
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_transformers_builds_as_many_parameters(path: Path) -> None:
+    model = built(json.loads(path.read_text(encoding="utf-8")))
+    assert import_model(path).model.total_parameters == parameters(model)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("name", "change"), CHANGES, ids=lambda value: str(value)[:60])
+def test_transformers_agrees_on_other_values(
+    name: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    data = json.loads((CONFIGS[0].parent / f"{name}.json").read_text(encoding="utf-8"))
+    data.get("text_config", data).update(change)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    model = built(data)
+    found = import_model(path).model
+    assert found.total_parameters == parameters(model)
+    if kinds := getattr(model.config, "layer_types", None):
+        assert [window is not None for window in found.attention_windows] == [
+            kind != "full_attention" for kind in kinds
+        ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", sorted(set(CLASS_DEFAULTS) - {"kimi_k2"}))
+def test_defaults_are_those_of_the_class(model_type: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.CONFIG_MAPPING[model_type]()
+    defaults: Mapping[str, Any] = CLASS_DEFAULTS[model_type]
+    for key, value in defaults.items():
+        if key not in NOT_IN_CLASS or hasattr(config, key):
+            assert getattr(config, key) == value, key
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_local_layers_are_those_of_transformers(path: Path) -> None:
+    config = built(json.loads(path.read_text(encoding="utf-8"))).config
+    kinds = getattr(config, "layer_types", None)
+    found = import_model(path).model
+    if kinds is None:
+        pytest.skip("its class lists no layers")
+    assert [window is not None for window in found.attention_windows] == [
+        kind != "full_attention" for kind in kinds
+    ]
