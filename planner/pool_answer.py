@@ -34,7 +34,7 @@ from planner.results import EvaluateResult, PlanResult, RankedPlan, SolveResult
 from planner.rules import violations
 from planner.search.engine import Progress, Search
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
+from planner.search.options import MESH_AXES, SpaceOptions
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.pools import PooledFound, best_on_pools
 from planner.units import plural, show_bytes, show_percent, show_seconds
@@ -129,14 +129,19 @@ def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict
 def _with_alone(
     use: PoolUse, pool: Pool, options: SpaceOptions, limits: Limits, deadline: float | None
 ) -> PoolUse:
-    """A pool with the step time of the best plan on it alone."""
-    uniform = None
-    if options.layers is None:
-        search = Search(model=pool.model, options=options, limits=limits, deadline=deadline)
-        uniform = search.run((pool.chips,))
-    found = best_time(pool.model, options, limits, pool.chips, uniform=uniform, deadline=deadline)
+    """A pool with the step time of the best plan on it alone, of any mesh and layers."""
+    free = _of_any_mesh(options)
+    search = Search(model=pool.model, options=free, limits=limits, deadline=deadline)
+    uniform = search.run((pool.chips,))
+    found = best_time(pool.model, free, limits, pool.chips, uniform=uniform, deadline=deadline)
     known = float(found.points[0, 0]) if len(found.points) else None
     return replace(use, alone_s=known, alone=found.status.value)
+
+
+def _of_any_mesh(options: SpaceOptions) -> SpaceOptions:
+    """The space without layers and sizes of the mesh that are given: those are of all pools."""
+    kept = {name: values for name, values in options.fixed.items() if name not in MESH_AXES}
+    return replace(options, fixed=kept, layers=None)
 
 
 def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tuple[str, ...]:

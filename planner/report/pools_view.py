@@ -14,6 +14,7 @@ from planner.results import SolveResult
 from planner.units import show_bytes, show_change, show_percent, show_seconds
 
 _HEADER = ("pool", "chips", "stages", "layers", "memory", "of limit", "this pool alone")
+_FREE = " (any mesh and layers)"
 
 
 def pools_view(uses: Sequence[PoolUse]) -> list[RenderableType]:
@@ -66,9 +67,9 @@ def alone_words(result: SolveResult) -> list[str]:
     if seconds <= result.objective:
         return [
             f"{use.name} alone is better: {show_seconds(seconds)} per step on its {use.chips:,} "
-            f"chips, {show_change(1 - seconds / result.objective)} less than with all pools."
+            f"chips{_FREE}, {show_change(1 - seconds / result.objective)} less than with all pools."
         ]
     return [
         f"All pools together take {show_change(1 - result.objective / seconds)} off the step time "
-        f"of {use.name} alone, {show_seconds(seconds)} on its {use.chips:,} chips."
+        f"of {use.name} alone, {show_seconds(seconds)} on its {use.chips:,} chips{_FREE}."
     ]

@@ -76,6 +76,15 @@ def test_the_terminal_shows_the_pools(written: tuple[Any, Path]) -> None:
     assert "every pool has room for its stages" in text
 
 
+def test_a_pool_alone_is_bound_by_no_layout_and_no_mesh(written: tuple[Any, Path]) -> None:
+    free = {use["name"]: use["alone_s"] for use in written[0]["pools"]}
+    bound = solve(*replaced(ASKED, "--layout", "5,7"), "--fix", "pp=2", "--pools", POOLS)
+    assert {use["name"]: use["alone_s"] for use in bound["pools"]} == free
+    job = ("--model", "gpt3-125m", "--batch-tokens", "256Ki", "--chips", "4")
+    alone = solve(*job, "--hardware", "dgx-h100-ndr", "--layout", "uneven", "--front-points", "1")
+    assert free["dgx-h100-ndr"] == pytest.approx(alone["objective"], rel=1e-9)
+
+
 @pytest.mark.parametrize("command", ["explain", "report"])
 def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], command: str) -> None:
     _, folder = written
