@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from planner.caveats import untold
 from planner.explanation.causes import CAUSES
+from planner.report.gains import unconfirmed_words
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
+from planner.simulated import simulated_step_s
 from planner.stage_facts import PlanFacts
 from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
@@ -24,14 +26,30 @@ def with_uneven_words(
         answer: With a plan and a certificate, what binds the plan included.
         uniform: The best plan with uniform stages; None where none fits.
     """
-    assert answer.best is not None
-    against = [] if uniform is None else _against(answer.best, uniform)
-    return replace(
+    answer = replace(
         answer,
         uniform=uniform,
+        uniform_simulated_s=_uniform_simulated_s(resolved, answer, uniform),
+    )
+    assert answer.best is not None
+    against = [] if uniform is None else _against(answer.best, uniform)
+    against += unconfirmed_words(answer)
+    return replace(
+        answer,
         why=(*answer.why, *_balance(answer.facts), *against, *_untold(resolved, answer.best)),
         front_note=front_note(resolved, answer),
     )
+
+
+def _uniform_simulated_s(
+    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
+) -> float | None:
+    """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
+    assert answer.best is not None
+    by_time = answer.objective_name == "time" and answer.best_simulated_s is not None
+    if uniform is None or not by_time or uniform.plan == answer.best.plan:
+        return None
+    return simulated_step_s(resolved.cost, uniform.plan)
 
 
 def _untold(resolved: Resolved, best: PlanResult) -> list[str]:

@@ -1,27 +1,18 @@
-"""Why no plan with other stages is better: what each bound dropped, and what uneven stages gain."""
+"""Why no plan with other stages is better: what each bound dropped."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from planner.report.gains import show_value
 from planner.report.tables import section, table
-from planner.report.words import OBJECTIVES, choice_words, mesh_words
+from planner.report.words import OBJECTIVES
 from planner.results import SolveResult
 from planner.search.uneven.found import Certificate
-from planner.units import plain, plural, show_change, show_joules, show_percent, show_seconds
+from planner.units import plural, show_percent
 
-_ROUNDING = 1e-6
-"""A gap up to it is the rounding of the solvers' whole numbers."""
 _NONE = "-"
-
-
-def show_value(objective: str) -> Callable[[float], str]:
-    """How a value of an objective is written."""
-    shows: dict[str, Callable[[float], str]] = {"time": show_seconds, "energy": show_joules}
-    return shows.get(objective, lambda value: f"{plain(value)} J s")
 
 
 def gap_words(gap: float) -> str:
@@ -48,34 +39,6 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
             f"{gap_words(gap)} from optimal."
         )
     return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
-
-
-def gain_words(result: SolveResult) -> str:
-    """What stages that differ gain over the best plan whose stages do not."""
-    best, uniform = result.objective, None
-    if result.certificate is not None:
-        uniform = result.certificate.uniform
-    if best is None or uniform is None or result.uniform is None:
-        return "No plan with uniform stages fits."
-    least = OBJECTIVES[result.objective_name]
-    plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
-    gain = 1 - best / uniform
-    value = show_value(result.objective_name)(uniform)
-    if gain < -_ROUNDING:  # where a layout was given
-        less = show_change(1 - uniform / best)
-        return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
-    if gain <= _ROUNDING and result.status != "optimal":
-        left = show_percent(result.certificate.gap) if result.certificate else ""
-        return (
-            "No plan with uneven stages was found so far that is better than the best uniform one; "
-            f"up to {left} less {least} is possible."
-        )
-    if gain <= _ROUNDING:
-        return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
-    return (
-        f"Uneven stages take {show_change(gain)} off the {least} of the best uniform plan, "
-        f"{value} ({plan})."
-    )
 
 
 def funnel_rows(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.answers import Diagnosis
-from planner.report.certificate_view import certificate_notes, funnel_rows, gain_words
+from planner.report.certificate_view import certificate_notes, funnel_rows
+from planner.report.gains import gain_words
 from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,

@@ -6,7 +6,8 @@ from typing import Any, cast
 import pytest
 
 from planner.plan import Plan
-from planner.report.certificate_view import certificate_notes, gain_words
+from planner.report.certificate_view import certificate_notes
+from planner.report.gains import gain_words, unconfirmed_words
 from planner.search.uneven.found import Certificate, FunnelStage
 
 FUNNEL = (
@@ -20,7 +21,10 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     known = Certificate(uniform=10.0, objective=objective, bound=bound, funnel=FUNNEL, solved=0,
                         stage_solves=0, left=0, lowest_left=None, solvers={})  # fmt: skip
     plan = SimpleNamespace(plan=Plan(tp=2))
-    fields = {"status": status, "objective": objective, "objective_name": "time", "asked": asked}
+    fields = {
+        "status": status, "objective": objective, "objective_name": "time", "asked": asked,
+        "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
+    }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
 
 
@@ -49,3 +53,24 @@ def test_the_notes_say_what_rows_are_and_what_a_gap_drops() -> None:
     assert "0 rows solved to proof" in solved
     proved = answer_of(10.0, 10.0, "optimal")
     assert certificate_notes(proved, proved.certificate)[1].endswith("better than the best plan.")
+
+
+@pytest.mark.parametrize(
+    ("simulated_s", "words"),
+    [
+        (9.1, ""),
+        (9.5, "the best plan takes 9.5 s, 5 % less than the best uniform one, 10 s."),
+        (10.0, "takes 10 s, as long as the best uniform one, 10 s: expect no gain from it."),
+        (10.5, "takes 10.5 s, 5 % more than the best uniform one, 10 s: expect no gain from it."),
+    ],
+)
+def test_a_gain_that_the_simulation_does_not_confirm_says_so(
+    simulated_s: float, words: str
+) -> None:
+    answer = answer_of(9.0, 9.0, "optimal")
+    answer.best_simulated_s, answer.uniform_simulated_s = simulated_s, 10.0
+    answer.gain_simulated = 1 - simulated_s / 10.0
+    line = gain_words(answer)
+    assert ("by the formula of the cost model" in line) is bool(words)
+    assert words in line
+    assert unconfirmed_words(answer) == ([line.split(". ", 1)[1]] if words else [])
