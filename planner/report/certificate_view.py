@@ -13,6 +13,8 @@ from planner.search.uneven.found import Certificate
 from planner.units import plural, show_percent
 
 _NONE = "-"
+_ROUNDING = 1e-6
+"""A gap up to it is the rounding of the solvers' whole numbers."""
 
 
 def gap_words(gap: float) -> str:
@@ -32,13 +34,17 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
             f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
             f"{least}, whatever its stages and placement."
         )
-    asked = result.asked.get("gap")
-    if asked is not None and gap <= float(asked):
+    if within_gap(result, certificate):
         return (
             f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "
             f"{gap_words(gap)} from optimal."
         )
     return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
+
+
+def _of_funnel(objective: str) -> str:
+    """What the bounds of a funnel are of."""
+    return "energy" if objective == "edp" else objective
 
 
 def funnel_rows(
@@ -48,7 +54,7 @@ def funnel_rows(
 
     Bounds of the energy-delay product are those of the energy.
     """
-    show = show_value("energy" if objective == "edp" else objective)
+    show = show_value(_of_funnel(objective))
     rows: list[tuple[str, ...]] = [
         (
             stage.name,
@@ -62,13 +68,38 @@ def funnel_rows(
     return ("bound", "rows", "meshes", "dropped", "lowest dropped"), rows
 
 
-def solver_words(certificate: Certificate) -> str:
-    """Rows that were solved, by which solver, and those that are left."""
+def within_gap(result: SolveResult, certificate: Certificate) -> bool:
+    """Whether a search that is no proof of the optimum ended within the gap asked for."""
+    asked = result.asked.get("gap")
+    if asked is None or result.status == "optimal":
+        return False
+    return certificate.gap <= float(asked) + _ROUNDING
+
+
+def solver_words(result: SolveResult, certificate: Certificate) -> str:
+    """Rows that were solved, by which solver, and those that are left, with their least bounds."""
+    show = show_value(_of_funnel(result.objective_name))
     solved = f"{plural(certificate.solved, 'row')} solved to proof"
+    if within_gap(result, certificate):
+        solved = f"{plural(certificate.solved, 'row')} solved to proof or within the gap"
+        lowest = None if result.objective_name == "edp" else _lowest_solved(certificate)
+        if lowest is not None:
+            solved += f" (lowest bound {show(lowest)})"
     stages = plural(certificate.stage_solves, "stage problem")
     by = ", ".join(f"{name} {count:,}" for name, count in certificate.solvers.items())
     left = f"{certificate.left:,} left" if certificate.left else "none left"
+    if certificate.lowest_left is not None:
+        left += f" (lowest bound {show(certificate.lowest_left)})"
     return f"{solved}, {left}; {stages} solved{f' ({by})' if by else ''}."
+
+
+def _lowest_solved(certificate: Certificate) -> float | None:
+    """The bound of the answer where rows that were solved set it, not one dropped or left."""
+    others = [step.lowest for step in certificate.funnel] + [certificate.lowest_left]
+    least = min((value for value in others if value is not None), default=None)
+    rounded = certificate.bound * (1 + _ROUNDING)
+    below = least is None or rounded < least
+    return certificate.bound if certificate.solved and below else None
 
 
 def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str]:
@@ -81,7 +112,7 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
-    return [*([rows] if first else []), within, solver_words(certificate)]
+    return [*([rows] if first else []), within, solver_words(result, certificate)]
 
 
 def certificate_view(result: SolveResult) -> list[RenderableType]:

@@ -1,12 +1,13 @@
 """What is said of certificates of uneven pipelines."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from planner.plan import Plan
-from planner.report.certificate_view import certificate_notes
+from planner.report.certificate_view import certificate_notes, uneven_proof_words
 from planner.report.gains import gain_words, unconfirmed_words
 from planner.search.uneven.found import Certificate, FunnelStage
 
@@ -23,6 +24,7 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     plan = SimpleNamespace(plan=Plan(tp=2))
     fields = {
         "status": status, "objective": objective, "objective_name": "time", "asked": asked,
+        "seconds": 1.0,
         "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
     }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
@@ -74,3 +76,23 @@ def test_a_gain_that_the_simulation_does_not_confirm_says_so(
     assert ("by the formula of the cost model" in line) is bool(words)
     assert words in line
     assert unconfirmed_words(answer) == ([line.split(". ", 1)[1]] if words else [])
+
+
+def test_a_gap_that_rounding_exceeds_is_the_gap_asked_for() -> None:
+    answer = answer_of(10.0, 9.9 - 1e-14, "feasible", gap=0.01)
+    assert answer.certificate.gap > 0.01
+    words = uneven_proof_words(answer, answer.certificate)
+    assert words.startswith("Stopped within the gap asked for")
+    late = answer_of(10.0, 9.8, "feasible", gap=0.01)
+    assert "the time limit ended the search" in uneven_proof_words(late, late.certificate)
+
+
+def test_the_bound_of_an_answer_within_a_gap_is_in_its_certificate() -> None:
+    of_solved = answer_of(10.0, 9.95, "feasible", gap=0.01)
+    known = replace(of_solved.certificate, solved=3, funnel=(replace(FUNNEL[0], lowest=9.97),))
+    words = certificate_notes(of_solved, known)[-1]
+    assert "3 rows solved to proof or within the gap (lowest bound 9.95 s), none left" in words
+    words = certificate_notes(of_solved, replace(known, bound=9.97))[-1]
+    assert "3 rows solved to proof or within the gap, none left" in words
+    words = certificate_notes(of_solved, replace(known, left=2, lowest_left=9.95))[-1]
+    assert "within the gap, 2 left (lowest bound 9.95 s)" in words
