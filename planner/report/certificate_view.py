@@ -10,8 +10,12 @@ from planner.report.tables import section, table
 from planner.report.words import OBJECTIVES
 from planner.results import SolveResult
 from planner.search.uneven.found import Certificate
-from planner.units import plural, show_percent
+from planner.units import plural, show_joules, show_percent, show_seconds
 
+OF_STEPS = (
+    "The rows above lead to the plan of least energy, the first step of the proof. Each step looks "
+    "for the least energy among faster plans; energy x time is at least what all of them leave."
+)
 _NONE = "-"
 _ROUNDING = 1e-6
 """A gap up to it is the rounding of the solvers' whole numbers."""
@@ -30,9 +34,11 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
+        value = show_value(result.objective_name)(certificate.objective)
+        than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
         return (
             f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
-            f"{least}, whatever its stages and placement."
+            f"{least}{than}, whatever its stages and placement."
         )
     if within_gap(result, certificate):
         return (
@@ -111,8 +117,28 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
     )
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
+    if result.objective_name == "edp":
+        within = (
+            "Dropped: no plan on the row takes less energy than the cheapest plan, whatever its "
+        )
+        within += "time"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
     return [*([rows] if first else []), within, solver_words(result, certificate)]
+
+
+def step_rows(certificate: Certificate) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: the steps of the proof of the least energy x time."""
+    show = show_value("edp")
+    rows: list[tuple[str, ...]] = [
+        (
+            show_seconds(step.within_s),
+            show_seconds(step.above_s),
+            show_joules(step.energy_j),
+            show(step.product_js),
+        )
+        for step in certificate.steps
+    ]
+    return ("step time up to", "and above", "least energy", "least energy x time"), rows
 
 
 def certificate_view(result: SolveResult) -> list[RenderableType]:
@@ -123,4 +149,8 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
     header, rows = funnel_rows(certificate, result.objective_name)
     view = table(header, rows, right=header[1:], whole=("bound",))
     notes = [Text(line) for line in certificate_notes(result, certificate)]
-    return [Text(), section("Certificate", view, *notes)]
+    steps: list[RenderableType] = []
+    if certificate.steps:
+        header, rows = step_rows(certificate)
+        steps = [Text(OF_STEPS), table(header, rows, right=header)]
+    return [Text(), section("Certificate", view, *notes, *steps)]

@@ -146,6 +146,14 @@ def test_other_objectives_have_certificates_too(objective: str, tmp_path: Path) 
     assert found["objective"] == pytest.approx(value, rel=1e-12)
     assert found["status"] == "optimal"
     assert found["certificate"]["uniform"] >= found["objective"] * (1 - 1e-9)
+    assert {stage["unit"] for stage in found["certificate"]["funnel"]} == {"J"}
+    steps = found["certificate"]["steps"]
+    assert bool(steps) is (objective == "edp")
+    products = [step["above_s"] * step["energy_j"] for step in steps]
+    assert [step["product_js"] for step in steps] == pytest.approx(products, rel=1e-12)
+    if objective == "edp":
+        assert min([found["objective"], *products]) == pytest.approx(found["bound"], rel=1e-12)
+    assert [step["within_s"] for step in steps[1:]] == [step["above_s"] for step in steps[:-1]]
     page = tmp_path / "page.html"
     assert planner("report", written(found, tmp_path / "a.json"), "-o", page).code == 0
 
