@@ -29,17 +29,13 @@ def gap_words(gap: float) -> str:
 def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     """How good the best plan is proved to be."""
     least = OBJECTIVES[result.objective_name]
-    rows = certificate.funnel[0].rows if certificate.funnel else 0
     gap = certificate.gap
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
         value = show_value(result.objective_name)(certificate.objective)
         than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
-        return (
-            f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
-            f"{least}{than}, whatever its stages and placement."
-        )
+        return f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}{than}, whatever its stages and placement."
     if within_gap(result, certificate):
         return (
             f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "
@@ -72,6 +68,15 @@ def funnel_rows(
         for stage in certificate.funnel
     ]
     return ("bound", "rows", "meshes", "dropped", "lowest dropped"), rows
+
+
+def _space_words(result: SolveResult, certificate: Certificate) -> str:
+    """What was searched; on pools the first bound looks at placements already."""
+    rows = certificate.funnel[0].rows if certificate.funnel else 0
+    if not result.pools:
+        return f"{rows:,} meshes with micro-batch and schedule"
+    before = sum(counts.get("kept", 0) for counts in result.counts.values())
+    return f"{before:,} meshes with micro-batch and schedule, in {plural(rows, 'placement')},"
 
 
 def within_gap(result: SolveResult, certificate: Certificate) -> bool:
@@ -115,6 +120,8 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
         f"Rows of {first} are meshes with micro-batch and schedule; below it each placement of one "
         "that is left is a row of its own."
     )
+    if result.pools:
+        rows = "Rows are meshes with micro-batch, schedule and placement."
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
     if result.objective_name == "edp":

@@ -24,7 +24,7 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     plan = SimpleNamespace(plan=Plan(tp=2))
     fields = {
         "status": status, "objective": objective, "objective_name": "time", "asked": asked,
-        "seconds": 1.0,
+        "seconds": 1.0, "pools": (), "counts": {},
         "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
     }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
@@ -96,3 +96,14 @@ def test_the_bound_of_an_answer_within_a_gap_is_in_its_certificate() -> None:
     assert "3 rows solved to proof or within the gap, none left" in words
     words = certificate_notes(of_solved, replace(known, left=2, lowest_left=9.95))[-1]
     assert "within the gap, 2 left (lowest bound 9.95 s)" in words
+
+
+def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
+    answer = answer_of(9.0, 9.0, "optimal")
+    answer.pools = ("one", "other")
+    answer.counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    words = uneven_proof_words(answer, answer.certificate)
+    assert "on any of 50 meshes with micro-batch and schedule, in 70 placements, has less" in words
+    assert "Rows are meshes with micro-batch, schedule and placement." in certificate_notes(
+        answer, answer.certificate
+    )
