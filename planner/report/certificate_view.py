@@ -35,7 +35,10 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
         value = show_value(result.objective_name)(certificate.objective)
         than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
-        return f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}{than}, whatever its stages and placement."
+        return (
+            f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}"
+            f"{than}, whatever its stages and placement."
+        )
     if within_gap(result, certificate):
         return (
             f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "

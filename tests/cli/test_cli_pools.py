@@ -1,6 +1,7 @@
 """`planner solve --pools` and `planner evaluate` of what it writes, and what they refuse."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,27 @@ def test_what_pools_cannot_be_is_refused(flags: tuple[str, ...], line: str | Non
     assert lines == [line]
 
 
-def test_no_plan_fits(tmp_path: Path) -> None:
-    outcome = planner("solve", *ASKED, "--pools", POOLS, "--max-memory", "50MB", "--json")
-    assert outcome.code == 3
+NO_PLAN = {
+    "memory": (("--max-memory", "800MB"), "of the 800 MB that may be filled on each", "--max-memory"),
+    "max-step-time": (("--max-step-time", "1ms"), "the fastest plan on the pools takes",
+                      "--max-step-time"),
+    "rules": (("--fix", "pp=6"), "no mesh with as many chips on every",
+              "without --fix pp"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("constraint", NO_PLAN)
+def test_what_cannot_be_on_pools_says_why_and_what_frees_it(constraint: str) -> None:
+    flags, words, remedy = NO_PLAN[constraint]
+    outcome = planner("solve", *replaced(ASKED, *flags), "--pools", POOLS, "--json")
+    assert outcome.code == 3, outcome.err
     assert outcome.document["status"] == "infeasible"
-    assert (
-        "do the stages of all pools hold all layers" in outcome.document["diagnosis"]["explanation"]
-    )
-    assert not list(tmp_path.iterdir())
+    found = outcome.document["diagnosis"]
+    assert found["constraint"] == constraint
+    assert words in found["explanation"]
+    assert remedy in " ".join(found["remedies"])
+    if constraint == "memory":
+        assert re.search(r"of dgx-\S+, on stage \d+: .* too much", found["explanation"])
+        assert found["needed"] > found["available"] == 800e6
+        enough = found["remedies"][0].split()
+        assert solve(*replaced(ASKED, *enough), "--pools", POOLS)["status"] == "optimal"

@@ -164,7 +164,7 @@ def cross_rows(
     if len(space):
         placements = build_placements(model, columns, orders, layouts, deadline)
     else:
-        placements = _no_placements(len(skeletons.meshes))
+        placements = no_placements(len(skeletons.meshes))
     copies = placements.count[space.mesh_id]
     logical = np.repeat(np.arange(len(space)), copies)
     first = np.repeat(placements.start[space.mesh_id], copies)
@@ -206,7 +206,8 @@ def allowed_rows(
     return replace(space.take(at), counts=counts), shardings[at]
 
 
-def _no_placements(meshes: int) -> Placements:
+def no_placements(meshes: int) -> Placements:
+    """That none of so many meshes is placed."""
     none = np.empty(0, dtype=np.int64)
     return Placements(
         start=np.zeros(meshes + 1, dtype=np.int64),
