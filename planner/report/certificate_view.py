@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.report.gains import show_value
-from planner.report.tables import section, table
+from planner.report.tables import SplitTable, section
 from planner.report.words import OBJECTIVES
 from planner.results import SolveResult
 from planner.search.uneven.found import Certificate
@@ -157,10 +157,10 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
     if certificate is None:
         return []
     header, rows = funnel_rows(certificate, result.objective_name)
-    view = table(header, rows, right=header[1:], whole=("bound",))
+    view = SplitTable(header, rows, by=("bound",), right=header[1:])
     notes = [Text(line) for line in certificate_notes(result, certificate)]
     steps: list[RenderableType] = []
     if certificate.steps:
         header, rows = step_rows(certificate)
-        steps = [Text(OF_STEPS), table(header, rows, right=header)]
+        steps = [Text(OF_STEPS), SplitTable(header, rows, by=header[:1], right=header)]
     return [Text(), section("Certificate", view, *notes, *steps)]

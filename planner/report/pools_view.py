@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.pool_use import PoolUse
-from planner.report.tables import section, table
+from planner.report.tables import SplitTable, section
 from planner.results import SolveResult
 from planner.units import show_bytes, show_change, show_percent, show_seconds
 
@@ -25,7 +25,8 @@ def pools_view(uses: Sequence[PoolUse]) -> list[RenderableType]:
     header = _HEADER if asked else _HEADER[:-1]
     rows = [_row(use)[: len(header)] for use in uses]
     right = ("chips", "layers", "memory", "of limit")
-    view = table(header, rows, right=right, whole=("pool", "stages"))
+    together = (("chips", "stages", "layers"), ("memory", "of limit"))
+    view = SplitTable(header, rows, by=("pool",), right=right, whole=header, together=together)
     return [Text(), section("Pools (memory of the fullest chip)", view)]
 
 

@@ -145,7 +145,8 @@ def test_what_pools_cannot_be_is_refused(flags: tuple[str, ...], line: str | Non
 
 
 NO_PLAN = {
-    "memory": (("--max-memory", "800MB"), "of the 800 MB that may be filled on each", "--max-memory"),
+    "memory": (("--max-memory", "800MB"), "of the 800 MB that may be filled on each",
+               "--max-memory"),
     "max-step-time": (("--max-step-time", "1ms"), "the fastest plan on the pools takes",
                       "--max-step-time"),
     "rules": (("--fix", "pp=6"), "no mesh with as many chips on every",
