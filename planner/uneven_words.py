@@ -12,6 +12,7 @@ from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
 from planner.simulated import simulated_step_s
 from planner.stage_facts import PlanFacts
+from planner.uneven_request import is_fastest_alone
 from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
 
@@ -100,6 +101,8 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     else:
         how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
         stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
+    if stopped and request.gap is not None and request.time_limit is None:
+        return f"The front of {ranges}, within the gap: {count}. {_within_gap(request, answer)}"
     if stopped:
         return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
     if limits is None:
@@ -107,6 +110,9 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
             f"The front of {ranges}: {count}. Those that the least product of energy and time "
             "depends on are proved; the others are the best known."
         )
+    if is_fastest_alone(request):
+        also = "front points 2 or more add plans of less energy"
+        return f"The fastest of {ranges}: its time is the one limit ({also})."
     return (
         f"The front of {ranges}: {count}. Those of at most {plural(limits.asked, 'time limit')}, "
         "from the fastest plan to the one of least energy, are proved; the others are the best "
@@ -114,10 +120,24 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     )
 
 
+def _within_gap(request: Request, answer: SolveResult) -> str:
+    """What is proved of the points of a front that was searched within a gap."""
+    assert request.gap is not None
+    share = show_percent(request.gap)
+    if (limits := answer.front_limits) is None:
+        proved, of = sum(answer.front_proved), plural(len(answer.front), "plan")
+        each = "No plan that is as fast as one of them takes less energy"
+    else:
+        proved, of = limits.proved, plural(limits.asked, "time limit")
+        each = "Within each time limit no plan takes less energy than one of them"
+    return (
+        f"{each} by more than {share}; none takes less at all for {proved:,} of {of} (those are "
+        "marked as proved)."
+    )
+
+
 def _ended(request: Request) -> str:
     """What left points of a front without a proof."""
-    if request.time_limit is None and request.gap is not None:
-        return f"its points are within {show_percent(request.gap)} of the least energy"
     if request.time_limit is None:
         return "the search ended before"
     return "stopped by the time limit" + (" or within the gap" if request.gap else "")
