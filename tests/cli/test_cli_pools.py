@@ -86,6 +86,22 @@ def test_a_pool_alone_is_bound_by_no_layout_and_no_mesh(written: tuple[Any, Path
     assert free["dgx-h100-ndr"] == pytest.approx(alone["objective"], rel=1e-9)
 
 
+def test_stages_and_pools_that_contradict_each_other_say_how(
+    written: tuple[Any, Path], tmp_path: Path
+) -> None:
+    _, folder = written
+    text = (folder / "plan.yaml").read_text(encoding="utf-8")
+    changed = tmp_path / "plan.yaml"
+    changed.write_text(text.replace("dgx-h100-ndr: 4", "dgx-h100-ndr: 1"), encoding="utf-8")
+    (line,) = refused("evaluate", changed)
+    assert "chips of dgx-h100-ndr make no whole number of them" in line
+    assert re.search(r"allowed: multiples of (\d+) chips; nearest: \1$", line)
+    one = re.sub(r"pools: \{[^}]*\}", "hardware: dgx-h100-ndr", text)
+    changed.write_text(one, encoding="utf-8")
+    (line,) = refused("evaluate", changed)
+    assert "but the job names no pools; leave pool out of the stages" in line
+
+
 @pytest.mark.parametrize("command", ["explain", "report"])
 def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], command: str) -> None:
     _, folder = written
