@@ -68,14 +68,7 @@ def solve_pools(
         on_progress=on_progress,
     )
     if found.plan is None:
-        latest = time.perf_counter() + SECONDS
-        asked = PooledQuestion(
-            pools=resolved.pools,
-            options=options,
-            limits=limits,
-            deadline=latest if deadline is None else min(deadline, latest),
-        )
-        return _without_plan(resolved, found, asked, started)
+        return _without_plan(resolved, found, deadline, started)
     cost = evaluate_pooled(resolved.pools, found.plan)
     result = pooled_result(resolved.pools, found.plan, cost, limits)
     uses = tuple(
@@ -176,9 +169,16 @@ def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tu
 
 
 def _without_plan(
-    resolved: ResolvedPools, found: PooledFound, asked: PooledQuestion, started: float
+    resolved: ResolvedPools, found: PooledFound, deadline: float | None, started: float
 ) -> SolveResult:
     """The answer when no plan fits, or none was found in time."""
+    latest = time.perf_counter() + SECONDS
+    asked = PooledQuestion(
+        pools=resolved.pools,
+        options=options_of(resolved.request),
+        limits=limits_of(resolved.request),
+        deadline=latest if deadline is None else min(deadline, latest),
+    )
     proved = found.status is Status.INFEASIBLE
     return SolveResult(
         **_shared(resolved, found, started),
