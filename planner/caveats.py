@@ -139,8 +139,20 @@ def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """What stages choose for themselves and the framework cannot be told."""
-    return [f"stages: {line}" for line, _ in untold(model, plan)]
+    """What stages choose for themselves and the framework cannot be told, or cannot run."""
+    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in untold(model, plan))]
+
+
+def _empty_stages(plan: Plan) -> list[str]:
+    """Chunks without a layer, neither the first nor the last, which only pass activations on."""
+    empty = [at for at, stage in enumerate((plan.stages or ())[1:-1], start=1) if not stage.layers]
+    if not empty:
+        return []
+    which = "chunks" if plan.interleave > 1 else "stages"
+    return [
+        f"stages: {which} {', '.join(map(str, empty))} hold no layer; frameworks build pipelines "
+        "with a layer at least on all but the first and the last"
+    ]
 
 
 def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
@@ -154,7 +166,7 @@ def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     if plan.stages is None or name == "textbook":
         return []
     found = []
-    if name not in _TAKES_LAYOUTS:
+    if name not in _TAKES_LAYOUTS and plan.pp > 1:
         line = f"{name} deals out layers by a rule, it takes no list of them"
         found.append((line, "--layout uniform"))
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:

@@ -35,6 +35,7 @@ def evaluate_plan(
         InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
     """
     model = resolved.cost
+    _check_without_pools(plan)
     plan = under_limit(plan, model.clock_limit)
     table = PlanTable.from_plans([plan])
     if broken := violations(model, table, arithmetic_only=True):
@@ -64,6 +65,16 @@ def evaluate_plan(
         spread=spread_of(model),
         facts=simulated_facts(model, plan, limits.chip_bytes(model)),
     )
+
+
+def _check_without_pools(plan: Plan) -> None:
+    """Refuses stages on pools of chips, of a job that has none."""
+    for at, stage in enumerate(plan.stages or ()):
+        if stage.pool is not None:
+            raise InputError(
+                f"stages: stage {at} is on pool {stage.pool!r}, but the job names no pools; leave "
+                "pool out of the stages, or give the job pools instead of hardware"
+            )
 
 
 def limits_of(request: Request) -> Limits:

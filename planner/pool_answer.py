@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from planner.answers import Diagnosis
 from planner.caveats import caveats
 from planner.cost.pooled import PooledCost, evaluate_pooled
 from planner.cost.pools import Pool, without_pools
@@ -20,6 +19,7 @@ from planner.evaluation import limits_of, options_of, training_run
 from planner.memory_risk import lacks_headroom
 from planner.plan import Plan, PlanTable
 from planner.planfile import asked_of
+from planner.pool_diagnosis import SECONDS, PooledQuestion, diagnose_pools
 from planner.pool_results import (
     fullest_stage,
     pool_uses,
@@ -34,10 +34,10 @@ from planner.results import EvaluateResult, PlanResult, RankedPlan, SolveResult
 from planner.rules import violations
 from planner.search.engine import Progress, Search
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
+from planner.search.options import MESH_AXES, SpaceOptions
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.pools import PooledFound, best_on_pools
-from planner.units import plural, show_bytes, show_percent, show_seconds
+from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
 
 _NOTE = (
@@ -68,7 +68,7 @@ def solve_pools(
         on_progress=on_progress,
     )
     if found.plan is None:
-        return _without_plan(resolved, found, limits, started)
+        return _without_plan(resolved, found, deadline, started)
     cost = evaluate_pooled(resolved.pools, found.plan)
     result = pooled_result(resolved.pools, found.plan, cost, limits)
     uses = tuple(
@@ -129,14 +129,19 @@ def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict
 def _with_alone(
     use: PoolUse, pool: Pool, options: SpaceOptions, limits: Limits, deadline: float | None
 ) -> PoolUse:
-    """A pool with the step time of the best plan on it alone."""
-    uniform = None
-    if options.layers is None:
-        search = Search(model=pool.model, options=options, limits=limits, deadline=deadline)
-        uniform = search.run((pool.chips,))
-    found = best_time(pool.model, options, limits, pool.chips, uniform=uniform, deadline=deadline)
+    """A pool with the step time of the best plan on it alone, of any mesh and layers."""
+    free = _of_any_mesh(options)
+    search = Search(model=pool.model, options=free, limits=limits, deadline=deadline)
+    uniform = search.run((pool.chips,))
+    found = best_time(pool.model, free, limits, pool.chips, uniform=uniform, deadline=deadline)
     known = float(found.points[0, 0]) if len(found.points) else None
     return replace(use, alone_s=known, alone=found.status.value)
+
+
+def _of_any_mesh(options: SpaceOptions) -> SpaceOptions:
+    """The space without layers and sizes of the mesh that are given: those are of all pools."""
+    kept = {name: values for name, values in options.fixed.items() if name not in MESH_AXES}
+    return replace(options, fixed=kept, layers=None)
 
 
 def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tuple[str, ...]:
@@ -164,9 +169,16 @@ def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tu
 
 
 def _without_plan(
-    resolved: ResolvedPools, found: PooledFound, limits: Limits, started: float
+    resolved: ResolvedPools, found: PooledFound, deadline: float | None, started: float
 ) -> SolveResult:
     """The answer when no plan fits, or none was found in time."""
+    latest = time.perf_counter() + SECONDS
+    asked = PooledQuestion(
+        pools=resolved.pools,
+        options=options_of(resolved.request),
+        limits=limits_of(resolved.request),
+        deadline=latest if deadline is None else min(deadline, latest),
+    )
     proved = found.status is Status.INFEASIBLE
     return SolveResult(
         **_shared(resolved, found, started),
@@ -179,26 +191,7 @@ def _without_plan(
         front_note="",
         why=(),
         run=None,
-        diagnosis=_diagnosis(resolved, found, limits) if proved else None,
-    )
-
-
-def _diagnosis(resolved: ResolvedPools, found: PooledFound, limits: Limits) -> Diagnosis:
-    """Why no plan on the pools satisfies what is asked."""
-    if not found.rows:
-        return Diagnosis(
-            constraint="rules",
-            explanation="no mesh with as many chips on every stage obeys the rules and what is "
-            "fixed",
-        )
-    room = ", ".join(
-        f"{show_bytes(limits.chip_bytes(pool.model))} of each chip of {pool.name}"
-        for pool in resolved.pools
-    )
-    return Diagnosis(
-        constraint="memory",
-        explanation=f"on none of {found.rows:,} rows do the stages of all pools hold all layers "
-        f"within the limits ({room})",
+        diagnosis=diagnose_pools(asked, found.rows) if proved else None,
     )
 
 

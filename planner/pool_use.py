@@ -17,7 +17,7 @@ class PoolUse:
         memory_bytes, memory_limit_bytes: Of its fullest chip, without the reserve; what it may
             fill.
         fits: Whether all its stages do.
-        alone_s: Step time of the best plan on this pool alone, whose other chips wait; None: there
+        alone_s: Step time of the best plan on this pool alone, of any mesh and layers; None: there
             is none, or it was not looked for.
         alone: How that search ended: optimal, feasible, infeasible, time_limit; None: not asked.
     """

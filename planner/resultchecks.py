@@ -195,6 +195,9 @@ def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> li
         for name, least in lowest
         if file.objective_name != "edp" and least is not None and least < file.bound * (1 - _SAME)
     ]
+    least = min((step.product_js for step in found.steps), default=file.bound)
+    if least < file.bound * (1 - _SAME):
+        lines.append(f"certificate.steps: {least:g} J s is below the bound, {file.bound:g}")
     if file.status == "optimal" and found.left:
         lines.append(f"certificate.left: {found.left:,} rows contradict the status 'optimal'")
     return lines

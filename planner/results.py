@@ -81,6 +81,8 @@ class SolveResult(Shown):
         layout: What was asked of the stages: uniform, uneven, or the layers of every chunk.
         certificate: Where stages may differ, why no plan is better; None where they may not.
         uniform: Where stages may differ, the best plan whose stages do not; None where none fits.
+        uniform_simulated_s: Its step time, simulated operation by operation, to compare with that
+            of the best plan; None where the two are not compared.
         pools: Where the job has pools of different chips, what the best plan does on each; else
             empty.
         job: Resolved job, for display and JSON; plan_job: as plan files hold it; asked: the
@@ -121,6 +123,7 @@ class SolveResult(Shown):
     layout: str = "uniform"
     certificate: Certificate | None = field(default=None, repr=False)
     uniform: PlanResult | None = field(default=None, repr=False)
+    uniform_simulated_s: float | None = field(default=None, repr=False)
     pools: tuple[PoolUse, ...] = field(default=(), repr=False)
     front_proved: tuple[bool, ...] = field(default=(), repr=False)
     front_limits: FrontLimits | None = field(default=None, repr=False)
@@ -140,6 +143,20 @@ class SolveResult(Shown):
         if self.diagnosis is None:
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
+
+    @property
+    def best_simulated_s(self) -> float | None:
+        """The step time of the best plan, simulated; without a pipeline the formula is exact."""
+        if self.best is not None and self.best.plan.pp == 1:
+            return self.best.step_time_s
+        return None if self.facts is None else self.facts.simulated_step_time_s
+
+    @property
+    def gain_simulated(self) -> float | None:
+        """Share of the simulated step time of the best uniform plan that the best plan saves."""
+        if self.best_simulated_s is None or self.uniform_simulated_s is None:
+            return None
+        return 1 - self.best_simulated_s / self.uniform_simulated_s
 
     def is_proved(self, at: int) -> bool:
         """Whether the plan of the front at a place, from 0, is proved to be on it."""
@@ -170,6 +187,7 @@ class SolveResult(Shown):
             "layout": self.layout,
             "certificate": self.certificate and self.certificate.to_dict(),
             "uniform": self.uniform and self.uniform.to_dict(),
+            **{name: getattr(self, name) for name in ("uniform_simulated_s", "gain_simulated")},
             "best": self.best
             and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
             "front": self.front_rows(),

@@ -36,6 +36,15 @@ def simulated_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> 
     return replace(facts, simulated_step_time_s=timeline_of(model, plan).makespan_s)
 
 
+def simulated_step_s(model: CostModel, plan: Plan) -> float | None:
+    """The simulated step time of any plan; None where it is not simulated.
+
+    Raises:
+        InputError: See `planner.cost.evaluate.evaluate_table`.
+    """
+    return None if _why_not(model, plan) else timeline_of(model, plan).makespan_s
+
+
 def _why_not(model: CostModel, plan: Plan) -> str:
     """Why a plan is not simulated; empty where it is."""
     if not model.assumptions.bubbles:

@@ -27,7 +27,7 @@ from planner.solved import about_job, is_tied, reasons, without_plan
 from planner.stage_facts import PlanFacts
 from planner.uneven_diagnosis import diagnose_uneven, too_little_power
 from planner.uneven_front import how_proved, laid_out
-from planner.uneven_request import limits_on_front
+from planner.uneven_request import is_fastest_alone, limits_on_front
 from planner.uneven_words import with_uneven_words
 from solvers.solution import Status
 
@@ -84,6 +84,10 @@ def _front(
     request = resolved.request
     assert request.chips is not None
     proved: list[tuple[float, float]] = []
+    if found.status is Status.OPTIMAL:
+        proved.append((float(found.points[0, 0]), float(found.points[0, 1])))
+    if is_fastest_alone(request):
+        return found, proved
 
     def proved_point(plan: Plan, time_s: float, energy_j: float) -> None:
         proved.append((time_s, energy_j))

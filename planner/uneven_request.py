@@ -33,6 +33,11 @@ def limits_on_front(request: Request) -> int | None:
     return None if request.pools is not None else int(request.front_points or FRONT_POINTS)
 
 
+def is_fastest_alone(request: Request) -> bool:
+    """Whether the one limit on the time is that of the fastest plan, so that it is the front."""
+    return request.objective == "time" and limits_on_front(request) == 1
+
+
 def check_uneven(request: Request, origin: Origin) -> None:
     """Refuses what a search of uneven pipelines does not do, and what only it does elsewhere.
 

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from planner.caveats import untold
 from planner.explanation.causes import CAUSES
+from planner.report.gains import unconfirmed_words
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult
+from planner.simulated import simulated_step_s
 from planner.stage_facts import PlanFacts
+from planner.uneven_request import is_fastest_alone
 from planner.units import plural, show_percent, show_seconds
 from solvers.solution import Status
 
@@ -24,14 +27,30 @@ def with_uneven_words(
         answer: With a plan and a certificate, what binds the plan included.
         uniform: The best plan with uniform stages; None where none fits.
     """
-    assert answer.best is not None
-    against = [] if uniform is None else _against(answer.best, uniform)
-    return replace(
+    answer = replace(
         answer,
         uniform=uniform,
+        uniform_simulated_s=_uniform_simulated_s(resolved, answer, uniform),
+    )
+    assert answer.best is not None
+    against = [] if uniform is None else _against(answer.best, uniform)
+    against += unconfirmed_words(answer)
+    return replace(
+        answer,
         why=(*answer.why, *_balance(answer.facts), *against, *_untold(resolved, answer.best)),
         front_note=front_note(resolved, answer),
     )
+
+
+def _uniform_simulated_s(
+    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
+) -> float | None:
+    """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
+    assert answer.best is not None
+    by_time = answer.objective_name == "time" and answer.best_simulated_s is not None
+    if uniform is None or not by_time or uniform.plan == answer.best.plan:
+        return None
+    return simulated_step_s(resolved.cost, uniform.plan)
 
 
 def _untold(resolved: Resolved, best: PlanResult) -> list[str]:
@@ -82,6 +101,8 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     else:
         how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
         stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
+    if stopped and request.gap is not None and request.time_limit is None:
+        return f"The front of {ranges}, within the gap: {count}. {_within_gap(request, answer)}"
     if stopped:
         return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
     if limits is None:
@@ -89,6 +110,9 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
             f"The front of {ranges}: {count}. Those that the least product of energy and time "
             "depends on are proved; the others are the best known."
         )
+    if is_fastest_alone(request):
+        also = "front points 2 or more add plans of less energy"
+        return f"The fastest of {ranges}: its time is the one limit ({also})."
     return (
         f"The front of {ranges}: {count}. Those of at most {plural(limits.asked, 'time limit')}, "
         "from the fastest plan to the one of least energy, are proved; the others are the best "
@@ -96,10 +120,24 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     )
 
 
+def _within_gap(request: Request, answer: SolveResult) -> str:
+    """What is proved of the points of a front that was searched within a gap."""
+    assert request.gap is not None
+    share = show_percent(request.gap)
+    if (limits := answer.front_limits) is None:
+        proved, of = sum(answer.front_proved), plural(len(answer.front), "plan")
+        each = "No plan that is as fast as one of them takes less energy"
+    else:
+        proved, of = limits.proved, plural(limits.asked, "time limit")
+        each = "Within each time limit no plan takes less energy than one of them"
+    return (
+        f"{each} by more than {share}; none takes less at all for {proved:,} of {of} (those are "
+        "marked as proved)."
+    )
+
+
 def _ended(request: Request) -> str:
     """What left points of a front without a proof."""
-    if request.time_limit is None and request.gap is not None:
-        return f"its points are within {show_percent(request.gap)} of the least energy"
     if request.time_limit is None:
         return "the search ended before"
     return "stopped by the time limit" + (" or within the gap" if request.gap else "")

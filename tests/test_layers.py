@@ -60,6 +60,7 @@ LAYERS: dict[str, int] = {
     "planner.uneven_words": 8, "planner.uneven_front": 8, "planner.uneven_diagnosis": 8,
     "planner.pool_text": 2, "planner.pool_use": 1, "planner.pool_request": 8,
     "planner.pools": 8, "planner.pool_results": 8, "planner.pool_answer": 8,
+    "planner.pool_diagnosis": 8,
     "planner.api": 9, "planner.explaining": 9,
     "planner.resultfile": 10, "planner.installation": 10,
     "planner.cli": 11,

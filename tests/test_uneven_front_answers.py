@@ -91,7 +91,7 @@ def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
         ({"time_limit": "2s"}, {"front_limits": FrontLimits(asked=6, proved=2)},
          "incomplete: stopped by the time limit, 2 of 6 time limits proved; 3 plans so far"),
         ({"gap": 0.5}, {"front_limits": FrontLimits(asked=6, proved=0)},
-         "incomplete: its points are within 50 % of the least energy, 0 of 6 time limits proved"),
+         "by more than 50 %; none takes less at all for 0 of 6 time limits (those are marked"),
         ({}, {"front_limits": FrontLimits(asked=6, proved=6)},
          "Those of at most 6 time limits, from the fastest plan to the one of least energy, are"),
         ({"objective": "edp"}, {}, "Those that the least product of energy and time depends on"),

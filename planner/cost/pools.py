@@ -97,10 +97,17 @@ def owners(pools: Sequence[Pool], plan: Plan) -> IntArray:
     found = np.array([names.index(stage.pool or "") for stage in stages], dtype=np.int64)
     for at, pool in enumerate(pools):
         count = int((found == at).sum())
+        if pool.chips % per_stage:
+            nearest = max(round(pool.chips / per_stage), 1) * per_stage
+            raise InputError(
+                f"stages: each has {per_stage:,} chips ({plan.chips:,} chips in {plan.pp} stages), "
+                f"and the {pool.chips:,} chips of {pool.name} make no whole number of them; "
+                f"allowed: multiples of {per_stage:,} chips; nearest: {nearest:,}"
+            )
         if count * per_stage != pool.chips:
             raise InputError(
                 f"stages: {count} stages of {per_stage:,} chips are on {pool.name}, which has "
-                f"{pool.chips:,} chips; allowed: {pool.chips / per_stage:g} stages"
+                f"{pool.chips:,} chips; allowed: {pool.chips // per_stage} stages"
             )
     return found
 

@@ -147,8 +147,8 @@ def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: str) -> float
     """The ratio of two results below which two plans of one job cannot be told apart; 1 or more.
 
     Energy carries the error of time once, energy x time twice; memory none of it, so there the
-    ratio is one of times. Plans that differ in the clock alone share their whole error: 1, only
-    equal ones tie. None where times are bounds, not predictions.
+    ratio is one of times. Plans that differ in clocks alone, of the plan or of its stages, share
+    their whole error: 1, only equal ones tie. None where times are bounds, not predictions.
 
     Args:
         model: Of the job.
@@ -157,9 +157,18 @@ def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: str) -> float
     """
     if not is_prediction(model.assumptions):
         return None
-    if replace(other, clock=one.clock) == one:
+    if _at_one_clock(other) == _at_one_clock(one):
         return 1.0
     return exp(tie_noise(model.job) * (2 if objective == "edp" else 1))
+
+
+def _at_one_clock(plan: Plan) -> Plan:
+    """A plan without its clocks."""
+    if plan.stages is None:
+        return replace(plan, clock=1.0)
+    return replace(
+        plan, clock=1.0, stages=tuple(replace(stage, clock=None) for stage in plan.stages)
+    )
 
 
 def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner.report.breakdown_chart import Whole, wholes, words_of
 from planner.report.memory_chart import recomputed_words
-from planner.report.tables import ByWidth, section, side_by_side, table, width_of
+from planner.report.tables import ByWidth, SplitTable, section, side_by_side, table, width_of
 from planner.results import PlanResult
 from planner.stage_facts import PlanFacts, StageFacts
 from planner.units import is_change, show_bytes, show_change, show_percent, show_seconds
@@ -90,6 +90,14 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
     def draw(room: int) -> RenderableType:
         plain = [_stage_cells(group, facts, left, own) for group in few]
         bare = table(header, plain, right=header[left_of:], whole=header[:left_of])
+        if width_of(bare) > room:
+            return SplitTable(
+                header,
+                plain,
+                by=("stage",),
+                right=header[left_of:],
+                together=(("memory", "of limit"), ("forward", "backward")),
+            )
         bar = min(24, room - width_of(bare) - 3)
         if bar < 8:
             return bare

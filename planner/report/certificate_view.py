@@ -1,27 +1,24 @@
-"""Why no plan with other stages is better: what each bound dropped, and what uneven stages gain."""
+"""Why no plan with other stages is better: what each bound dropped."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from planner.report.tables import section, table
-from planner.report.words import OBJECTIVES, choice_words, mesh_words
+from planner.report.gains import show_value
+from planner.report.tables import SplitTable, section
+from planner.report.words import OBJECTIVES
 from planner.results import SolveResult
 from planner.search.uneven.found import Certificate
-from planner.units import plain, plural, show_change, show_joules, show_percent, show_seconds
+from planner.units import plural, show_joules, show_percent, show_seconds
 
+OF_STEPS = (
+    "The rows above lead to the plan of least energy, the first step of the proof. Each step looks "
+    "for the least energy among faster plans; energy x time is at least what all of them leave."
+)
+_NONE = "-"
 _ROUNDING = 1e-6
 """A gap up to it is the rounding of the solvers' whole numbers."""
-_NONE = "-"
-
-
-def show_value(objective: str) -> Callable[[float], str]:
-    """How a value of an objective is written."""
-    shows: dict[str, Callable[[float], str]] = {"time": show_seconds, "energy": show_joules}
-    return shows.get(objective, lambda value: f"{plain(value)} J s")
 
 
 def gap_words(gap: float) -> str:
@@ -32,17 +29,17 @@ def gap_words(gap: float) -> str:
 def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     """How good the best plan is proved to be."""
     least = OBJECTIVES[result.objective_name]
-    rows = certificate.funnel[0].rows if certificate.funnel else 0
     gap = certificate.gap
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
+        value = show_value(result.objective_name)(certificate.objective)
+        than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
         return (
-            f"{proved}: no plan on any of {rows:,} meshes with micro-batch and schedule has less "
-            f"{least}, whatever its stages and placement."
+            f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}"
+            f"{than}, whatever its stages and placement."
         )
-    asked = result.asked.get("gap")
-    if asked is not None and gap <= float(asked):
+    if within_gap(result, certificate):
         return (
             f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "
             f"{gap_words(gap)} from optimal."
@@ -50,32 +47,9 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
 
 
-def gain_words(result: SolveResult) -> str:
-    """What stages that differ gain over the best plan whose stages do not."""
-    best, uniform = result.objective, None
-    if result.certificate is not None:
-        uniform = result.certificate.uniform
-    if best is None or uniform is None or result.uniform is None:
-        return "No plan with uniform stages fits."
-    least = OBJECTIVES[result.objective_name]
-    plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
-    gain = 1 - best / uniform
-    value = show_value(result.objective_name)(uniform)
-    if gain < -_ROUNDING:  # where a layout was given
-        less = show_change(1 - uniform / best)
-        return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
-    if gain <= _ROUNDING and result.status != "optimal":
-        left = show_percent(result.certificate.gap) if result.certificate else ""
-        return (
-            "No plan with uneven stages was found so far that is better than the best uniform one; "
-            f"up to {left} less {least} is possible."
-        )
-    if gain <= _ROUNDING:
-        return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
-    return (
-        f"Uneven stages take {show_change(gain)} off the {least} of the best uniform plan, "
-        f"{value} ({plan})."
-    )
+def _of_funnel(objective: str) -> str:
+    """What the bounds of a funnel are of."""
+    return "energy" if objective == "edp" else objective
 
 
 def funnel_rows(
@@ -85,7 +59,7 @@ def funnel_rows(
 
     Bounds of the energy-delay product are those of the energy.
     """
-    show = show_value("energy" if objective == "edp" else objective)
+    show = show_value(_of_funnel(objective))
     rows: list[tuple[str, ...]] = [
         (
             stage.name,
@@ -99,13 +73,47 @@ def funnel_rows(
     return ("bound", "rows", "meshes", "dropped", "lowest dropped"), rows
 
 
-def solver_words(certificate: Certificate) -> str:
-    """Rows that were solved, by which solver, and those that are left."""
+def _space_words(result: SolveResult, certificate: Certificate) -> str:
+    """What was searched; on pools the first bound looks at placements already."""
+    rows = certificate.funnel[0].rows if certificate.funnel else 0
+    if not result.pools:
+        return f"{rows:,} meshes with micro-batch and schedule"
+    before = sum(counts.get("kept", 0) for counts in result.counts.values())
+    return f"{before:,} meshes with micro-batch and schedule, in {plural(rows, 'placement')},"
+
+
+def within_gap(result: SolveResult, certificate: Certificate) -> bool:
+    """Whether a search that is no proof of the optimum ended within the gap asked for."""
+    asked = result.asked.get("gap")
+    if asked is None or result.status == "optimal":
+        return False
+    return certificate.gap <= float(asked) + _ROUNDING
+
+
+def solver_words(result: SolveResult, certificate: Certificate) -> str:
+    """Rows that were solved, by which solver, and those that are left, with their least bounds."""
+    show = show_value(_of_funnel(result.objective_name))
     solved = f"{plural(certificate.solved, 'row')} solved to proof"
+    if within_gap(result, certificate):
+        solved = f"{plural(certificate.solved, 'row')} solved to proof or within the gap"
+        lowest = None if result.objective_name == "edp" else _lowest_solved(certificate)
+        if lowest is not None:
+            solved += f" (lowest bound {show(lowest)})"
     stages = plural(certificate.stage_solves, "stage problem")
     by = ", ".join(f"{name} {count:,}" for name, count in certificate.solvers.items())
     left = f"{certificate.left:,} left" if certificate.left else "none left"
+    if certificate.lowest_left is not None:
+        left += f" (lowest bound {show(certificate.lowest_left)})"
     return f"{solved}, {left}; {stages} solved{f' ({by})' if by else ''}."
+
+
+def _lowest_solved(certificate: Certificate) -> float | None:
+    """The bound of the answer where rows that were solved set it, not one dropped or left."""
+    others = [step.lowest for step in certificate.funnel] + [certificate.lowest_left]
+    least = min((value for value in others if value is not None), default=None)
+    rounded = certificate.bound * (1 + _ROUNDING)
+    below = least is None or rounded < least
+    return certificate.bound if certificate.solved and below else None
 
 
 def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str]:
@@ -115,13 +123,35 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
         f"Rows of {first} are meshes with micro-batch and schedule; below it each placement of one "
         "that is left is a row of its own."
     )
+    if result.pools:
+        rows = "Rows are meshes with micro-batch, schedule and placement."
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
+    if result.objective_name == "edp":
+        within = (
+            "Dropped: no plan on the row takes less energy than the cheapest plan, whatever its "
+        )
+        within += "time"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
     refused = ", ".join(f"{count:,} by {name}" for name, count in certificate.refused.items())
     ruled = [f"Rules of what is to run the plan drop, before placements: {refused}."]
-    last = [*(ruled if refused else []), solver_words(certificate)]
+    last = [*(ruled if refused else []), solver_words(result, certificate)]
     return [*([rows] if first else []), within, *last]
+
+
+def step_rows(certificate: Certificate) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: the steps of the proof of the least energy x time."""
+    show = show_value("edp")
+    rows: list[tuple[str, ...]] = [
+        (
+            show_seconds(step.within_s),
+            show_seconds(step.above_s),
+            show_joules(step.energy_j),
+            show(step.product_js),
+        )
+        for step in certificate.steps
+    ]
+    return ("step time up to", "and above", "least energy", "least energy x time"), rows
 
 
 def certificate_view(result: SolveResult) -> list[RenderableType]:
@@ -130,6 +160,10 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
     if certificate is None:
         return []
     header, rows = funnel_rows(certificate, result.objective_name)
-    view = table(header, rows, right=header[1:], whole=("bound",))
+    view = SplitTable(header, rows, by=("bound",), right=header[1:])
     notes = [Text(line) for line in certificate_notes(result, certificate)]
-    return [Text(), section("Certificate", view, *notes)]
+    steps: list[RenderableType] = []
+    if certificate.steps:
+        header, rows = step_rows(certificate)
+        steps = [Text(OF_STEPS), SplitTable(header, rows, by=header[:1], right=header)]
+    return [Text(), section("Certificate", view, *notes, *steps)]

@@ -9,11 +9,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.pool_use import PoolUse
-from planner.report.tables import section, table
+from planner.report.tables import SplitTable, section
 from planner.results import SolveResult
 from planner.units import show_bytes, show_change, show_percent, show_seconds
 
 _HEADER = ("pool", "chips", "stages", "layers", "memory", "of limit", "this pool alone")
+_FREE = " (any mesh and layers)"
 
 
 def pools_view(uses: Sequence[PoolUse]) -> list[RenderableType]:
@@ -24,7 +25,8 @@ def pools_view(uses: Sequence[PoolUse]) -> list[RenderableType]:
     header = _HEADER if asked else _HEADER[:-1]
     rows = [_row(use)[: len(header)] for use in uses]
     right = ("chips", "layers", "memory", "of limit")
-    view = table(header, rows, right=right, whole=("pool", "stages"))
+    together = (("chips", "stages", "layers"), ("memory", "of limit"))
+    view = SplitTable(header, rows, by=("pool",), right=right, whole=header, together=together)
     return [Text(), section("Pools (memory of the fullest chip)", view)]
 
 
@@ -66,9 +68,9 @@ def alone_words(result: SolveResult) -> list[str]:
     if seconds <= result.objective:
         return [
             f"{use.name} alone is better: {show_seconds(seconds)} per step on its {use.chips:,} "
-            f"chips, {show_change(1 - seconds / result.objective)} less than with all pools."
+            f"chips{_FREE}, {show_change(1 - seconds / result.objective)} less than with all pools."
         ]
     return [
         f"All pools together take {show_change(1 - result.objective / seconds)} off the step time "
-        f"of {use.name} alone, {show_seconds(seconds)} on its {use.chips:,} chips."
+        f"of {use.name} alone, {show_seconds(seconds)} on its {use.chips:,} chips{_FREE}."
     ]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.answers import Diagnosis
-from planner.report.certificate_view import certificate_notes, funnel_rows, gain_words
+from planner.report.certificate_view import (
+    OF_STEPS,
+    certificate_notes,
+    funnel_rows,
+    step_rows,
+)
+from planner.report.gains import gain_words
 from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,
@@ -307,11 +313,15 @@ def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
     """Why no plan with other stages is better, and what stages that differ gain."""
     header, rows = funnel_rows(certificate, answer.objective_name)
     caption = "Certificate: meshes with their choices, by what excludes them"
-    return [
+    blocks: list[Block] = [
         Prose(lines=(proof_words(answer), gain_words(answer))),
         words_table(caption, header, rows, right=tuple(range(1, len(header)))),
         Prose(lines=tuple(certificate_notes(answer, certificate))),
     ]
+    if certificate.steps:
+        header, rows = step_rows(certificate)
+        blocks.append(words_table(OF_STEPS, header, rows, right=tuple(range(len(header)))))
+    return blocks
 
 
 def _machines(answer: SolveResult) -> Table:

@@ -13,10 +13,11 @@ from planner.answers import TrainingRun
 from planner.boundaries import WORDS
 from planner.memory_risk import risk_word
 from planner.report.breakdown_view import breakdown_view, simulated_words, stage_view
-from planner.report.certificate_view import certificate_view, gain_words, uneven_proof_words
+from planner.report.certificate_view import certificate_view, uneven_proof_words
 from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
+from planner.report.gains import gain_words
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
 from planner.report.pools_view import alone_words, pools_view

@@ -1,6 +1,7 @@
 """`planner solve --pools` and `planner evaluate` of what it writes, and what they refuse."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,31 @@ def test_the_terminal_shows_the_pools(written: tuple[Any, Path]) -> None:
     assert "every pool has room for its stages" in text
 
 
+def test_a_pool_alone_is_bound_by_no_layout_and_no_mesh(written: tuple[Any, Path]) -> None:
+    free = {use["name"]: use["alone_s"] for use in written[0]["pools"]}
+    bound = solve(*replaced(ASKED, "--layout", "5,7"), "--fix", "pp=2", "--pools", POOLS)
+    assert {use["name"]: use["alone_s"] for use in bound["pools"]} == free
+    job = ("--model", "gpt3-125m", "--batch-tokens", "256Ki", "--chips", "4")
+    alone = solve(*job, "--hardware", "dgx-h100-ndr", "--layout", "uneven", "--front-points", "1")
+    assert free["dgx-h100-ndr"] == pytest.approx(alone["objective"], rel=1e-9)
+
+
+def test_stages_and_pools_that_contradict_each_other_say_how(
+    written: tuple[Any, Path], tmp_path: Path
+) -> None:
+    _, folder = written
+    text = (folder / "plan.yaml").read_text(encoding="utf-8")
+    changed = tmp_path / "plan.yaml"
+    changed.write_text(text.replace("dgx-h100-ndr: 4", "dgx-h100-ndr: 1"), encoding="utf-8")
+    (line,) = refused("evaluate", changed)
+    assert "chips of dgx-h100-ndr make no whole number of them" in line
+    assert re.search(r"allowed: multiples of (\d+) chips; nearest: \1$", line)
+    one = re.sub(r"pools: \{[^}]*\}", "hardware: dgx-h100-ndr", text)
+    changed.write_text(one, encoding="utf-8")
+    (line,) = refused("evaluate", changed)
+    assert "but the job names no pools; leave pool out of the stages" in line
+
+
 @pytest.mark.parametrize("command", ["explain", "report"])
 def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], command: str) -> None:
     _, folder = written
@@ -134,11 +160,28 @@ def test_what_pools_cannot_be_is_refused(flags: tuple[str, ...], line: str | Non
     assert lines == [line]
 
 
-def test_no_plan_fits(tmp_path: Path) -> None:
-    outcome = planner("solve", *ASKED, "--pools", POOLS, "--max-memory", "50MB", "--json")
-    assert outcome.code == 3
+NO_PLAN = {
+    "memory": (("--max-memory", "800MB"), "of the 800 MB that may be filled on each",
+               "--max-memory"),
+    "max-step-time": (("--max-step-time", "1ms"), "the fastest plan on the pools takes",
+                      "--max-step-time"),
+    "rules": (("--fix", "pp=6"), "no mesh with as many chips on every",
+              "without --fix pp"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("constraint", NO_PLAN)
+def test_what_cannot_be_on_pools_says_why_and_what_frees_it(constraint: str) -> None:
+    flags, words, remedy = NO_PLAN[constraint]
+    outcome = planner("solve", *replaced(ASKED, *flags), "--pools", POOLS, "--json")
+    assert outcome.code == 3, outcome.err
     assert outcome.document["status"] == "infeasible"
-    assert (
-        "do the stages of all pools hold all layers" in outcome.document["diagnosis"]["explanation"]
-    )
-    assert not list(tmp_path.iterdir())
+    found = outcome.document["diagnosis"]
+    assert found["constraint"] == constraint
+    assert words in found["explanation"]
+    assert remedy in " ".join(found["remedies"])
+    if constraint == "memory":
+        assert re.search(r"of dgx-\S+, on stage \d+: .* too much", found["explanation"])
+        assert found["needed"] > found["available"] == 800e6
+        enough = found["remedies"][0].split()
+        assert solve(*replaced(ASKED, *enough), "--pools", POOLS)["status"] == "optimal"

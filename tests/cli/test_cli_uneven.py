@@ -146,6 +146,14 @@ def test_other_objectives_have_certificates_too(objective: str, tmp_path: Path) 
     assert found["objective"] == pytest.approx(value, rel=1e-12)
     assert found["status"] == "optimal"
     assert found["certificate"]["uniform"] >= found["objective"] * (1 - 1e-9)
+    assert {stage["unit"] for stage in found["certificate"]["funnel"]} == {"J"}
+    steps = found["certificate"]["steps"]
+    assert bool(steps) is (objective == "edp")
+    products = [step["above_s"] * step["energy_j"] for step in steps]
+    assert [step["product_js"] for step in steps] == pytest.approx(products, rel=1e-12)
+    if objective == "edp":
+        assert min([found["objective"], *products]) == pytest.approx(found["bound"], rel=1e-12)
+    assert [step["within_s"] for step in steps[1:]] == [step["above_s"] for step in steps[:-1]]
     page = tmp_path / "page.html"
     assert planner("report", written(found, tmp_path / "a.json"), "-o", page).code == 0
 
@@ -165,9 +173,19 @@ def test_what_is_fixed_holds_for_every_stage() -> None:
     assert {stage["recompute"] for stage in stages if stage["layers"]} == {"full"}
 
 
+def test_one_time_limit_is_the_fastest_plan_and_proved() -> None:
+    found = solve(*replaced(PIPED, "--front-points", "1"))
+    assert [point["step_time_s"] for point in found["front"]] == [found["objective"]]
+    assert [point["proved"] for point in found["front"]] == [True]
+    assert found["front_limits"] == {"asked": 1, "proved": 1}
+    assert found["front_note"].startswith("The fastest of plans on exactly 8 chips")
+
+
 def test_a_gap_ends_the_search_within_it() -> None:
     found = solve(*PIPED, "--gap", "20%")
     assert found["gap"] <= 0.2
+    if not found["front_complete"]:
+        assert "by more than 20 %; none takes less at all for" in found["front_note"]
     assert found["status"] in ("optimal", "feasible")
 
 

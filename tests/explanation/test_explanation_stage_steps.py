@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from planner.explanation.judging import tie_ratio
 from planner.explanation.neighbors import judged_steps
 from planner.explanation.steps import steps
 from planner.plan import Plan, PlanTable, Stage
@@ -92,3 +93,17 @@ def test_a_stage_more_recomputed_takes_longer_and_holds_less() -> None:
     assert less is not None
     assert more.step_time_s > less.step_time_s
     assert more.memory_per_chip_bytes <= less.memory_per_chip_bytes
+
+
+def test_plans_that_differ_in_clocks_of_stages_alone_never_tie() -> None:
+    resolved, plan = CASES["dense"]
+    stages = plan.stages or ()
+    slower = replace(plan, stages=(replace(stages[0], clock=0.9), *stages[1:]))
+    assert tie_ratio(resolved.cost, plan, slower, "time") == 1.0
+    assert tie_ratio(resolved.cost, plan, replace(slower, clock=0.8), "edp") == 1.0
+    other = replace(
+        slower, stages=tuple(replace(stage, full=(0, 1)) for stage in slower.stages or ())
+    )
+    ratio = tie_ratio(resolved.cost, plan, other, "time")
+    assert ratio is not None
+    assert ratio > 1.01

@@ -1,12 +1,14 @@
 """What is said of certificates of uneven pipelines."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from planner.plan import Plan
-from planner.report.certificate_view import certificate_notes, gain_words
+from planner.report.certificate_view import certificate_notes, uneven_proof_words
+from planner.report.gains import gain_words, unconfirmed_words
 from planner.search.uneven.found import Certificate, FunnelStage
 
 FUNNEL = (
@@ -20,7 +22,11 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     known = Certificate(uniform=10.0, objective=objective, bound=bound, funnel=FUNNEL, solved=0,
                         stage_solves=0, left=0, lowest_left=None, solvers={})  # fmt: skip
     plan = SimpleNamespace(plan=Plan(tp=2))
-    fields = {"status": status, "objective": objective, "objective_name": "time", "asked": asked}
+    fields = {
+        "status": status, "objective": objective, "objective_name": "time", "asked": asked,
+        "seconds": 1.0, "pools": (), "counts": {},
+        "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
+    }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
 
 
@@ -49,3 +55,55 @@ def test_the_notes_say_what_rows_are_and_what_a_gap_drops() -> None:
     assert "0 rows solved to proof" in solved
     proved = answer_of(10.0, 10.0, "optimal")
     assert certificate_notes(proved, proved.certificate)[1].endswith("better than the best plan.")
+
+
+@pytest.mark.parametrize(
+    ("simulated_s", "words"),
+    [
+        (9.1, ""),
+        (9.5, "the best plan takes 9.5 s, 5 % less than the best uniform one, 10 s."),
+        (10.0, "takes 10 s, as long as the best uniform one, 10 s: expect no gain from it."),
+        (10.5, "takes 10.5 s, 5 % more than the best uniform one, 10 s: expect no gain from it."),
+    ],
+)
+def test_a_gain_that_the_simulation_does_not_confirm_says_so(
+    simulated_s: float, words: str
+) -> None:
+    answer = answer_of(9.0, 9.0, "optimal")
+    answer.best_simulated_s, answer.uniform_simulated_s = simulated_s, 10.0
+    answer.gain_simulated = 1 - simulated_s / 10.0
+    line = gain_words(answer)
+    assert ("by the formula of the cost model" in line) is bool(words)
+    assert words in line
+    assert unconfirmed_words(answer) == ([line.split(". ", 1)[1]] if words else [])
+
+
+def test_a_gap_that_rounding_exceeds_is_the_gap_asked_for() -> None:
+    answer = answer_of(10.0, 9.9 - 1e-14, "feasible", gap=0.01)
+    assert answer.certificate.gap > 0.01
+    words = uneven_proof_words(answer, answer.certificate)
+    assert words.startswith("Stopped within the gap asked for")
+    late = answer_of(10.0, 9.8, "feasible", gap=0.01)
+    assert "the time limit ended the search" in uneven_proof_words(late, late.certificate)
+
+
+def test_the_bound_of_an_answer_within_a_gap_is_in_its_certificate() -> None:
+    of_solved = answer_of(10.0, 9.95, "feasible", gap=0.01)
+    known = replace(of_solved.certificate, solved=3, funnel=(replace(FUNNEL[0], lowest=9.97),))
+    words = certificate_notes(of_solved, known)[-1]
+    assert "3 rows solved to proof or within the gap (lowest bound 9.95 s), none left" in words
+    words = certificate_notes(of_solved, replace(known, bound=9.97))[-1]
+    assert "3 rows solved to proof or within the gap, none left" in words
+    words = certificate_notes(of_solved, replace(known, left=2, lowest_left=9.95))[-1]
+    assert "within the gap, 2 left (lowest bound 9.95 s)" in words
+
+
+def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
+    answer = answer_of(9.0, 9.0, "optimal")
+    answer.pools = ("one", "other")
+    answer.counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    words = uneven_proof_words(answer, answer.certificate)
+    assert "on any of 50 meshes with micro-batch and schedule, in 70 placements, has less" in words
+    assert "Rows are meshes with micro-batch, schedule and placement." in certificate_notes(
+        answer, answer.certificate
+    )

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from cli.command import planner as command
-from rich.console import Console
+from rich.console import Console, Group
 
 import planner
+from planner.plan import Plan, Stage
+from planner.report.breakdown_view import stage_view
 from planner.report.scatter import HEIGHT, WIDTH, scatter
 from planner.report.terminal import evaluate_view, solve_view
 from planner.report.words import mesh_words, placement_words, plan_rows, schedule_words
@@ -172,6 +174,22 @@ def test_figures_and_names_are_never_broken(width: int, answer: SolveResult) -> 
     for point in (answer.front[0], answer.front[-1]):
         row = f"{show_seconds(point.step_time_s)} +{show_joules(point.energy_per_step_j)}"
         assert re.search(row, text)
+
+
+@pytest.mark.parametrize("width", [40, 60, 110])
+def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
+    stages = tuple(
+        Stage(layers=layers, sharding=sharding, selective=(count, 0))
+        for layers, sharding, count in ((5, "zero1", 2), (7, "ddp", 0))
+    )
+    plan = Plan(dp=4, pp=2, sharding="zero1", stages=stages)
+    result = planner.evaluate(plan, **QUESTION)
+    assert result.facts is not None
+    text = printed(Group(*stage_view(result.facts)), width)
+    for stage in result.facts.stages:
+        for value in (show_bytes(stage.total_bytes), show_seconds(stage.forward_s),
+                      show_seconds(stage.backward_s), stage.sharding):  # fmt: skip
+            assert value in text
 
 
 @pytest.mark.parametrize("text", ["[red]x", "a [/bold] b", ":smile:", "[[x]]", "\\[x]"])

@@ -61,6 +61,7 @@ class Funnel:
                 meshes=meshes,
                 dropped=len(bounds),
                 lowest=float(finite.min()) if len(finite) else None,
+                unit="J",
             )
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from planner.plan import FloatArray, PlanTable
 from solvers.solution import Status
@@ -20,7 +20,8 @@ class FunnelStage:
         name: "memory", "LB0", "LB1", "LB2", "stages", ...
         rows, meshes: That came in.
         dropped: Rows that it proved no better than the best plan.
-        lowest: The least bound among those dropped, seconds or joules; None where none was.
+        lowest: The least bound among those dropped; None where none was.
+        unit: Of the bounds: "s" of a step time, "J" of the energy of a step.
     """
 
     name: str
@@ -28,10 +29,35 @@ class FunnelStage:
     meshes: int
     dropped: int
     lowest: float | None
+    unit: Literal["s", "J"] = "s"
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeStep:
+    """What no plan of a range of step times goes below, a step of the proof of energy x time.
+
+    Attributes:
+        above_s, within_s: The range: plans slower than the one, and no slower than the other.
+        energy_j: No plan within the limit takes less.
+    """
+
+    above_s: float
+    within_s: float
+    energy_j: float
+
+    @property
+    def product_js(self) -> float:
+        """Joule seconds that no plan of the range goes below."""
+        return self.above_s * self.energy_j
+
+    def to_dict(self) -> dict[str, float]:
+        """The record as JSON-ready data."""
+        own = {name: getattr(self, name) for name in self.__slots__}
+        return {**own, "product_js": self.product_js}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +67,8 @@ class Certificate:
     Attributes:
         uniform: Objective of the best uniform plan; None where none fits.
         objective, bound: Of the best plan; no plan of the space is below the bound.
-        funnel: What each bound dropped, in order.
+        funnel: What each bound dropped, in order; with the objective edp on the way to the least
+            energy, which is the first of `steps`.
         solved: Rows whose stage problem was solved to proof.
         stage_solves: Stage problems solved, those for the front included.
         left: Rows that were neither dropped nor solved when the search ended.
@@ -49,6 +76,8 @@ class Certificate:
         solvers: Stage solves by the name of the solver.
         refused: Rows of LB0 that it left and their exchanges, before placements, that each rule of
             a target drops, by its name.
+        steps: With the objective edp, what proves it range by range of the step time, the slowest
+            first; else empty.
     """
 
     uniform: float | None
@@ -61,6 +90,7 @@ class Certificate:
     lowest_left: float | None
     solvers: dict[str, int]
     refused: dict[str, int] = field(default_factory=dict)
+    steps: tuple[TimeStep, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -81,6 +111,7 @@ class Certificate:
             "lowest_left": self.lowest_left,
             "solvers": dict(self.solvers),
             **({"refused": dict(self.refused)} if self.refused else {}),
+            "steps": [step.to_dict() for step in self.steps],
         }
 
 

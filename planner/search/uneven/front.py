@@ -28,7 +28,7 @@ from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import Certificate, UnevenFound
+from planner.search.uneven.found import Certificate, TimeStep, UnevenFound
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError
@@ -88,7 +88,7 @@ def energy_front(
     try:
         family, funnel = energy_rows(model, options, limits, chips, *at)
     except OutOfTime:
-        return _nothing_proved(known, start, standing_w(model, chips) * chips, started)
+        return _nothing_proved(known, start, standing_w(model, chips) * chips, objective, started)
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
@@ -130,11 +130,13 @@ def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -
 
 
 def _nothing_proved(
-    known: _KnownPlans, start: UnevenFound, watts: float, started: float
+    known: _KnownPlans, start: UnevenFound, watts: float, objective: str, started: float
 ) -> UnevenFound:
     """What is known when time ends before there are rows: waiting alone costs joules."""
     least = float(start.bound[0]) * watts
-    value = float(known.points[:, 1].min())
+    value, bound = float(known.points[:, 1].min()), least
+    if objective == EDP:
+        value, bound = float(known.points.prod(axis=1).min()), least * float(start.bound[0])
     return UnevenFound(
         plans=PlanTable.from_plans(known.plans),
         points=known.points,
@@ -144,7 +146,7 @@ def _nothing_proved(
         certificate=Certificate(
             uniform=value,
             objective=value,
-            bound=min(least, value),
+            bound=min(bound, value),
             funnel=(),
             solved=0,
             stage_solves=0,
@@ -306,10 +308,12 @@ class _Run:
 
     def _certificate(self, found: list[Point], points: FloatArray) -> Certificate:
         """Of the least energy, or of the least product of energy and time."""
-        least = self._least_energy(found)
-        value, bound = float(points[:, 1].min()), least
+        value, bound = float(points[:, 1].min()), self._least_energy(found)
+        steps: tuple[TimeStep, ...] = ()
         if self.objective == EDP:
-            value, bound = float(points.prod(axis=1).min()), self._least_product(found, points)
+            value, steps = float(points.prod(axis=1).min()), self._steps(found, points)
+            waiting = float(self.start.bound[0]) * bound
+            bound = min([step.product_js for step in steps], default=waiting)
         left, lowest = self.funnel.left(self.search, found)
         return Certificate(
             uniform=self._uniform(),
@@ -322,6 +326,7 @@ class _Run:
             lowest_left=lowest,
             solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
             refused=self.funnel.refused,
+            steps=steps,
         )
 
     def _uniform(self) -> float | None:
@@ -332,19 +337,26 @@ class _Run:
             self.uniform.points, self.uniform.bound, self.uniform.status, self.objective
         ).value
 
-    def _least_product(self, found: list[Point], points: FloatArray) -> float:
-        """Joule seconds that no plan goes below.
+    def _steps(self, found: list[Point], points: FloatArray) -> tuple[TimeStep, ...]:
+        """What no plan of each range of step times goes below.
 
         A plan slower than the limit of the next point and within that of this one costs at least
-        the bound of this one; beyond the last point the best product is out of reach.
+        the bound of this one. Below the last point no plan can have a smaller product, but where
+        time ended the search.
         """
         units = self.family.units
-        ends = [*(point.limit or 0 for point in found[1:]), None]
         best = float(points.prod(axis=1).min())
-        bounds = [best]
-        for point, end in zip(found, ends, strict=True):
-            if end is None and not self.search.late:
-                continue
-            seconds = float(self.start.bound[0]) if end is None else end * units.time_s
-            bounds.append(seconds * point.bound * units.joules)
-        return min(bounds)
+        ends = [float(point.limit or 0) * units.time_s for point in found[1:]]
+        if found and self.search.late:
+            ends.append(float(self.start.bound[0]))
+        elif found:
+            faster_s = (found[-1].found.time - 1 - self.search.rounding) * units.time_s
+            ends.append(min(faster_s, best / (max(found[-1].bound, 1) * units.joules)))
+        return tuple(
+            TimeStep(
+                above_s=end,
+                within_s=(point.limit or 0) * units.time_s,
+                energy_j=point.bound * units.joules,
+            )
+            for point, end in zip(found, ends, strict=True)
+        )

@@ -128,7 +128,8 @@ class PooledForms:
         """(n,) the largest slowest stage with which the step time may be within `upper_s`."""
         work = self.left.min(axis=2) @ self.items
         room = (upper_s / ROUNDED_DOWN / self.factor)[:, None] - self.constant - work
-        return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
+        with np.errstate(over="ignore"):
+            return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
 
 
 def pooled_forms(rows: PooledRows, clocks: Sequence[FloatArray]) -> PooledForms:

@@ -35,7 +35,13 @@ from planner.search.options import SpaceOptions
 from planner.search.placed_groups import distinct_costs
 from planner.search.space import cross_skeletons
 from planner.search.tables import Placements
-from planner.search.uneven.rows import LogicalRows, Rows, allowed_recomputes, allowed_rows
+from planner.search.uneven.rows import (
+    LogicalRows,
+    Rows,
+    allowed_recomputes,
+    allowed_rows,
+    no_placements,
+)
 from planner.search.uneven.terms import RowTerms, row_terms
 
 SCHEDULES_ON_POOLS = (ONE_F_ONE_B, GPIPE, ZERO_BUBBLE)
@@ -162,6 +168,9 @@ def _placements(
     pools: Sequence[Pool], meshes: Meshes, orders: Sequence[int]
 ) -> tuple[IntArray, IntArray, list[Placements]]:
     """(p,) mesh and order of every distinct placement, by mesh, and its networks in each pool."""
+    if not len(meshes):
+        none = np.empty(0, dtype=np.int64)
+        return none, none, [no_placements(0) for _ in pools]
     columns = meshes.columns
     mesh = np.repeat(np.arange(len(meshes)), len(orders))
     order = np.tile(np.array(orders, dtype=np.int64), len(meshes))

@@ -127,6 +127,8 @@ class _Search:
         try:
             rows = pooled_rows(self.pools, self.options, self.deadline)
             self.rows, self.counts = len(rows), rows.own[0].counts
+            if not self.rows:
+                return
             parts = [self._formed(part) for part in _parts(rows)]
             lowest = min((float(first.min()) for _, _, first in parts if len(first)), default=0.0)
             for rise in _RISES:

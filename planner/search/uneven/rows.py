@@ -178,7 +178,7 @@ def cross_rows(
         runs = runnable_placements(model, options, columns)
         placements = build_placements(model, columns, orders, layouts, deadline, runs)
     else:
-        placements = _no_placements(len(skeletons.meshes))
+        placements = no_placements(len(skeletons.meshes))
     copies = placements.count[space.mesh_id]
     logical = np.repeat(np.arange(len(space)), copies)
     first = np.repeat(placements.start[space.mesh_id], copies)
@@ -271,7 +271,8 @@ def _modes(plans: PlanTable, recomputes: tuple[int, ...], demands: Sequence[Dema
     return np.where(modes < 0, first, modes)
 
 
-def _no_placements(meshes: int) -> Placements:
+def no_placements(meshes: int) -> Placements:
+    """That none of so many meshes is placed."""
     none = np.empty(0, dtype=np.int64)
     return Placements(
         start=np.zeros(meshes + 1, dtype=np.int64),
