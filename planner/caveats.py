@@ -72,7 +72,7 @@ def _gather_warnings(model: CostModel, plan: Plan) -> list[str]:
         ends.append(show_bytes(float(memory_table(replace(model, job=job), table).peak[0])))
     return [
         f"memory: {ends[0]} if {framework.name} gathers the inputs of its column-parallel layers "
-        f"again (tp_recompute_allgather), {ends[1]} if it keeps them; the figure below is between"
+        f"again (tp_recompute_allgather), {ends[1]} if it keeps them; the prediction is between"
     ]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.errors import InputError
 from planner.frameworks import Framework, default_framework, framework_named
 from planner.job import sequences_in
+from planner.targets import TARGETS
 from planner.units import plural
 
 BATCH_TOKENS = 4 * 2**20
@@ -81,9 +84,15 @@ def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -
 
 
 def framework_of(
-    asked: str | None, chip: Chip, defaults: Defaults, preset: str = "calibrated"
+    asked: str | None,
+    chip: Chip,
+    defaults: Defaults,
+    preset: str = "calibrated",
+    targets: Collection[str] = (),
 ) -> Framework:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
+
+    What is to run the plan says which one, where all of that is of one framework.
 
     Raises:
         InputError: The name is unknown.
@@ -93,6 +102,11 @@ def framework_of(
     if preset == "roofline":
         defaults.append(("framework", "textbook", "10 bytes of state per parameter, any layout"))
         return framework_named("textbook")
+    runs = {TARGETS[name].framework for name in targets}
+    if len(runs) == 1:
+        (name,) = runs
+        defaults.append(("framework", name, f"that of {' and '.join(targets)}"))
+        return framework_named(name)
     framework = default_framework(chip.vendor)
     usual = "of no vendor" if chip.vendor == "none" else f"usual on {chip.vendor} chips"
     defaults.append(("framework", framework.name, usual))

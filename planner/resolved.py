@@ -202,7 +202,8 @@ def _job_of(
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
-    framework = framework_of(request.framework, chip, defaults, preset)
+    targets = request.runnable_in or ()
+    framework = framework_of(request.framework, chip, defaults, preset, targets)
     seq_len = seq_len_of(request.seq_len, model, defaults)
     precision = precision_of(request.precision, chip, defaults)
     era = era_of(request.era, framework, chip, defaults)

@@ -17,6 +17,8 @@ class Target:
         title: As its authors write it.
         framework: The framework (`planner.frameworks`) whose rules hold.
         rules: Further owners of rules (`planner.rules.Rule.framework`).
+        lists_layers: Whether it is given the layers of every stage as a list, so that any split
+            can be written; else its framework deals them out.
         versions: Versions of its input that can be written, the default first.
     """
 
@@ -24,26 +26,29 @@ class Target:
     title: str
     framework: str
     rules: tuple[str, ...] = ()
+    lists_layers: bool = False
     versions: tuple[str, ...] = ("",)
 
 
 TARGETS = {
     target.name: target
     for target in (
-        Target(name="megatron", title="Megatron-LM", framework="megatron"),
+        Target(name="megatron", title="Megatron-LM", framework="megatron", lists_layers=True),
         Target(
             name="megatron-bridge",
             title="Megatron-Bridge",
             framework="megatron",
             rules=("megatron-bridge",),
+            lists_layers=True,
         ),
         Target(
             name="torchtitan",
             title="torchtitan",
             framework="torchtitan",
+            lists_layers=True,
             versions=("0.3", "0.2", "main"),
         ),
-        Target(name="deepspeed", title="DeepSpeed", framework="deepspeed"),
+        Target(name="deepspeed", title="DeepSpeed", framework="deepspeed", lists_layers=True),
         Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),
         Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
         Target(name="jax", title="JAX", framework="jax"),

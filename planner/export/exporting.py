@@ -16,7 +16,10 @@ from planner.rules import broken
 from planner.targets import Target
 
 Exporter = Callable[[Launch], Export]
-_WAY_OUT = "{} cannot run this plan as it is; --allow-lossy writes what it can run in its place"
+_WAY_OUT = (
+    "{} cannot run this plan as it is: planner solve --runnable-in {} finds the best one that it "
+    "can, --allow-lossy writes what it would run in place of this one"
+)
 
 
 def export_plan(
@@ -52,7 +55,7 @@ def export_plan(
     unsupported = tuple(dict.fromkeys((*refused, *export.unsupported)))
     if unsupported and not allow_lossy:
         lines = [f"{lost.field}: {lost.reason}" for lost in unsupported]
-        raise InputError("\n".join((*lines, _WAY_OUT.format(target.title))))
+        raise InputError("\n".join((*lines, _WAY_OUT.format(target.title, target.name))))
     return replace(export, unsupported=unsupported)
 
 

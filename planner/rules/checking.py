@@ -16,18 +16,22 @@ from planner.targets import Target
 
 OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
+SPLIT_RULE = "split-offered"
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
 def applicable(framework: Framework, target: Target | None = None) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic, its own and its parent's.
 
-    With a target also those of what it can be told.
+    With a target also those of what it can be told; a split that it does not know is no matter
+    where it is given the layers of every stage.
     """
     own = {"any", "framework", framework.name, framework.derived_from}
     whose = own if target is None else own | {*target.rules}
     told = target is not None
-    return tuple(rule for rule in RULES if rule.framework in whose and (told or not rule.launch))
+    found = (rule for rule in RULES if rule.framework in whose and (told or not rule.launch))
+    listed = target is not None and target.lists_layers
+    return tuple(rule for rule in found if not (listed and rule.name == SPLIT_RULE))
 
 
 def judged_for(model: CostModel, target: Target) -> CostModel:

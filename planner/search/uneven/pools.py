@@ -119,7 +119,7 @@ class _Search:
     @property
     def wanted_s(self) -> float:
         """Only plans below this are looked for."""
-        known = self.time_s * (1 - max(self.gap, SAME))
+        known = self.time_s * (1 - max(self.gap, SAME)) if np.isfinite(self.time_s) else np.inf
         return min(known, self.longest_s * (1 + SAME), self.ceiling_s)
 
     def run(self) -> None:
