@@ -1,0 +1,163 @@
+"""`planner export` on the command line."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from export.cases import CASES, Case
+
+from cli.command import planner
+from planner.planfile import plan_fields
+from planner.targets import TARGETS
+
+
+def written(case: Case, path: Path, **plan: object) -> Path:
+    """A plan file of a case, with some fields of the plan replaced."""
+    job = {
+        "model": case.model,
+        "hardware": case.hardware,
+        "framework": case.framework,
+        "seq_len": case.seq_len,
+        "batch_tokens": case.seq_len * case.global_batch,
+    }
+    data = {"schema_version": 1, "job": job, "plan": {**plan_fields(case.plan), **plan}}
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return written(CASES["uneven"], tmp_path / "plan.yaml")
+
+
+def test_the_main_text_alone_is_on_standard_output(plan: Path) -> None:
+    outcome = planner("export", str(plan), "--to", "megatron")
+    assert outcome.code == 0
+    assert outcome.out.startswith("#!/")
+    assert "--pipeline-model-parallel-layout" in outcome.out
+    assert "note: -o FOLDER writes args.txt as well" in outcome.err
+
+
+def test_a_folder_gets_all_files(plan: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "launch"
+    outcome = planner("export", str(plan), "--to", "megatron", "-o", str(folder))
+    assert outcome.code == 0, outcome.err
+    assert sorted(path.name for path in folder.iterdir()) == ["args.txt", "run.sh"]
+    assert "Launch" in outcome.out
+    assert "CUDA_DEVICE_MAX_CONNECTIONS" in outcome.out
+
+
+def test_json_holds_everything(plan: Path) -> None:
+    outcome = planner("export", str(plan), "--to", "megatron", "--json")
+    document = json.loads(outcome.out)
+    assert document["target"] == "megatron"
+    assert set(document["files"]) == {"run.sh", "args.txt"}
+    assert document["unsupported"] == []
+    assert document["job"]["model"] == "llama2-13b"
+    assert document["step_time_s"] > 0
+    assert document["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"] == "1"
+
+
+def test_what_cannot_be_run_is_refused_by_field_and_nothing_is_written(
+    plan: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "launch"
+    outcome = planner("export", str(plan), "--to", "accelerate", "-o", str(folder))
+    assert outcome.code == 2
+    lines = outcome.err.splitlines()
+    assert any(line.startswith("error: mesh: fsdp has no pipeline") for line in lines)
+    assert "planner solve --runnable-in accelerate" in lines[-1]
+    assert not folder.exists()
+    lossy = planner("export", str(plan), "--to", "accelerate", "--allow-lossy", "-o", str(folder))
+    assert lossy.code == 0
+    assert "Hugging Face Accelerate runs another plan" in lossy.out
+    assert (folder / "accelerate.yaml").exists()
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+def test_every_target_and_version_writes_something(target: str, tmp_path: Path) -> None:
+    path = written(CASES["one-chip"], tmp_path / "plan.yaml")
+    for version in target.versions:
+        flags = ("--target-version", version) if version else ()
+        outcome = planner("export", str(path), "--to", target.name, "--allow-lossy", *flags)
+        assert outcome.code == 0, outcome.err
+        assert len(outcome.out.splitlines()) > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "to: is missing; name one of megatron"),
+        (("--to", "megatorn"), "'megatorn' is not one of"),
+        (("--to", "megatorn"), "did you mean 'megatron'"),
+        (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),
+        (("--to", "megatron", "--row", "2"), "row"),
+    ],
+)
+def test_bad_arguments(plan: Path, arguments: tuple[str, ...], words: str) -> None:
+    outcome = planner("export", str(plan), *arguments)
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert not outcome.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"micro_batch": 7}, "does not divide the global batch"),
+        ({"clock": float("nan")}, "clock"),
+        ({"mesh": {"tp": 3}}, "does not divide the 40 attention heads"),
+        ({"stages": "9,11,11,8"}, "40"),
+        ({"schedule": "1f2b"}, "1f2b"),
+        ({"invented": 1}, "invented"),
+    ],
+)
+def test_plans_that_break_a_rule(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+    path = written(CASES["uneven"], tmp_path / "plan.yaml", **changes)
+    outcome = planner("export", str(path), "--to", "megatron", "--allow-lossy")
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00\x01\x02binary", b"- a list", b"schema_version: 2\njob: {}\nplan: {}\n", b"{" * 99],
+)
+def test_files_that_are_no_plan(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_bytes(content)
+    outcome = planner("export", str(path), "--to", "megatron")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert "Traceback" not in outcome.err
+
+
+def test_a_folder_that_cannot_be_written(plan: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine", encoding="utf-8")
+    for folder in (file, file / "inside"):
+        outcome = planner("export", str(plan), "--to", "megatron", "-o", str(folder))
+        assert outcome.code == 2
+        assert str(folder) in outcome.err
+    assert file.read_text(encoding="utf-8") == "mine"
+    plan_named_so = tmp_path / "run.sh"
+    os.replace(plan, plan_named_so)
+    outcome = planner("export", str(plan_named_so), "--to", "megatron", "-o", str(tmp_path))
+    assert outcome.code == 2
+    assert "the plan file that is read" in outcome.err
+
+
+def test_pools_of_chips_are_for_no_target(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    job = "{model: llama3-8b, pools: {dgx-h100-ndr: 8, dgx-a100-80-hdr: 8}, batch_tokens: 1048576}"
+    stages = "[{layers: 20, pool: dgx-h100-ndr}, {layers: 12, pool: dgx-a100-80-hdr}]"
+    path.write_text(
+        f"schema_version: 1\njob: {job}\nplan: {{mesh: {{dp: 8, pp: 2}}, stages: {stages}}}\n",
+        encoding="utf-8",
+    )
+    outcome = planner("export", str(path), "--to", "megatron")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: pools: ")
