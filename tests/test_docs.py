@@ -137,7 +137,10 @@ def write_files(text: str, folder: Path) -> None:
 
 def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
-    reads = any(word in line for word in ("evaluate", "explain", "compare", "planner report"))
+    reads = any(
+        word in line
+        for word in ("evaluate", "explain", "compare", "planner report", "planner export")
+    )
     return reads, "--calibration" in line
 
 
