@@ -29,6 +29,7 @@ from planner.cost.memory import (
 )
 from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.recomputed import RecomputeGroup, recompute_groups
+from planner.cost.rounds import wait_s
 from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
@@ -347,16 +348,17 @@ def _stage_costs(
 
 
 def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArray | None:
-    """(n, 1) seconds of the layers of the longest chunk of a class; see `StageCost.longest`."""
+    """(n, 1) seconds that the chunks of a class make wait; see `StageCost.longest`."""
     if x.stages.chunks is None or x.stages.chunks.shape[2] == 1:
         return None
-    chunks: FloatArray = np.zeros((len(x.plans), x.stages.chunks.shape[2]))
+    chunks = np.zeros((len(x.plans), x.stages.chunks.shape[2]))
     for group, pair in zip(x.groups, costs, strict=True):
         for kind, cost in enumerate(pair):
             if cost is not None and group.chunks is not None:
                 chunks = chunks + group.chunks[:, index, :, kind] * _at(cost.total, index)
-    listed = listed_plans(x.plans)[:, None]
-    return np.where(listed, chunks.max(axis=1, keepdims=True), np.nan)
+    listed, ends = listed_plans(x.plans)[:, None], (x.stages.first, x.stages.last)
+    waited = wait_s(chunks, *(_at(end, index) for end in ends), x.m, x.plans.pp[:, None])
+    return np.where(listed, waited, np.nan)
 
 
 def _state(model: CostModel, x: Columns) -> StateTerms:

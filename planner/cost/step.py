@@ -96,8 +96,8 @@ class StageCost:
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
-        longest: Seconds of the layers of its longest chunk for one micro-batch; NaN for plans that
-            do not list their chunks. None: all chunks are v-ths of their stages.
+        longest: Seconds that the layers of its chunks make wait (`planner.cost.rounds`); NaN for
+            plans that do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray

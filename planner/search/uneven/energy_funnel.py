@@ -25,7 +25,7 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
-from planner.search.uneven.room import second_bound
+from planner.search.uneven.room import second_bound, second_step_s
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
@@ -134,13 +134,17 @@ def energy_rows(
     dropped = np.delete(np.arange(len(rows)), at)
     meshes = len(rows.logical_meshes)
     funnel.drop("LB_E memory", len(rows), meshes, memory.at(upper_s)[dropped])
+    rows, of = rows.take(at).by_fullest(model.job.model.layers)
+    at = at[of]
+    steps = second_step_s(model, rows, forms.take(at), forms.slowest[at])
+    soonest = np.maximum(soonest[at], steps)
     family = EnergyRows(
         model=model,
         limits=limits,
-        rows=rows.take(at),
+        rows=rows,
         forms=forms.take(at),
         means=(mean.take(at), memory.take(at)),
-        soonest_s=soonest[at],
+        soonest_s=soonest,
         clocks=clocks,
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),

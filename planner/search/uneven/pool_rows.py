@@ -132,6 +132,7 @@ def pooled_rows(
         "placement": placed,
         "shardings": shardings[logical],
         "counts": space.counts,
+        "fullest": np.zeros(len(logical), dtype=np.int64),
         "layers": options.layers,
     }
     own = [
