@@ -288,7 +288,8 @@ def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatA
     """(n,) step times, with the fullest device and the longest chunks of interleaved rows.
 
     `planner.search.uneven.aligned` says how many layers these have. Chunks of identical layers
-    that differ do so by a layer at least.
+    that differ do so by a layer at least; no more devices have layers of a second kind than there
+    are such layers.
     """
     step = forms.step_s(slowest)
     at = np.flatnonzero(rows.plans.interleave > 1)
@@ -303,9 +304,9 @@ def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatA
     tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
     paced = here.paced[:, 0] * np.maximum(slowest[at], known[:, 0] * tau)
     filled = known[:, 1] * tau + here.ends.sum(axis=1) / plans.interleave
-    if len(set(model.job.model.layer_kinds)) == 1:
-        m = rows.take(at).micro_batches(model)
-        filled += known[:, 2] * tau * lost_share(m, plans.pp)
+    counts = [layers for _, layers in _by_count(model)]
+    differ = np.maximum(known[:, 2] - sum(counts[1:]), 0)
+    filled += differ * tau * lost_share(rows.take(at).micro_batches(model), plans.pp)
     whole = (paced + filled + here.constant) * here.factor * ROUNDED_DOWN
     step[at] = np.maximum(step[at], whole)
     return step
