@@ -356,7 +356,7 @@ def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArr
             if cost is not None and group.chunks is not None:
                 chunks = chunks + group.chunks[:, index, :, kind] * _at(cost.total, index)
     first, last = _at(x.stages.first, index), _at(x.stages.last, index)
-    waited = wait_s(chunks, first, last, x.m, x.plans.pp[:, None])
+    waited = wait_s(chunks, first, last, x.m, x.plans.pp[:, None], x.plans.interleave[:, None])
     return np.where(listed_plans(x.plans)[:, None], waited, np.nan)
 
 

@@ -26,20 +26,21 @@ def wait_s(
     last: FloatArray | bool,
     m: FloatArray | float,
     pp: FloatArray | IntArray | int,
+    v: FloatArray | IntArray | int,
 ) -> FloatArray:
     """(n, 1) seconds that one of n stages adds to the wait of the module.
 
     Args:
-        chunks: (n, v) seconds of the layers of its chunks.
+        chunks: (n, most v) seconds of the layers of its chunks, the first v of them.
         first, last: (n, 1) whether its first chunk has the embedding, its last the head.
         m: (n, 1) micro-batches of a step.
-        pp: (n, 1) stages.
+        pp, v: (n, 1) stages, chunks of each.
     """
-    ends = np.zeros(chunks.shape, dtype=np.bool_)
-    ends[:, :1] |= np.asarray(first, dtype=np.bool_)
-    ends[:, -1:] |= np.asarray(last, dtype=np.bool_)
-    longest = np.where(ends, -np.inf, chunks).max(axis=1, keepdims=True)
-    shortest = np.where(ends, np.inf, chunks).min(axis=1, keepdims=True)
+    place = np.arange(chunks.shape[1])
+    with_end = (np.asarray(first) > 0) & (place == 0) | (np.asarray(last) > 0) & (place == v - 1)
+    aside = with_end | (place >= v)
+    longest = np.where(aside, -np.inf, chunks).max(axis=1, keepdims=True)
+    shortest = np.where(aside, np.inf, chunks).min(axis=1, keepdims=True)
     gap = np.maximum(longest - shortest, 0.0)
     return np.asarray(chunks.max(axis=1, keepdims=True) + lost_share(m, pp) * gap)
 

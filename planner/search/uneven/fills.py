@@ -280,7 +280,8 @@ class OneRow:
         kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
         table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
         times = chunk_times(chunks[:, :, kinds], table)
-        waited = wait_s(times, bool(stage.first.any()), bool(stage.last.any()), self.m, self.pp)
+        first, last = bool(stage.first.any()), bool(stage.last.any())
+        waited = wait_s(times, first, last, self.m, self.pp, self.v)
         return np.asarray(self.v * waited[:, 0] + ends)
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
