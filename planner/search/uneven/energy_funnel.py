@@ -134,10 +134,8 @@ def energy_rows(
     dropped = np.delete(np.arange(len(rows)), at)
     meshes = len(rows.logical_meshes)
     funnel.drop("LB_E memory", len(rows), meshes, memory.at(upper_s)[dropped])
-    rows, of = rows.take(at).by_fullest(model.job.model.layers)
+    rows, of, soonest = _by_fullest(model, rows.take(at), forms.take(at), soonest[at])
     at = at[of]
-    steps = second_step_s(model, rows, forms.take(at), forms.slowest[at])
-    soonest = np.maximum(soonest[at], steps)
     family = EnergyRows(
         model=model,
         limits=limits,
@@ -154,6 +152,15 @@ def energy_rows(
     )
     funnel.family = family
     return family, funnel
+
+
+def _by_fullest(
+    model: CostModel, rows: Rows, forms: RowForms, soonest: FloatArray
+) -> tuple[Rows, IntArray, FloatArray]:
+    """Rows by the layers of their fullest device, whose they are, and when they end soonest."""
+    rows, of = rows.by_fullest(model.job.model.layers)
+    steps = second_step_s(model, rows, forms.take(of), forms.slowest[of])
+    return rows, of, np.maximum(soonest[of], steps)
 
 
 def _soonest(
