@@ -29,6 +29,7 @@ from planner.cost.memory import (
 )
 from planner.cost.parameters import LocalParameters, trained_share
 from planner.cost.recomputed import RecomputeGroup, recompute_groups
+from planner.cost.rounds import wait_s
 from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
@@ -225,18 +226,17 @@ def memory_table(
 
 def _layer_terms(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
     """The layers of each group."""
-    plans = x.plans
     columns = [
         layer_columns(
             model,
-            tp=plans.tp[:, None],
-            cp=plans.cp[:, None],
-            ep=plans.ep[:, None],
-            micro_batch=plans.micro_batch[:, None],
-            sequence_parallel=plans.sequence_parallel[:, None],
-            cp_mode=plans.cp_mode[:, None],
+            tp=x.plans.tp[:, None],
+            cp=x.plans.cp[:, None],
+            ep=x.plans.ep[:, None],
+            micro_batch=x.plans.micro_batch[:, None],
+            sequence_parallel=x.plans.sequence_parallel[:, None],
+            cp_mode=x.plans.cp_mode[:, None],
             recompute=group.recompute,
-            offload=plans.offload[:, None],
+            offload=x.plans.offload[:, None],
             clock=x.clock,
         )
         for group in x.groups
@@ -347,16 +347,17 @@ def _stage_costs(
 
 
 def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArray | None:
-    """(n, 1) seconds of the layers of the longest chunk of a class; see `StageCost.longest`."""
-    if x.stages.chunks is None or x.stages.chunks.shape[2] == 1:
+    """(n, 1) seconds that the chunks of a class make wait; see `StageCost.longest`."""
+    if x.stages.chunks is None or (v := x.stages.chunks.shape[2]) == 1:
         return None
-    chunks: FloatArray = np.zeros((len(x.plans), x.stages.chunks.shape[2]))
+    chunks = np.zeros((len(x.plans), v))
     for group, pair in zip(x.groups, costs, strict=True):
         for kind, cost in enumerate(pair):
             if cost is not None and group.chunks is not None:
                 chunks = chunks + group.chunks[:, index, :, kind] * _at(cost.total, index)
-    listed = listed_plans(x.plans)[:, None]
-    return np.where(listed, chunks.max(axis=1, keepdims=True), np.nan)
+    first, last = _at(x.stages.first, index), _at(x.stages.last, index)
+    waited = wait_s(chunks, first, last, x.m, x.plans.pp[:, None], x.plans.interleave[:, None])
+    return np.where(listed_plans(x.plans)[:, None], waited, np.nan)
 
 
 def _state(model: CostModel, x: Columns) -> StateTerms:
@@ -383,9 +384,8 @@ def _at(table: FloatArray, index: int) -> FloatArray:
 def layer_at(cost: LayerCost, index: int) -> LayerCost:
     """The cost of a layer on a stage class; one that holds for all classes is shared by them."""
     tables = {f.name: getattr(cost, f.name) for f in fields(LayerCost)}
-    if all(table.shape[1] == 1 for table in tables.values()):
-        return cost
-    return LayerCost(**{name: _at(table, index) for name, table in tables.items()})
+    same = all(table.shape[1] == 1 for table in tables.values())
+    return cost if same else LayerCost(**{n: _at(table, index) for n, table in tables.items()})
 
 
 __all__ = [

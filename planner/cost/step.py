@@ -15,17 +15,17 @@ Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both
 `planner.cost.dualpipe`. t_i is then a round less what passes side by side hide of it.
 
 Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
-instead of a v-th of it, C_i with a v-th of the ends:
+instead of a v-th of it, C_i with a v-th of the ends, and what rounds of unequal chunks add
+(`planner.cost.rounds`):
 
-    interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v)
+    interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v) + ...
 
 which is the same for equal chunks and never less. Plans whose rule makes unequal chunks (a layer
 less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
 
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
 GPipe; with 1F1B it is an upper estimate, with the others an estimate. Listed chunks that differ by
-one layer are mostly within 0.1 % of the simulation and up to 6 % below; by up to four layers within
-15 %, half of them within 2 %.
+one layer are mostly within 2 % of the simulation and up to 10 % off.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
 (ZB-H1).
@@ -96,8 +96,8 @@ class StageCost:
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
-        longest: Seconds of the layers of its longest chunk for one micro-batch; NaN for plans that
-            do not list their chunks. None: all chunks are v-ths of their stages.
+        longest: Seconds that the layers of its chunks make wait (`planner.cost.rounds`); NaN for
+            plans that do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray

@@ -12,13 +12,15 @@ from planner.cost.listed import chunk_kinds
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.uneven.aligned import device_sizes, fullest_devices
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 
 
 def rows_of(model: CostModel, chips: int, **fixed: frozenset[int]) -> Rows:
     """All rows of a job on some chips."""
     options = SpaceOptions(fixed=fixed)
-    return cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    return rows.by_fullest(model.job.model.layers)[0]
 
 
 def sizes_of(layers: int, chunks: int, first: bool = True) -> Iterator[tuple[int, ...]]:
@@ -31,18 +33,25 @@ def sizes_of(layers: int, chunks: int, first: bool = True) -> Iterator[tuple[int
             yield (size, *rest)
 
 
-def nearly_equal(sizes: tuple[int, ...], layers: int, pp: int) -> bool:
-    """Whether the chunks of an interleaved pipeline are those that uneven searches allow."""
+def nearly_equal(sizes: tuple[int, ...], layers: int, pp: int, n: int) -> bool:
+    """Whether the chunks of an interleaved pipeline are those of rows of n layers at most."""
     v = len(sizes) // pp
-    most = -(-layers // pp) // v
-    for device in range(pp):
-        own = sizes[device::pp]
-        end = {0: 0, pp - 1: v - 1}.get(device)
-        others = [size for chunk, size in enumerate(own) if chunk != end]
-        fewest = most if end is not None and own[end] > 0 else max(most - 1, 1)
-        if others != sorted(others) or not all(fewest <= size <= most for size in others):
-            return False
-        if end is not None and own[end] > most:
+    beyond = n > max(-(-layers // pp), v)
+    own = [list(sizes[device::pp]) for device in range(pp)]
+    full = [n // v + (k < n % v) for k in range(v)]
+    lacking = [n - sum(chunks) for chunks in own]
+    rest = sum(lacking[:-1])
+    if min(lacking) < 0 or (beyond and rest > pp - 2):
+        return False
+    *others, last = own
+    equal = [n // v] * v
+    few = n >= 2 * v and rest >= (pp - 1) // 2
+    if not (last[:-1] == full[:-1] or (few and last[:-1] == equal[:-1])) or last[-1] > full[-1]:
+        return False
+    for device, chunks in enumerate(others):
+        even = chunks == sorted(chunks, reverse=True) and max(chunks) - min(chunks) <= 1
+        even = even and lacking[device] <= v and min(chunks) >= 1
+        if not even and (device > 0 or chunks[1:] != full[1:] or chunks[0] > full[0]):
             return False
     return True
 
@@ -70,20 +79,19 @@ def random_sizes(rng: random.Random, layers: int, pp: int, v: int) -> tuple[int,
             anywhere = rng.randrange(pp)
             sizes[anywhere if rng.random() < spread else int(sizes.argmin())] += 1
         return tuple(sizes.tolist())
-    most = -(-layers // pp) // v
-    lacking = np.zeros(pp, dtype=np.int64)
-    room = np.full(pp, v if most > 1 else 0)
-    room[[0, -1]] = most + (v - 1) * (most > 1)
-    while lacking.sum() < most * v * pp - layers:
-        device = rng.choice([0, pp - 1, rng.randrange(pp)])
-        lacking[device] += lacking[device] < room[device]
-    sizes = np.full((v, pp), most)
-    for device in range(pp):
-        order = {0: [0] * most, pp - 1: [v - 1] * most}.get(device, [])
-        order = order + [chunk for chunk in range(v) if chunk not in order]
-        for chunk in order[: lacking[device]]:
-            sizes[chunk, device] -= 1
-    return tuple(sizes.ravel().tolist())
+    n = rng.choice(fullest_devices(layers, pp, v))
+    options = [device_sizes(layers, pp, v, n, device).tolist() for device in range(pp)]
+    own = [rng.choice(some) if rng.random() < 0.5 else some[0] for some in options]
+    while (short := layers - sum(map(sum, own))) != 0:
+        device = rng.randrange(pp)
+        sign = 1 if short > 0 else -1
+        nearer = [
+            o for o in options[device] if 0 < sign * (sum(o) - sum(own[device])) <= abs(short)
+        ]
+        own[device] = rng.choice(nearer) if nearer else own[device]
+        if not nearer and rng.random() < 0.05:
+            own[device] = rng.choice(options[device])
+    return tuple(np.array(own).T.ravel().tolist())
 
 
 def first_chunks_first(counts: list[dict[str, list[int]]], pp: int) -> None:
@@ -143,14 +151,14 @@ def every_plan(
     `blocks` any of them.
     """
     shared = rows.plans.plan(row)
-    pp, v = shared.pp, shared.interleave
+    pp, v, fullest = shared.pp, shared.interleave, int(rows.fullest[row])
     shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.shardings[row])]
     levels = [float(clock) for clock in clocks] or [float(model.clocks(wanted=False)[0])]
     plans = []
     for sizes in sizes_of(model.job.model.layers, pp * v):
         if not searched_sizes(shared, sizes):
             continue
-        if v > 1 and not nearly_equal(sizes, model.job.model.layers, pp):
+        if v > 1 and not nearly_equal(sizes, model.job.model.layers, pp, fullest):
             continue
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]

@@ -1,18 +1,19 @@
 """Layers of the chunks of interleaved pipelines that an uneven search allows: nearly equal ones.
 
-Let n = ceil(L / pp) be the layers of the fullest device, and v a divisor of n: chunks hold q = n/v
-layers. The pp n - L < pp layers that are lacking are spread as follows, n - N of them on a device
-with N layers:
+Let n be the layers of the fullest device, ceil(L / pp) or up to two more. Its v chunks hold
+u_k = floor(n / v) layers, the first n mod v of them one more, and no chunk of any device is longer:
 
-    first device   its first chunk, which has the embedding, gives up to q layers
-    last device    its last chunk, which has the head, gives up to q layers
-    any device     beyond that its chunks give one layer each, the first ones before the others,
-                   which then still hold a layer
+    last device    its last chunk, which has the head, gives up some layers, the others none; where
+                   chunks hold two layers or more, and at most half of the other devices have
+                   longer first chunks, the last device has equal ones
+    first device   the same, or its first chunk, which has the embedding, gives up some
+    other devices  have fewer layers, dealt out as evenly, the first chunks longer
 
-so that every round of chunks is longest, with q layers, on the same device, and the sum over rounds
-of the longest chunk is the time of the slowest device: what the step time of
-`planner.cost.step` counts. Where the rounds differ in length, the devices, which are at different
-rounds at a time, wait for one another, which that step time does not see.
+Beside the e layers that the last device lacks fewer than pp are lacking, pp n - L - e; where n is
+more than ceil(L / pp), so few that a device before the last has n. Where longer chunks come first,
+rounds of chunks go at the pace of the slowest device, which the step time of `planner.cost.step`
+counts, but for what `planner.cost.rounds` adds. Where shorter ones come first, or a device makes up
+for one long chunk by short ones, devices wait for one another, which that step time does not see.
 
 Of the layers of a kind on a device the first chunks, of which most micro-batches are in flight at
 any moment, recompute first: any other way holds no less.
@@ -24,69 +25,111 @@ import numpy as np
 
 from planner.plan import BoolArray, FloatArray, IntArray
 
+MORE = 2
+"""Layers of the fullest device beyond its share, at most."""
 
-def aligned(layers: int, pp: IntArray, interleave: IntArray) -> BoolArray:
-    """(n,) whether pipelines are interleaved with chunks that the module allows, or not at all."""
-    fullest = -(-layers // pp)
-    whole = (fullest % interleave == 0) & (pp * interleave <= layers + 2)
-    return np.asarray((interleave == 1) | whole)
+
+def fullest_devices(layers: int, pp: int, v: int) -> list[int]:
+    """The n of the module, the least first; empty where there are too few layers."""
+    if pp * v > layers + 2:
+        return []
+    share = max(-(-layers // pp), v)
+    more = range(share + 1, share + MORE + 1)
+    return [n for n in (share, *more) if len(device_sizes(layers, pp, v, n, pp - 1))]
+
+
+def usual(layers: int, pp: IntArray, interleave: IntArray) -> BoolArray:
+    """(n,) whether the interleave divides ceil(L / pp), or that and one more, into equal chunks."""
+    share = -(-layers // pp)
+    return np.asarray((share % interleave == 0) | ((share + 1) % interleave == 0), dtype=np.bool_)
 
 
 def is_aligned(sizes: tuple[int, ...], pp: int) -> bool:
     """Whether the chunks of an interleaved pipeline, in its order, are those of the module."""
     v, layers = len(sizes) // pp, sum(sizes)
-    if not aligned(layers, np.array([pp]), np.array([v]))[0]:
-        return False
-    return all(
-        list(sizes[device::pp]) in device_sizes(layers, pp, v, device).tolist()
-        for device in range(pp)
+    return any(
+        all(
+            list(sizes[device::pp]) in device_sizes(layers, pp, v, n, device).tolist()
+            for device in range(pp)
+        )
+        for n in fullest_devices(layers, pp, v)
     )
 
 
-def device_sizes(
-    layers: int, pp: int, v: int, device: int, given: tuple[int, ...] | None = None
-) -> IntArray:
+def device_sizes(layers: int, pp: int, v: int, fullest: int, device: int) -> IntArray:
     """(o, v) layers that the chunks of a device may have, most in all first.
 
     Args:
         layers, pp, v: L, devices, chunks of each.
+        fullest: n.
         device: From 0.
-        given: Of every chunk in the order of the pipeline; None: those of the module.
     """
-    if given is not None:
-        own: IntArray = np.array(given, dtype=np.int64).reshape(v, pp).T[device][None]
-        return own
-    fullest = -(-layers // pp)
-    each = fullest // v
-    end = {0: 0, pp - 1: v - 1}.get(device)
-    others = np.array([chunk for chunk in range(v) if chunk != end])
-    options = []
-    for lacking in range(pp * fullest - layers + 1):
-        given_up = min(lacking, each) if end is not None else 0
-        rest = lacking - given_up
-        if rest > (len(others) if each > 1 else 0):
-            break
-        sizes = np.full(v, each)
-        sizes[others[:rest]] -= 1
-        if end is not None:
-            sizes[end] -= given_up
-        options.append(sizes)
-    return np.array(options)
+    lacking = pp * fullest - layers
+    relieved = lacking - pp + 2 if fullest > max(-(-layers // pp), v) else 0
+    full = _evenly(fullest, v)
+    if device == pp - 1:
+        equal = _evenly(fullest - fullest % v, v)
+        ways = [(full, lacking), (equal, lacking - (pp - 1) // 2)][: 1 + (fullest >= 2 * v)]
+        last = [_less(own, -1, e) for own, _ in ways for e in range(int(own[-1]) + 1)]
+        most = [often for own, often in ways for _ in range(int(own[-1]) + 1)]
+        return _sorted(last, fullest - np.array(most), fullest - relieved)
+    left = lacking - relieved
+    options = [_evenly(fullest - e, v) for e in range(min(left, v, fullest - v) + 1)]
+    if device == 0:
+        options += [_less(full, 0, e) for e in range(1, min(int(full[0]), left) + 1)]
+    return _sorted(options, fullest - left, fullest)
 
 
-def longest_chunks(layers: int, pp: int, v: int, given: tuple[int, ...] | None) -> tuple[int, int]:
-    """Layers of the fullest device, and of the longest chunks of all devices together, at least.
+def given_sizes(given: tuple[int, ...], pp: int, device: int) -> IntArray:
+    """(1, v) layers of the chunks of a device, of a pipeline whose chunks are given in order."""
+    own: IntArray = np.array(given, dtype=np.int64).reshape(-1, pp).T[device][None]
+    return own
+
+
+def _evenly(layers: int, v: int) -> IntArray:
+    """(v,) layers dealt out from the front."""
+    dealt_out: IntArray = layers // v + (np.arange(v) < layers % v)
+    return dealt_out
+
+
+def _sorted(options: list[IntArray], fewest: int | IntArray, most: int) -> IntArray:
+    """(o, v) the distinct options with so many layers, most in all first."""
+    sizes = np.array(options)
+    layers = sizes.sum(axis=1)
+    found = np.unique(sizes[(layers >= fewest) & (layers <= most)], axis=0)
+    order = np.argsort(-found.sum(axis=1), kind="stable")
+    return np.asarray(found[order], dtype=np.int64)
+
+
+def _less(sizes: IntArray, chunk: int, layers: int) -> IntArray:
+    """Chunks of which one has so many layers less."""
+    fewer = sizes.copy()
+    fewer[chunk] -= layers
+    return fewer
+
+
+def longest_chunks(
+    layers: int, pp: int, v: int, fullest: int, given: tuple[int, ...] | None
+) -> tuple[int, int, int]:
+    """What a pipeline has at least.
+
+    Layers of the fullest device, layers of the longest chunks of all devices together, and devices
+    between the first and the last whose chunks differ.
 
     Args:
         layers, pp, v: L, devices, chunks of each.
-        given: As of `device_sizes`.
+        fullest: n; nothing where chunks are given.
+        given: Layers of every chunk in the order of the pipeline; None: those of the module.
     """
-    fullest = -(-layers // pp)
     if given is not None:
         sizes = np.array(given).reshape(v, pp)
-        return int(sizes.sum(axis=0).max()), int(sizes.max(axis=0).sum())
-    lacking = pp * fullest - layers
-    return fullest, pp * (fullest // v) - lacking // v
+        inner = sizes[:, 1:-1]
+        differ = int((inner.max(axis=0) > inner.min(axis=0)).sum()) if inner.size else 0
+        return int(sizes.sum(axis=0).max()), int(sizes.max(axis=0).sum()), differ
+    share, longer = -(-layers // pp), fullest % v
+    equal = (pp * fullest - layers) // longer if longer else pp
+    most = fullest if fullest > max(share, v) else share
+    return most, -(-layers // v), max(pp - 2 - equal, 0)
 
 
 def dealt(held: IntArray, kinds: IntArray) -> IntArray:
@@ -103,12 +146,11 @@ def dealt(held: IntArray, kinds: IntArray) -> IntArray:
     return counts
 
 
-def longest_s(chunks: IntArray, seconds: FloatArray) -> FloatArray:
-    """(c,) seconds of the longest chunk.
+def chunk_times(chunks: IntArray, seconds: FloatArray) -> FloatArray:
+    """(c, v) seconds of every chunk.
 
     Args:
         chunks: (c, v, 2, r) of `dealt`.
         seconds: (c, 2, r) of one layer.
     """
-    times: FloatArray = np.einsum("cvkr,ckr->cv", chunks, seconds)
-    return np.asarray(times.max(axis=1))
+    return np.asarray(np.einsum("cvkr,ckr->cv", chunks, seconds))

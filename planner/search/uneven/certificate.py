@@ -38,7 +38,7 @@ from planner.search.uneven.counted import Counted, mesh_count
 from planner.search.uneven.found import TOLD, Certificate, FunnelStage, UnevenFound
 from planner.search.uneven.opened import OpenRow, opened_rows
 from planner.search.uneven.power import powered_bound
-from planner.search.uneven.room import roomy
+from planner.search.uneven.room import roomy, second_step_s
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
 from planner.search.uneven.told import told
@@ -184,7 +184,7 @@ class _Search:
         self._solve(parts)
 
     def _bounded(self, rows: Rows, counted: Counted) -> tuple[Rows, FloatArray]:
-        """The rows that LB1 and LB2 leave, with LB2."""
+        """The rows that LB1 and LB2 leave, by the layers of their fullest device, with LB2."""
         if not len(rows):
             return rows, np.empty(0)
         forms = clocked_forms(self.model, rows, self.clocks)
@@ -199,11 +199,20 @@ class _Search:
             )
         rows, forms, second = at
         if self.limits.power_w is None:
-            return rows, second
+            return self._by_fullest(rows, forms, second)
         powered = np.maximum(second, self._powered(rows, forms))
         kept = np.flatnonzero(powered < self.wanted_s)
         counted.add("LB power", rows, np.minimum(powered, self.wanted_s), kept)
-        return rows.take(kept), powered[kept]
+        return self._by_fullest(rows.take(kept), forms.take(kept), powered[kept])
+
+    def _by_fullest(
+        self, rows: Rows, forms: RowForms, bounds: FloatArray
+    ) -> tuple[Rows, FloatArray]:
+        """Rows of each number of layers that the fullest device may have, with their bounds."""
+        rows, of = rows.by_fullest(self.model.job.model.layers)
+        forms = forms.take(of)
+        steps = second_step_s(self.model, rows, forms, forms.slowest)
+        return rows, np.maximum(bounds[of], steps)
 
     def _roomy(
         self, name: str, rows: Rows, forms: RowForms, counted: Counted

@@ -26,6 +26,7 @@ from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import TOLD, FunnelStage
 from planner.search.uneven.integers import Units
 from planner.search.uneven.power import soonest_within
+from planner.search.uneven.room import second_step_s
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.told import told
 from planner.search.uneven.told_room import told_bound
@@ -131,13 +132,15 @@ def energy_rows(
     if options.runnable_in and len(left.rows):
         rows = told(model, options, left.rows)
         left = _cheap(*work, rows, clocked_forms(model, rows, clocks), TOLD)
+    rows, of, soonest = _by_fullest(model, left)
+    mean, memory = left.means
     family = EnergyRows(
         model=model,
         limits=limits,
-        rows=left.rows,
-        forms=left.forms,
-        means=left.means,
-        soonest_s=left.soonest_s,
+        rows=rows,
+        forms=left.forms.take(of),
+        means=(mean.take(of), memory.take(of)),
+        soonest_s=soonest,
         clocks=clocks,
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
@@ -198,6 +201,13 @@ def _cheap(
         means=(mean.take(at), memory.take(at)),
         soonest_s=soonest[at],
     )
+
+
+def _by_fullest(model: CostModel, left: _Left) -> tuple[Rows, IntArray, FloatArray]:
+    """Rows by the layers of their fullest device, whose they are, and when they end soonest."""
+    rows, of = left.rows.by_fullest(model.job.model.layers)
+    steps = second_step_s(model, rows, left.forms.take(of), left.forms.slowest[of])
+    return rows, of, np.maximum(left.soonest_s[of], steps)
 
 
 def _soonest(

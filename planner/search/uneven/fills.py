@@ -20,6 +20,7 @@ from planner.cost.held import in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory, memory, stage_parameters
 from planner.cost.recomputed import RecomputeGroup
+from planner.cost.rounds import wait_s
 from planner.cost.step import (
     EndCost,
     LayerCost,
@@ -36,7 +37,7 @@ from planner.cost.step import (
 from planner.cost.terms import StateTerms
 from planner.distinct import distinct
 from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
-from planner.search.uneven.aligned import longest_s
+from planner.search.uneven.aligned import chunk_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
@@ -78,7 +79,8 @@ class FillCosts:
         forward, backward: Its passes.
         paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
             zero-bubble schedule fills; other schedules fill none.
-        filling: v times the longest chunk and the ends; of stages that are not interleaved, time.
+        filling: v times what chunks make wait (`planner.cost.rounds`), and the ends; of stages that
+            are not interleaved, time.
         exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
         extra_j: Joules that running kernels add to waiting, all chips of the stage, per step.
     """
@@ -287,7 +289,10 @@ class OneRow:
         ends = time - (layers * seconds).sum(axis=1)
         kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
         table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
-        return np.asarray(self.v * longest_s(chunks[:, :, kinds], table) + ends)
+        times = chunk_times(chunks[:, :, kinds], table)
+        first, last = bool(stage.first.any()), bool(stage.last.any())
+        waited = wait_s(times, first, last, self.m, self.pp, self.v)
+        return np.asarray(self.v * waited[:, 0] + ends)
 
     def _stage(self, place: Place, fills: Fills) -> StageCost:
         """The fills as classes of stages."""

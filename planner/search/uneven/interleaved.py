@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from planner.plan import FULL, NO_RECOMPUTE, BoolArray, FloatArray, IntArray
-from planner.search.uneven.aligned import dealt, device_sizes
+from planner.search.uneven.aligned import dealt, device_sizes, given_sizes
 from planner.search.uneven.fills import OneRow
 from planner.search.uneven.packing import Offer, Packing, place_of, ways
 from planner.search.uneven.terms import KINDS
@@ -98,9 +98,11 @@ class InterleavedRow:
     @cached_property
     def sizes(self) -> list[IntArray]:
         """Per device (o, v) layers that its chunks may have."""
-        layers, given = self.states.layers, self.one.rows.layers
-        pp, v = self.one.pp, self.one.v
-        return [device_sizes(layers, pp, v, device, given) for device in range(pp)]
+        given, pp, v = self.one.rows.layers, self.one.pp, self.one.v
+        if given is not None:
+            return [given_sizes(given, pp, device) for device in range(pp)]
+        layers, fullest = self.states.layers, int(self.one.rows.fullest[0])
+        return [device_sizes(layers, pp, v, fullest, device) for device in range(pp)]
 
     @property
     def layout(self) -> Layout:

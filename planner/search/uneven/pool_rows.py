@@ -140,6 +140,7 @@ def pooled_rows(
         "modes": rows.modes[logical],
         "first": np.full(len(logical), -1, dtype=np.int64),
         "counts": space.counts,
+        "fullest": np.zeros(len(logical), dtype=np.int64),
         "layers": options.layers,
     }
     own = [

@@ -32,6 +32,7 @@ from planner.cost.evaluate import memory_table
 from planner.cost.held import held_chunks, in_flight
 from planner.cost.layout import StageClasses
 from planner.cost.memory import Memory
+from planner.cost.rounds import lost_share
 from planner.distinct import distinct
 from planner.plan import AXES, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
 from planner.search.limits import Limits
@@ -296,20 +297,26 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
 def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatArray) -> FloatArray:
     """(n,) step times, with the fullest device and the longest chunks of interleaved rows.
 
-    `planner.search.uneven.aligned` says how many layers these have.
+    `planner.search.uneven.aligned` says how many layers these have. Chunks of identical layers
+    that differ do so by a layer at least; no more devices have layers of a second kind than there
+    are such layers.
     """
     step = forms.step_s(slowest)
     at = np.flatnonzero(rows.plans.interleave > 1)
     if not model.assumptions.bubbles or not len(at):
         return step
     here, layers, plans = forms.take(at), model.job.model.layers, rows.plans.take(at)
-    first, which = distinct([plans.pp.astype(np.int64), plans.interleave.astype(np.int64)])
-    pairs = zip(plans.pp[first].tolist(), plans.interleave[first].tolist(), strict=True)
-    known = np.array([longest_chunks(layers, pp, v, rows.layers) for pp, v in pairs])[which]
+    keys = [plans.pp.astype(np.int64), plans.interleave.astype(np.int64), rows.fullest[at]]
+    first, which = distinct(keys)
+    shapes = np.stack(keys, axis=1)[first].tolist()
+    known = np.array([longest_chunks(layers, pp, v, n, rows.layers) for pp, v, n in shapes])[which]
     layer = here.layer.min(axis=(2, 3))
     tau = layer[:, [kind in model.job.model.layer_kinds for kind in KINDS]].min(axis=1)
     paced = here.paced[:, 0] * np.maximum(slowest[at], known[:, 0] * tau)
     filled = known[:, 1] * tau + here.ends.sum(axis=1) / plans.interleave
+    counts = [layers for _, layers in _by_count(model)]
+    differ = np.maximum(known[:, 2] - sum(counts[1:]), 0)
+    filled += differ * tau * lost_share(rows.take(at).micro_batches(model), plans.pp)
     whole = (paced + filled + here.constant) * here.factor * ROUNDED_DOWN
     step[at] = np.maximum(step[at], whole)
     return step

@@ -2,11 +2,11 @@
 
 A row is a mesh with its placement, micro-batch, schedule, interleave, sequence parallelism and
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
-Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`), so that v divides the
-layers of the fullest device; every such v is searched that the framework can run. Layouts that are
-given may have any chunks. Under DualPipe a device is a pair of ranks that hold the same two chunks,
-which are about equal (`planner.search.uneven.pairs`). Plans that keep parts on the host are not
-among the rows.
+Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`); how many layers the
+fullest has is one more choice of a row. Interleaves that no equal chunks go with are searched where
+they are asked for. Layouts that are given may have any chunks. Under DualPipe
+a device is a pair of ranks that hold the same two chunks, which are about equal
+(`planner.search.uneven.pairs`). Plans that keep parts on the host are not among the rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from planner.search.space import (
     recomputes,
 )
 from planner.search.tables import Placements, build_placements
-from planner.search.uneven.aligned import aligned
+from planner.search.uneven.aligned import fullest_devices, usual
 
 _OF_SPLITS = ("layers", "split-offered")
 _RECOMPUTE = "recompute"
@@ -57,6 +57,8 @@ class Rows:
         first: (n,) that number of first layers of every chunk recompute in full, no others do; -1:
             as the stages like.
         counts: Rows considered before placement, and what each rule drops.
+        fullest: (n,) layers of the fullest device of interleaved rows whose chunks are not given,
+            as in `planner.search.uneven.aligned`; 0 for others, and where it is still open.
         layers: Layers of every chunk in order, where they are given.
     """
 
@@ -70,6 +72,7 @@ class Rows:
     modes: IntArray
     first: IntArray
     counts: dict[str, int]
+    fullest: IntArray
     layers: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
@@ -85,7 +88,24 @@ class Rows:
             shardings=self.shardings[index],
             modes=self.modes[index],
             first=self.first[index],
+            fullest=self.fullest[index],
         )
+
+    def by_fullest(self, layers: int) -> tuple[Rows, IntArray]:
+        """Rows of every number of layers that the fullest device may have, and whose they are.
+
+        Args:
+            layers: Of the model.
+        """
+        if self.layers is not None:
+            return self, np.arange(len(self))
+        shapes = np.stack([self.plans.pp, self.plans.interleave], axis=1)
+        few, which = np.unique(shapes, axis=0, return_inverse=True)
+        options = [fullest_devices(layers, pp, v) if v > 1 else [0] for pp, v in few.tolist()]
+        own = [options[shape] for shape in which.ravel().tolist()]
+        row = np.repeat(np.arange(len(self)), [len(numbers) for numbers in own])
+        fullest = np.array([n for numbers in own for n in numbers], dtype=np.int64)
+        return replace(self.take(row), fullest=fullest), row
 
     def micro_batches(self, model: CostModel) -> FloatArray:
         """(n,) m: micro-batches of a step."""
@@ -140,10 +160,11 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     meshes = enumerate_meshes(model, counts, options, uneven=True)
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
     pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
-    if options.layers is None:
-        searched, name = aligned(model.job.model.layers, pp, v), "chunks"
-    else:
+    if options.layers is not None:
         searched, name = pp * v == len(options.layers), "layout"
+    else:
+        asked = "interleave" in options.fixed
+        searched, name = asked | usual(model.job.model.layers, pp, v), "chunks"
     if searched.all():
         return skeletons
     kept = np.flatnonzero(searched)
@@ -198,6 +219,7 @@ def cross_rows(
         modes=logical_rows.modes[logical],
         first=np.full(len(logical), -1, dtype=np.int64),
         counts=space.counts,
+        fullest=np.zeros(len(logical), dtype=np.int64),
         layers=options.layers,
     )
 

@@ -66,11 +66,10 @@ def shortage(
     if not len(rows) or roomy(model, limits, rows).any():
         return None
     least, rows = _least_limit(model, rows, max(limit, 1.0))
+    rows, _ = rows.take(np.arange(min(len(rows), 3))).by_fullest(model.job.model.layers)
     for factor in _LIMITS:
         held = Limits(memory_bytes=least * factor)
-        plan = next(
-            (p for row in range(min(len(rows), 3)) if (p := _plan(model, held, rows, row))), None
-        )
+        plan = next((p for row in range(len(rows)) if (p := _plan(model, held, rows, row))), None)
         if plan is not None:
             found = memory_table(model, PlanTable.from_plans([plan]))
             return Shortage(

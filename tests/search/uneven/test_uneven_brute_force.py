@@ -1,6 +1,7 @@
 """Bounds, columns and the certificate against all plans of rows of small jobs."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from planner.plan import PlanTable
 from planner.search.engine import Search
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.uneven.aligned import fullest_devices
 from planner.search.uneven.bounds import first_bound, row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns import RowColumns, row_columns
@@ -120,3 +122,28 @@ def test_certificate_against_all_plans(seed: int, known: bool) -> None:
     seconds, fits = values(model, [found.plans.plan(0)], limits)
     assert seconds[0] == found.points[0, 0]
     assert fits[0]
+
+
+@pytest.mark.parametrize(
+    ("layers", "pp", "v"),
+    [(7, 2, 2), (8, 2, 2), (9, 2, 3), (8, 2, 4), (8, 4, 2), (9, 4, 2), (10, 3, 2)],
+)
+@pytest.mark.parametrize("vocabulary", [2048, 100_000])
+def test_interleaved_rows_against_all_plans(layers: int, pp: int, v: int, vocabulary: int) -> None:
+    """Every number of layers that the fullest device may have, with a light and a heavy head."""
+    rng = random.Random(layers * v)
+    model = cost_model(
+        replace(dense_model(layers, 512, 8, 8, 2048), vocab_size=vocabulary),
+        "dgx-h100-ndr",
+        global_batch=8 * pp,
+    )
+    fixed = {"pp": {pp}, "tp": {1}, "cp": {1}, "interleave": {v}, "micro_batch": {1}}
+    fixed["recompute"] = {0, 2} if layers == 7 and pp == 2 else {0}
+    rows = rows_of(model, pp, **{name: frozenset(values) for name, values in fixed.items()})
+    assert set(rows.fullest.tolist()) == set(fullest_devices(layers, pp, v))
+    for row in range(len(rows)):
+        plans = every_plan(model, rows, row)
+        cost = evaluate_table(model, PlanTable.from_plans(plans))
+        limit = float(np.quantile(cost.memory_per_chip_bytes, rng.choice([0.3, 1.0])))
+        best = float(cost.step_time_s[cost.memory_per_chip_bytes <= limit].min())
+        check_row(model, Limits(memory_bytes=limit), rows, row, best)
