@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import DDP, ONE_F_ONE_B, BoolArray, PlanTable
-from planner.rules import words
+from planner.plan import (
+    DDP,
+    OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
+    ONE_F_ONE_B,
+    RING,
+    ZERO3,
+    BoolArray,
+    PlanTable,
+)
+from planner.rules import uniform, words
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
@@ -38,6 +47,22 @@ def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
     """Without sharding there is data parallelism alone, or none."""
     alone = (plans.dp == 1) | (plans.dp == plans.chips)
     return np.asarray((plans.sharding != DDP) | ((plans.cp == 1) & alone))
+
+
+def torchtitan_cp_mode(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Keys and values travel; heads are not exchanged."""
+    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
+
+
+def torchtitan_tied(model: CostModel, plans: PlanTable) -> BoolArray:
+    """A head that is the embedding table stays on its stage."""
+    return np.asarray((plans.pp == 1) | (not model.job.model.tied_embeddings))
+
+
+def torchtitan_offload(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Weights, gradients and optimizer move to the host together, where they are sharded."""
+    together = (plans.offload == OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS) & (plans.sharding == ZERO3)
+    return np.asarray((plans.offload == 0) | together)
 
 
 _VERSION = "main b5bcd76 (2026-08-21)"
@@ -102,5 +127,92 @@ TORCHTITAN: tuple[Rule, ...] = (
             f"torchtitan has ddp without tp, cp and pp only, not with dp {p.dp}, tp {p.tp}, "
             f"cp {p.cp}, pp {p.pp}; use zero3"
         ),
+    ),
+    Rule(
+        name="torchtitan-cp-mode",
+        field="cp_mode",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan distributed/context_parallel/api.py: keys and values are passed on or "
+        "gathered",
+        holds=torchtitan_cp_mode,
+        explain=lambda c, p: (
+            f"torchtitan has no cp_mode {p.cp_mode} (cp {p.cp}): keys and values travel; use ring"
+        ),
+    ),
+    Rule(
+        name="torchtitan-tied",
+        field="pp",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan models/common/decoder.py: weight tying excludes pipelines",
+        holds=torchtitan_tied,
+        explain=lambda c, p: (
+            f"torchtitan does not tie embedding and head across stages, and {c.job.model.name} "
+            f"ties them: pp {p.pp} must be 1"
+        ),
+    ),
+    Rule(
+        name="torchtitan-offload",
+        field="offload",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan config/configs.py: training.enable_cpu_offload moves parameters, "
+        "gradients and optimizer of FSDP together",
+        holds=torchtitan_offload,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"torchtitan moves optimizer and weights to the host together and under zero3, nothing "
+            f"else; not {' and '.join(p.offload)} with {p.sharding}"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-recompute",
+        field="recompute",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan distributed/activation_checkpoint.py: one policy for all blocks",
+        holds=uniform.one_recompute,
+        explain=lambda c, p: (
+            "torchtitan recomputes all layers alike (none, selective or full); stages that differ "
+            f"cannot be told, nearest: recompute {p.recompute} everywhere"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-stage-sharding",
+        field="sharding",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan distributed/parallel_dims.py: one mesh for all stages",
+        holds=uniform.one_sharding,
+        explain=lambda c, p: f"torchtitan shards all stages alike; use {p.sharding} in every stage",
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-empty-stage",
+        field="stages",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan distributed/pipeline_parallel.py: parts without parameters cannot be "
+        "sharded or optimized",
+        holds=uniform.middle_chunks_filled,
+        explain=lambda c, p: (
+            "torchtitan needs a layer in every stage between the first and the last; nearest: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-chips",
+        field="hardware",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan tools/utils.py: the accelerator of PyTorch, with NCCL, RCCL or XCCL",
+        holds=uniform.on_gpus,
+        explain=lambda c, p: (
+            f"torchtitan runs on GPUs ({', '.join(uniform.GPU_VENDORS)}), not on {c.chip.name}"
+        ),
+        launch=True,
     ),
 )

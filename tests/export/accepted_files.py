@@ -17,9 +17,9 @@ WRITES = os.environ.get("PLANNER_WRITE_GOLDEN") == "1"
 LAUNCH = "launch.txt"
 
 
-def exported(target: str, case: str) -> Export:
+def exported(target: str, case: str, version: str = "") -> Export:
     one = CASES[case]
-    return export_plan(one.cost(), one.plan, TARGETS[target], allow_lossy=True)
+    return export_plan(one.cost(), one.plan, TARGETS[target], version, allow_lossy=True)
 
 
 def launch_text(export: Export) -> str:
@@ -31,11 +31,11 @@ def launch_text(export: Export) -> str:
     return "\n".join(lines) + "\n"
 
 
-def agrees_with_golden(target: str, case: str) -> None:
+def agrees_with_golden(target: str, case: str, version: str = "") -> None:
     """Compares every text of an export byte for byte; writes them where that is asked for."""
-    export = exported(target, case)
+    export = exported(target, case, version)
     texts = {file.name: file.text for file in export.files} | {LAUNCH: launch_text(export)}
-    folder = GOLDEN / target / case
+    folder = GOLDEN / (f"{target}-{version}" if version else target) / case
     if WRITES:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

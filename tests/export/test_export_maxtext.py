@@ -10,8 +10,8 @@ from export.cases import CASES, Case
 from hardware_db import load_cluster
 from planner.errors import InputError
 from planner.export import Export, export_plan
-from planner.export.maxtext import compile_topology
 from planner.export.launch import Launch
+from planner.export.maxtext import compile_topology
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
 from planner.rules.slices import slice_mesh
@@ -77,7 +77,7 @@ def test_slices_are_named_by_their_cores(chips: int, name: str) -> None:
 
 
 def test_axes_cross_slices_in_the_order_of_the_plan() -> None:
-    case = replace(SLICES, global_batch=16384)
+    case = replace(SLICES, global_batch=24576)
     plan = Plan(dp=2, fsdp=6144, sharding="zero3")
     found = settings(export_plan(case.cost(), plan, TARGET))
     assert (found["ici_fsdp_parallelism"], found["dcn_data_parallelism"]) == (6144, 2)
@@ -85,7 +85,9 @@ def test_axes_cross_slices_in_the_order_of_the_plan() -> None:
 
 def test_expert_groups_take_ranks_of_fsdp() -> None:
     case = replace(CASES["experts"], framework="jax")
-    found = settings(export(case, dp=1, tp=1, pp=1, fsdp=128, sharding="zero3", ep=8))
+    found = settings(
+        export(case, dp=1, tp=1, pp=1, fsdp=128, sharding="zero3", ep=8, sequence_parallel=False)
+    )
     sizes = {key: value for key, value in found.items() if "parallelism" in key and value > 1}
     assert sizes == {"ici_expert_parallelism": 8, "dcn_fsdp_parallelism": 16}
 
@@ -114,7 +116,10 @@ BROKEN = {
         CASES["uneven"],
         {"stages": (Stage(layers=10, full=(3, 0)), *[Stage(layers=10)] * 3)},
     ),
-    "jax-slices": (replace(SLICES, global_batch=3 * 2**12), {"fsdp": 4096, "tp": 3}),
+    "jax-slices": (
+        replace(CASES["dense-sharded"], global_batch=48),
+        {"dp": 2, "fsdp": 6, "tp": 2, "sequence_parallel": True},
+    ),
     "maxtext-kv-heads": (SLICES, {"fsdp": 32, "tp": 16}),
     "maxtext-pipelined-model": (CASES["latent-experts"], {}),
     "maxtext-experts": (CASES["experts"], {}),

@@ -1,0 +1,151 @@
+"""Plans for torchtitan: a TOML file (0.2), overrides on a command line (0.3), a recipe (main).
+
+Sources: v0.2.2 torchtitan/config/job_config.py; 0.3.0 torchtitan/config/configs.py and manager.py;
+main b5bcd76 torchtitan/config/README.md, torchtitan/trainer.py. Rules: `planner.rules.torchtitan`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from planner.export.chosen import common_recompute
+from planner.export.export import Export, TextFile
+from planner.export.launch import Launch
+from planner.export.texts import made_by, plan_summary
+from planner.export.toml_text import toml_text
+from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, refusals
+from planner.export.torchtitan_models import Flavor, builds_llama, flavor_of
+from planner.export.torchtitan_python import FUNCTION, added_model, config_module
+from planner.export.torchtitan_settings import Settings, settings_of
+
+SOURCES = {
+    "0.2": "torchtitan v0.2.2 73a0e69 (2026-02-20)",
+    "0.3": "torchtitan 0.3.0 (PyPI)",
+    "main": "torchtitan main b5bcd76 (2026-08-21)",
+}
+MODULE = "planned_config"
+ALLOCATOR = ("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+PORT = 29500
+
+
+def export(launch: Launch) -> Export:
+    """A plan for torchtitan; see `planner.export.Export`."""
+    flavor = flavor_of(launch.model, launch.version)
+    settings = settings_of(launch)
+    write = {"0.2": _toml, "0.3": _overrides, "main": _recipe}[launch.version]
+    files, command = write(launch, flavor, settings)
+    environment = [ALLOCATOR]
+    if launch.nodes > 1:
+        environment.append(("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"))
+    return Export(
+        target="torchtitan",
+        version=launch.version,
+        framework_version=SOURCES[launch.version],
+        files=files,
+        command=command,
+        environment=tuple(environment),
+        lossy=losses(launch),
+        unsupported=refusals(launch, flavor),
+    )
+
+
+Written = tuple[tuple[TextFile, ...], str]
+
+
+def _toml(launch: Launch, flavor: Flavor | None, settings: Settings) -> Written:
+    """A file for v0.2.2, with a module for a model that it lacks."""
+    model = launch.model
+    own = flavor is None and builds_llama(model, launch.version)
+    module = flavor.module if flavor else "llama3" if own else TO_REGISTER
+    mode: dict[str, Any] = {"mode": common_recompute(launch)}
+    if mode["mode"] == "selective":
+        mode["selective_ac_option"] = "op"  # every second matrix product, as the plan counts it
+    tables = {
+        "job": {"description": plan_summary(launch)},
+        "model": {
+            "name": module,
+            "flavor": flavor.name if flavor else model.name,
+            "hf_assets_path": f"./assets/hf/{model.name}",
+        },
+        **settings,
+        "activation_checkpoint": mode,
+    }
+    if flavor is None:
+        tables["experimental"] = {"custom_import": MODULE if own else TO_REGISTER}
+    files = []
+    if own:
+        files = [TextFile(name=f"{MODULE}.py", text=added_model(launch, _comments(launch)))]
+    main = TextFile(name="torchtitan.toml", text=toml_text(_comments(launch), tables))
+    return (main, *files), _torchrun(launch, "--job.config_file torchtitan.toml")
+
+
+def _overrides(launch: Launch, flavor: Flavor | None, settings: Settings) -> Written:
+    """A script for 0.3.0, with a module for a configuration that it lacks."""
+    files = []
+    if flavor is not None and flavor.config:
+        module, function = flavor.module, flavor.config
+    elif flavor is None and not builds_llama(launch.model, launch.version):
+        module, function = TO_REGISTER, function_name(launch)
+    else:
+        module, function = MODULE, FUNCTION
+        text = config_module(launch, flavor, _comments(launch))
+        files = [TextFile(name=f"{MODULE}.py", text=text)]
+    options = [f"--module {module}", f"--config {function}"]
+    options += [
+        _option(f"{section}.{key}", value)
+        for section, table in settings.items()
+        for key, value in table.items()
+    ]
+    options.append(f"activation-checkpoint:{common_recompute(launch)}")
+    comments = "".join(f"# {line}\n" for line in _comments(launch))
+    body = " \\\n  ".join([*_launcher(launch), *options])
+    script = TextFile(name="torchtitan.sh", text=f"#!/usr/bin/env bash\n{comments}{body}\n")
+    return (script, *files), "bash torchtitan.sh"
+
+
+def _recipe(launch: Launch, flavor: Flavor | None, settings: Settings) -> Written:
+    """A module for main whose function returns the whole configuration."""
+    text = config_module(launch, flavor, _comments(launch), settings)
+    file = TextFile(name=f"{MODULE}.py", text=text)
+    return (file,), _torchrun(launch, f"--module {MODULE} --config {FUNCTION}")
+
+
+def _option(name: str, value: Any) -> str:
+    """An override; truth values are switches, and the parts of a list of lists words."""
+    if isinstance(value, bool):
+        section, key = name.split(".")
+        return f"--{name}" if value else f"--{section}.no_{key}"
+    if isinstance(value, list):
+        parts = value if isinstance(value[0], list) else [value]
+        return " ".join((f"--{name}", *(shlex.quote(",".join(part)) for part in parts)))
+    return f"--{name} {shlex.quote(str(value))}"
+
+
+def _launcher(launch: Launch) -> list[str]:
+    """Torchrun with its options, as it is called on every node."""
+    endpoint = f'"$MASTER_ADDR:{PORT}"' if launch.nodes > 1 else "localhost:0"
+    return [
+        "torchrun",
+        f"--nnodes {launch.nodes}",
+        f"--nproc_per_node {launch.node_chips}",
+        "--rdzv_id planned",
+        "--rdzv_backend c10d",
+        f"--rdzv_endpoint {endpoint}",
+        "-m torchtitan.train",
+    ]
+
+
+def _torchrun(launch: Launch, arguments: str) -> str:
+    return " ".join((*_launcher(launch), arguments))
+
+
+def _comments(launch: Launch) -> list[str]:
+    """Who wrote a file, from what, and what must be put in its place before it runs."""
+    return [
+        made_by(launch),
+        f"For {SOURCES[launch.version]}.",
+        "Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path",
+        "(scripts/download_hf_assets.py fills it).",
+        "Compilation: the cost model assumes a compiled loss and compiled blocks.",
+    ]

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# planner 0.1.0: llama3.1-405b, 128 sequences of 8192 tokens, 512 chips of dgx-h100-ndr, dp 2, fsdp 16, tp 8, cp 2, micro-batch 1, zero3, recompute full
+# For torchtitan 0.3.0 (PyPI).
+# Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
+# (scripts/download_hf_assets.py fills it).
+# Compilation: the cost model assumes a compiled loss and compiled blocks.
+torchrun \
+  --nnodes 64 \
+  --nproc_per_node 8 \
+  --rdzv_id planned \
+  --rdzv_backend c10d \
+  --rdzv_endpoint "$MASTER_ADDR:29500" \
+  -m torchtitan.train \
+  --module planned_config \
+  --config planned \
+  --training.local_batch_size 1 \
+  --training.global_batch_size 128 \
+  --training.seq_len 8192 \
+  --training.mixed_precision_param bfloat16 \
+  --parallelism.data_parallel_replicate_degree 2 \
+  --parallelism.data_parallel_shard_degree 16 \
+  --parallelism.fsdp_reshard_after_forward default \
+  --parallelism.tensor_parallel_degree 8 \
+  --parallelism.enable_sequence_parallel \
+  --parallelism.context_parallel_degree 2 \
+  --parallelism.expert_parallel_degree 1 \
+  --parallelism.pipeline_parallel_degree 1 \
+  --compile.enable \
+  --compile.components model,loss \
+  activation-checkpoint:full

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# planner 0.1.0: llama3-8b, 128 sequences of 8192 tokens, 64 chips of dgx-h100-ndr, fsdp 64, micro-batch 2, zero3, recompute full
+# For torchtitan 0.3.0 (PyPI).
+# Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
+# (scripts/download_hf_assets.py fills it).
+# Compilation: the cost model assumes a compiled loss and compiled blocks.
+torchrun \
+  --nnodes 8 \
+  --nproc_per_node 8 \
+  --rdzv_id planned \
+  --rdzv_backend c10d \
+  --rdzv_endpoint "$MASTER_ADDR:29500" \
+  -m torchtitan.train \
+  --module llama3 \
+  --config llama3_8b \
+  --training.local_batch_size 2 \
+  --training.global_batch_size 128 \
+  --training.seq_len 8192 \
+  --training.mixed_precision_param bfloat16 \
+  --parallelism.data_parallel_replicate_degree 1 \
+  --parallelism.data_parallel_shard_degree 64 \
+  --parallelism.fsdp_reshard_after_forward default \
+  --parallelism.tensor_parallel_degree 1 \
+  --parallelism.context_parallel_degree 1 \
+  --parallelism.expert_parallel_degree 1 \
+  --parallelism.pipeline_parallel_degree 1 \
+  --compile.enable \
+  --compile.components model,loss \
+  activation-checkpoint:full

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# planner 0.1.0: deepseek-v3, 2048 sequences of 4096 tokens, 256 chips of gb200-nvl72, dp 64, ep 64, pp 4, micro-batch 1, zero1, 1f1b, split explicit: 16,15*3, recompute full
+# For torchtitan 0.3.0 (PyPI).
+# Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
+# (scripts/download_hf_assets.py fills it).
+# Compilation: the cost model assumes a compiled loss and compiled blocks.
+torchrun \
+  --nnodes 64 \
+  --nproc_per_node 4 \
+  --rdzv_id planned \
+  --rdzv_backend c10d \
+  --rdzv_endpoint "$MASTER_ADDR:29500" \
+  -m torchtitan.train \
+  --module deepseek_v3 \
+  --config deepseek_v3_671b \
+  --training.local_batch_size 32 \
+  --training.global_batch_size 2048 \
+  --training.seq_len 4096 \
+  --training.mixed_precision_param bfloat16 \
+  --training.disable_cuda_graphs \
+  --parallelism.data_parallel_replicate_degree 1 \
+  --parallelism.data_parallel_shard_degree 64 \
+  --parallelism.fsdp_reshard_after_forward never \
+  --parallelism.tensor_parallel_degree 1 \
+  --parallelism.context_parallel_degree 1 \
+  --parallelism.expert_parallel_degree 64 \
+  --parallelism.pipeline_parallel_degree 4 \
+  --parallelism.pipeline_parallel_schedule 1F1B \
+  --parallelism.pipeline_parallel_microbatch_size 1 \
+  --parallelism.module_fqns_per_model_part tok_embeddings,layers.0,layers.1,layers.2,layers.3,layers.4,layers.5,layers.6,layers.7,layers.8,layers.9,layers.10,layers.11,layers.12,layers.13,layers.14,layers.15 layers.16,layers.17,layers.18,layers.19,layers.20,layers.21,layers.22,layers.23,layers.24,layers.25,layers.26,layers.27,layers.28,layers.29,layers.30 layers.31,layers.32,layers.33,layers.34,layers.35,layers.36,layers.37,layers.38,layers.39,layers.40,layers.41,layers.42,layers.43,layers.44,layers.45 layers.46,layers.47,layers.48,layers.49,layers.50,layers.51,layers.52,layers.53,layers.54,layers.55,layers.56,layers.57,layers.58,layers.59,layers.60,norm,lm_head \
+  --compile.enable \
+  --compile.components loss \
+  activation-checkpoint:full

@@ -1,0 +1,177 @@
+"""MaxText's own parser and mesh check on what is exported for it.
+
+`PLANNER_MAXTEXT` is a checkout of MaxText at the commit of `planner.export.maxtext.VERSION`,
+`PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with jax, flax, omegaconf, pydantic, packaging,
+pathwaysutils and jinja2; without it, this one.
+"""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from export.accepted_files import exported, record_acceptance
+from export.cases import CASES, Case
+from export.random_plans import MODELS, runnable
+from hardware_db import load_cluster
+from models_db import load_model
+from planner.export import Export, export_plan
+from planner.export.launch import Launch
+from planner.export.maxtext import VERSION, compile_topology
+from planner.plan import Plan
+from planner.rules.maxtext_models import NAMED
+from planner.rules.slices import slice_mesh
+from planner.targets import TARGETS
+
+pytestmark = pytest.mark.oracle
+TARGET = TARGETS["maxtext"]
+HOME = os.environ.get("PLANNER_MAXTEXT", "")
+PYTHON = os.environ.get("PLANNER_MAXTEXT_PYTHON", sys.executable)
+SCRIPT = Path(__file__).parent / "maxtext_parser.py"
+
+
+def asked(questions: Any) -> Any:
+    if not HOME:
+        pytest.skip("PLANNER_MAXTEXT names no checkout of MaxText")
+    done = subprocess.run(
+        [PYTHON, str(SCRIPT)],
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(HOME, "src")), "JAX_PLATFORMS": "cpu"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def question(case: Case, export: Export) -> dict[str, Any]:
+    mesh = slice_mesh(case.cost(), case.plan)
+    return {
+        "text": export.files[0].text,
+        "devices": case.plan.chips,
+        "slices": mesh.slices,
+    }
+
+
+@cache
+def golden_answers() -> dict[str, dict[str, Any]]:
+    answers = asked([question(CASES[name], exported("maxtext", name)) for name in CASES])
+    return dict(zip(CASES, answers, strict=True))
+
+
+def test_the_golden_files_are_accepted() -> None:
+    refused = {name: found["error"] for name, found in golden_answers().items() if "error" in found}
+    assert refused == {}
+    facts = {
+        "framework": "MaxText",
+        "version": "main",
+        "commit": VERSION,
+        "date": "2026-11-23",
+        "by": "configs/pyconfig.py initialize_pydantic, utils/max_utils.py "
+        "fill_unspecified_mesh_axes",
+        "python": "3.12.1, jax 0.12.0.1",
+    }
+    record_acceptance("maxtext", facts, [f"{name}/maxtext.yml" for name in CASES])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_reads_the_model_and_the_batch(name: str) -> None:
+    found, case = golden_answers()[name], CASES[name]
+    model = load_model(case.model)
+    assert found["global_batch_size_to_train_on"] == case.global_batch
+    assert found["emb_dim"] == model.hidden
+    assert found["num_decoder_layers"] == model.layers
+    assert found["vocab_size"] == model.vocab_size
+
+
+def test_models_have_the_dimensions_of_their_names() -> None:
+    texts = [
+        yaml.safe_dump({"base_config": "base.yml", "model_name": name, "dataset_type": "synthetic"})
+        for name in NAMED.values()
+    ]
+    answers = asked([{"text": text, "devices": 1, "slices": 1} for text in texts])
+    for name, found in zip(NAMED, answers, strict=True):
+        model = load_model(name)
+        paired = 2 if name.startswith("gemma2") else 1
+        assert "error" not in found, (name, found)
+        assert found["emb_dim"] == model.hidden, name
+        assert found["num_query_heads"] == model.heads, name
+        assert found["num_kv_heads"] == model.kv_heads, name
+        assert found["num_decoder_layers"] * paired == model.layers, name
+        if model.moe is not None:
+            assert found["num_experts"] == model.moe.experts, name
+            assert found["num_experts_per_tok"] == model.moe.experts_per_token, name
+            assert found["moe_mlp_dim"] == model.moe.expert_hidden, name
+
+
+def test_random_plans_are_accepted() -> None:
+    drawn = [
+        (case, export)
+        for seed, name in enumerate(MODELS)
+        for case, _, export in runnable(
+            TARGET, replace(CASES[name], framework="jax"), count=15, seed=seed
+        )
+    ]
+    answers = asked([question(case, export) for case, export in drawn])
+    assert len(drawn) >= 60
+    for (case, _), found in zip(drawn, answers, strict=True):
+        assert "error" not in found, (case, found)
+        assert found["global_batch_size_to_train_on"] == case.global_batch
+
+
+SLICES = CASES["slices"]
+PIPELINE = replace(SLICES, plan=Plan(fsdp=16, tp=4, pp=8, sharding="zero3", schedule="gpipe"))
+REFUSED = {
+    "micro-batches": (
+        replace(
+            PIPELINE,
+            global_batch=80,
+            plan=Plan(fsdp=4, tp=4, pp=8, sharding="zero3", schedule="gpipe", micro_batch=5),
+        ),
+        {},
+    ),
+    "ring": (
+        replace(
+            SLICES, seq_len=1024, plan=Plan(fsdp=2, tp=4, cp=64, sharding="zero3", micro_batch=1)
+        ),
+        {},
+    ),
+    "mesh": (PIPELINE, {"ici_fsdp_parallelism": 8}),
+    "layers": (PIPELINE, {"num_layers_per_pipeline_stage": 3}),
+    "key": (PIPELINE, {"remat_polcy": "full"}),
+}
+
+
+def test_what_breaks_a_rule_is_refused() -> None:
+    questions = []
+    for case, changes in REFUSED.values():
+        export = export_plan(case.cost(), case.plan, TARGET, allow_lossy=True)
+        one = question(case, export)
+        one["text"] = yaml.safe_dump(yaml.safe_load(one["text"]) | changes)
+        questions.append(one)
+    for name, found in zip(REFUSED, asked(questions), strict=True):
+        assert "error" in found, name
+
+
+@pytest.mark.parametrize("name", ["tpu-v5p", "tpu-v6e", "tpu-v5e"])
+def test_slices_have_the_shapes_of_their_names(name: str) -> None:
+    known, cluster = asked("slices"), load_cluster(name)
+    cost = replace(SLICES, hardware=name).cost()
+    for chips in itertools.takewhile(lambda n: n <= 4096, cluster.chip_counts(4096)):
+        plan = Plan(fsdp=chips, sharding="zero3" if chips > 1 else "ddp")
+        mesh = slice_mesh(cost, plan)
+        topology = known.get(compile_topology(Launch(cost=cost, plan=plan), mesh))
+        if mesh.slices > 1 or chips < cluster.node_chips:
+            continue
+        shape = sorted(cost.allocation(chips).levels[0].torus_dims)
+        assert topology is not None, chips
+        assert sorted(map(int, topology.split(":")[1].split("x"))) == shape, chips

@@ -1,0 +1,166 @@
+"""torchtitan's own configuration classes on golden files, models and random plans.
+
+0.3 is the installed package; PLANNER_TORCHTITAN_02 and PLANNER_TORCHTITAN_MAIN are checkouts of tag
+v0.2.2 and of the main branch. Run these with a Python that has torchtitan.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version as version_of
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from export.accepted_files import digests, exported, record_acceptance
+from export.cases import CASES, Case
+from export.random_plans import runnable
+from models_db import load_model
+from planner.export import Export, export_plan
+from planner.export.torchtitan import SOURCES
+from planner.export.torchtitan_models import FLAVORS, flavor_of
+from planner.plan import Plan
+from planner.targets import TARGETS
+
+pytestmark = pytest.mark.oracle
+PARSER = Path(__file__).with_name("torchtitan_parser.py")
+TARGET = TARGETS["torchtitan"]
+FOLDERS = {"0.2": "PLANNER_TORCHTITAN_02", "main": "PLANNER_TORCHTITAN_MAIN"}
+KNOWN = ("llama3-8b", "llama3-70b", "llama3.1-405b", "llama2-13b", "llama2-70b", "qwen3-8b",
+         "qwen3-32b", "qwen3-30b-a3b", "qwen3-235b-a22b", "deepseek-v2-lite", "deepseek-v2",
+         "deepseek-v3", "gpt-oss-20b", "gpt-oss-120b")  # fmt: skip
+
+
+def ask(version: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What torchtitan says of exports."""
+    environment = dict(os.environ)
+    if version in FOLDERS:
+        folder = os.environ.get(FOLDERS[version])
+        if not folder or not Path(folder, "torchtitan").is_dir():
+            pytest.skip(f"{FOLDERS[version]} names no checkout of torchtitan {version}")
+        environment["PYTHONPATH"] = folder
+    elif find_spec("torchtitan") is None:
+        pytest.skip("torchtitan is not installed")
+    done = subprocess.run(
+        [sys.executable, str(PARSER), version],
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
+
+
+def question(export: Export, plan: Plan, *, counts: bool = False) -> dict[str, Any]:
+    files = {file.name: file.text for file in export.files}
+    command = files.get("torchtitan.sh", export.command)
+    return {"files": files, "command": command, "world": plan.chips, "counts": counts}
+
+
+def expected(case: Case, version: str) -> dict[str, Any]:
+    """What torchtitan must make of a case."""
+    plan = case.plan
+    unit = case.seq_len if version == "main" else 1
+    rounds = case.global_batch // (plan.dp * plan.fsdp * plan.micro_batch)
+    return {
+        "dp_replicate": plan.dp, "dp_shard": plan.fsdp, "cp": plan.cp, "tp": plan.tp,
+        "pp": plan.pp, "ep": plan.ep, "step": case.global_batch * unit,
+        "accumulation": 1 if plan.pp > 1 else rounds,
+        "micro_batches": rounds if plan.pp > 1 else 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", TARGET.versions)
+def test_the_golden_files_are_accepted(version: str) -> None:
+    exports = {name: exported("torchtitan", name, version) for name in CASES}
+    written = {name: one for name, one in exports.items() if not one.unsupported}
+    lossy = {
+        name: one
+        for name, one in exports.items()
+        if one.unsupported and not {lost.field for lost in one.unsupported} & {"model", "ep", "cp"}
+    }
+    names = [*written, *lossy]
+    questions = [question(exports[name], CASES[name].plan) for name in names]
+    answers = dict(zip(names, ask(version, questions), strict=True))
+    assert not {name: one["error"] for name, one in answers.items() if "error" in one}
+    for name in written:
+        assert expected(CASES[name], version).items() <= answers[name].items()
+    facts = {
+        "framework": "torchtitan",
+        "version": SOURCES[version],
+        "date": str(date.today()),
+        "by": "config/manager.py ConfigManager, distributed/parallel_dims.py ParallelDims, "
+        "update_from_config of the model",
+        "python": f"{platform.python_version()}, torch {version_of('torch')}",
+    }
+    folder = f"torchtitan-{version}"
+    files = [name for name in digests(folder) if name.split("/")[0] in answers]
+    record_acceptance(folder, facts, files)
+
+
+@pytest.mark.parametrize("version", TARGET.versions)
+def test_models_have_the_parameters_of_torchtitan(version: str) -> None:
+    base = replace(CASES["dense-sharded"], seq_len=4096)
+    names = [name for name in KNOWN if name]
+    cases = [replace(base, model=name) for name in names]
+    questions = [
+        question(export_plan(one.cost(), one.plan, TARGET, version), one.plan, counts=True)
+        for one in cases
+    ]
+    answers = ask(version, questions)
+    for name, found in zip(names, answers, strict=True):
+        model = load_model(name)
+        assert found.get("parameters") == pytest.approx(model.total_parameters, rel=1e-4), name
+    flavors = {flavor.name for name in names if (flavor := flavor_of(load_model(name), version))}
+    assert len(flavors) >= len(FLAVORS) // 2
+
+
+@pytest.mark.parametrize("version", TARGET.versions)
+@pytest.mark.parametrize("name", ["dense-sharded", "uneven", "latent-experts", "dense-hybrid"])
+def test_random_plans_are_accepted(version: str, name: str) -> None:
+    case = replace(CASES[name], framework="torchtitan")
+    plans = list(runnable(TARGET, case, count=12, seed=3))
+    exports = [
+        (one, export_plan(one.cost(), plan, TARGET, version, allow_lossy=True))
+        for one, plan, _ in plans
+    ]
+    kept = [(one, export) for one, export in exports if not export.unsupported]
+    answers = ask(version, [question(export, one.plan) for one, export in kept])
+    assert len(kept) >= 6
+    for (one, _), found in zip(kept, answers, strict=True):
+        assert expected(one, version).items() <= found.items(), (one.plan, found)
+
+
+WRONG = {
+    "kv-heads": (
+        "dense-sharded",
+        {"fsdp": 4, "tp": 16, "sequence_parallel": True},
+        ("0.3", "main"),
+    ),
+    "experts": ("latent-experts", {"sharding": "ddp", "dp": 64}, ("main",)),
+    "chips": ("dense-sharded", {}, ("0.2", "0.3", "main")),
+}
+
+
+@pytest.mark.parametrize("version", TARGET.versions)
+@pytest.mark.parametrize("name", WRONG)
+def test_plans_that_break_a_rule_are_refused(version: str, name: str) -> None:
+    source, changes, versions = WRONG[name]
+    case = CASES[source]
+    plan = replace(case.plan, **changes)
+    export = export_plan(case.cost(), plan, TARGET, version, allow_lossy=True)
+    asked = question(export, plan)
+    if name == "chips":
+        asked["world"] *= 2
+    found = ask(version, [asked])
+    if version in versions:
+        assert "error" in found[0]
