@@ -46,7 +46,7 @@ def runnable(
     """As many distinct random plans of a case as a target runs as they are."""
     source, seen = random.Random(seed), set[Plan]()
     cost = case.cost()
-    for _ in range(20000):
+    for _ in range(4000):
         plan = random_plan(source, case.plan.chips, cost.shapes.experts > 0)
         if plan in seen:
             continue

@@ -1,0 +1,156 @@
+"""Plans for DeepSpeed: its JSON configuration, a training script and the command.
+
+Keys: DeepSpeed edaa722 (2026-08-22) and 0.19.8, runtime/constants.py, runtime/config.py,
+runtime/zero/config.py, runtime/tensor_parallel/config.py, module_inject/auto_ep_config.py.
+DeepSpeed takes a top-level key that it does not know without a word, so `TOP_LEVEL` lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import Any
+
+from planner.export import hf_model
+from planner.export.chosen import common_recompute, common_sharding, recompute_layers
+from planner.export.clocks import lost_clock
+from planner.export.deepspeed_script import script
+from planner.export.export import Export, Lost, TextFile
+from planner.export.launch import Launch
+from planner.export.texts import made_by
+from planner.plan import SHARDINGS
+
+VERSION = "0.19.8 and edaa722 (2026-08-22)"
+TOP_LEVEL = (
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
+    "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
+    "sequence_parallel_size", "expert_parallel",
+)  # fmt: skip
+_PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+_STEPS = 30
+
+
+def export(launch: Launch) -> Export:
+    """The plan as ds_config.json, train.py and the command that starts it."""
+    config = settings(launch)
+    return Export(
+        target="deepspeed",
+        version=launch.version,
+        framework_version=VERSION,
+        files=(
+            TextFile(name="ds_config.json", text=json.dumps(config, indent=2) + "\n"),
+            TextFile(name="train.py", text=_script(launch)),
+        ),
+        command=_command(launch),
+        lossy=tuple(_lossy(launch)),
+    )
+
+
+def settings(launch: Launch) -> dict[str, Any]:
+    """The configuration."""
+    plan, precision = launch.plan, launch.cost.job.precision
+    values: dict[str, Any] = {
+        "train_batch_size": launch.global_batch,
+        "train_micro_batch_size_per_gpu": plan.micro_batch,
+        **_accumulation(launch),
+        "gradient_clipping": 1.0,
+        "optimizer": {
+            "type": "AdamW",
+            "params": {"lr": 3e-4, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1},
+        },
+        "bf16": {"enabled": precision not in ("fp16", "fp32")},
+        "fp16": {"enabled": precision == "fp16"},
+        "zero_optimization": _zero(launch),
+    }
+    if plan.tp > 1 and plan.pp == 1:
+        values["tensor_parallel"] = {"autotp_size": plan.tp}
+    if plan.cp > 1 and plan.tp == plan.pp == 1:
+        values["sequence_parallel_size"] = plan.cp
+    if plan.ep > 1 and plan.pp == 1:
+        kind = hf_model.model_type(launch.model)
+        preset = {"preset_model": kind} if kind in _PRESETS else {}
+        values["expert_parallel"] = {"enabled": True, "autoep_size": plan.ep} | preset
+    return values
+
+
+def _accumulation(launch: Launch) -> dict[str, int]:
+    """Micro-batches; left to DeepSpeed where it has other data ranks than the plan."""
+    plan = launch.plan
+    beside = sum(size > 1 for size in (plan.tp, plan.cp, plan.pp))
+    return {"gradient_accumulation_steps": launch.micro_batches} if beside <= 1 else {}
+
+
+def zero_stage(launch: Launch) -> int:
+    """The stage of ZeRO, 0 to 3; in a pipeline at most 1."""
+    stage = SHARDINGS.index(common_sharding(launch))
+    return min(stage, 1) if launch.plan.pp > 1 else stage
+
+
+def _zero(launch: Launch) -> dict[str, Any]:
+    plan, stage = launch.plan, zero_stage(launch)
+    values: dict[str, Any] = {"stage": stage}
+    if stage:
+        values["overlap_comm"] = True
+    host = {"device": "cpu", "pin_memory": True}
+    if "optimizer" in plan.offload and stage:
+        values["offload_optimizer"] = host
+    if "weights" in plan.offload and stage == 3:
+        values["offload_param"] = host
+    return values
+
+
+def _borders(launch: Launch) -> list[int]:
+    """First layer of each stage and the end, the embedding and the head counted as layers."""
+    layers = list(launch.chunk_layers)
+    layers[0] += 1
+    layers[-1] += 1
+    return [0, *accumulate(layers)]
+
+
+def _script(launch: Launch) -> str:
+    plan, stage = launch.plan, zero_stage(launch)
+    pipeline = plan.pp > 1
+    constants: dict[str, Any] = {
+        "MODEL_TYPE": hf_model.model_type(launch.model) or "llama",
+        "DIMENSIONS": hf_model.dimensions(launch.model, launch.seq_len),
+        "DTYPE": _DTYPES.get(launch.cost.job.precision, "float32"),
+        "ATTENTION": "sdpa" if launch.cost.job.precision == "fp32" else "flash_attention_2",
+        "SEQ_LEN": launch.seq_len,
+        "SEQUENCES": launch.global_batch,
+        "STEPS": _STEPS,
+        "RECOMPUTE": common_recompute(launch) == "full",
+    }
+    if pipeline:
+        constants["BORDERS"] = _borders(launch)
+    else:
+        constants |= {"MICRO_BATCH": plan.micro_batch, "STAGE": stage}
+        constants["SEQUENCE_RANKS"] = plan.cp
+    return script(made_by(launch), constants, pipeline=pipeline)
+
+
+def _command(launch: Launch) -> str:
+    """The launcher reaches other nodes by a file with a line `host slots=N` for each."""
+    hosts = "--hostfile=YOUR_HOSTFILE " if launch.nodes > 1 else ""
+    return f"deepspeed {hosts}--num_nodes={launch.nodes} --num_gpus={launch.node_chips} train.py"
+
+
+def _lossy(launch: Launch) -> list[Lost]:
+    plan, lost = launch.plan, list(lost_clock(launch))
+    kind = hf_model.model_type(launch.model)
+    if not kind:
+        reason = f"transformers' model for {launch.model.name} is not known here: put yours"
+        lost.append(Lost("model", f"{reason} in place of MODEL_TYPE and DIMENSIONS in train.py"))
+    if plan.ep > 1 and kind not in _PRESETS:
+        lost.append(Lost("ep", "AutoEP has no preset for the model: name its patterns"))
+    kept = recompute_layers(launch)
+    if kept["selective"]:
+        reason = "the scores are what FlashAttention computes again; nothing else is"
+        lost.append(Lost("recompute", reason))
+    if plan.pp > 1:
+        for name in ("micro-batches", "stages"):
+            reason = f"the {name} are those of PipelineModule in train.py, not of ds_config.json"
+            lost.append(Lost("pp", reason))
+    if launch.cost.job.kind == "finetune":
+        lost.append(Lost("job", "train.py starts from random weights: load your checkpoint"))
+    return lost

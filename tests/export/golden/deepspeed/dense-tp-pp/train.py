@@ -1,0 +1,152 @@
+# planner 0.1.0: llama3-70b, 1024 sequences of 8192 tokens, 512 chips of dgx-h100-ndr, dp 16, tp 8, pp 4, micro-batch 1, zero1, interleaved x 5, split even, recompute none
+MODEL_TYPE = 'llama'
+DIMENSIONS = {'num_hidden_layers': 80,
+ 'hidden_size': 8192,
+ 'num_attention_heads': 64,
+ 'num_key_value_heads': 8,
+ 'head_dim': 128,
+ 'intermediate_size': 28672,
+ 'max_position_embeddings': 8192,
+ 'vocab_size': 128256,
+ 'tie_word_embeddings': False}
+DTYPE = 'bfloat16'
+ATTENTION = 'flash_attention_2'
+SEQ_LEN = 8192
+SEQUENCES = 1024
+STEPS = 30
+RECOMPUTE = False
+BORDERS = [0,
+ 5,
+ 9,
+ 13,
+ 17,
+ 21,
+ 25,
+ 29,
+ 33,
+ 37,
+ 41,
+ 45,
+ 49,
+ 53,
+ 57,
+ 61,
+ 65,
+ 69,
+ 73,
+ 77,
+ 82]
+
+import deepspeed
+import torch
+import transformers
+
+
+class RandomTokens(torch.utils.data.Dataset):
+    """Random token ids in place of your data."""
+
+    def __len__(self):
+        return SEQUENCES * STEPS
+
+    def __getitem__(self, index):
+        tokens = torch.randint(0, DIMENSIONS["vocab_size"], (SEQ_LEN,))
+        return SAMPLE(tokens)
+
+
+def configuration():
+    return transformers.AutoConfig.for_model(
+        MODEL_TYPE, attn_implementation=ATTENTION, use_cache=False, **DIMENSIONS
+    )
+
+
+from importlib import import_module
+
+from deepspeed.pipe import LayerSpec, PipelineModule
+
+modeling = import_module(f"transformers.models.{MODEL_TYPE}.modeling_{MODEL_TYPE}")
+
+
+def class_named(ending):
+    """The class of the model's family, e.g. LlamaDecoderLayer."""
+    return next(
+        value
+        for name, value in vars(modeling).items()
+        if name.endswith(ending) and name.count("PreTrained") == 0
+    )
+
+
+def SAMPLE(tokens):
+    return tokens, tokens.clone()
+
+
+class Embedding(torch.nn.Embedding):
+    def __init__(self, config):
+        super().__init__(config.vocab_size, config.hidden_size)
+
+
+class Block(torch.nn.Module):
+    """A layer of transformers that makes its own rotary embedding."""
+
+    def __init__(self, config, index):
+        super().__init__()
+        self.layer = class_named("DecoderLayer")(config, index)
+        self.rotary = class_named("RotaryEmbedding")(config)
+
+    def forward(self, hidden):
+        positions = torch.arange(hidden.shape[1], device=hidden.device)[None]
+        out = self.layer(
+            hidden, position_ids=positions, position_embeddings=self.rotary(hidden, positions)
+        )
+        return out[0] if isinstance(out, tuple) else out
+
+
+class Head(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm = class_named("RMSNorm")(config.hidden_size)
+        self.out = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+
+    def forward(self, hidden):
+        return self.out(self.norm(hidden))
+
+
+class Stages(PipelineModule):
+    """A pipeline with the layers of the plan on each stage; BORDERS counts embedding and head."""
+
+    def _partition_layers(self, method="uniform"):
+        stage = self._topo.get_coord(self.global_rank).pipe
+        self.parts = BORDERS
+        self._set_bounds(start=BORDERS[stage], stop=BORDERS[stage + 1])
+
+
+def loss_of(logits, labels):
+    return torch.nn.functional.cross_entropy(
+        logits[:, :-1].float().flatten(0, 1), labels[:, 1:].flatten()
+    )
+
+
+def main():
+    deepspeed.init_distributed()
+    config = configuration()
+    layers = [LayerSpec(Embedding, config)]
+    layers += [LayerSpec(Block, config, index) for index in range(BORDERS[-1] - 2)]
+    layers += [LayerSpec(Head, config)]
+    model = Stages(
+        layers=layers,
+        num_stages=len(BORDERS) - 1,
+        loss_fn=loss_of,
+        activation_checkpoint_interval=int(RECOMPUTE),
+        checkpointable_layers=["Block"],
+    )
+    engine, _, _, _ = deepspeed.initialize(
+        model=model,
+        model_parameters=[p for p in model.parameters() if p.requires_grad],
+        training_data=RandomTokens(),
+        config="ds_config.json",
+    )
+    for _ in range(STEPS):
+        engine.train_batch()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Exports for DeepSpeed: golden files, the configuration, the script and the rules."""
+
+import ast
+import json
+from dataclasses import replace
+
+import pytest
+
+from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
+from export.cases import CASES, Case
+from planner.errors import InputError
+from planner.export import Export, export_plan
+from planner.export.deepspeed import TOP_LEVEL
+from planner.plan import Plan, PlanTable, Stage
+from planner.rules import broken
+from planner.targets import TARGETS
+
+TARGET = TARGETS["deepspeed"]
+SHARDED = replace(CASES["dense-sharded"], framework="deepspeed")
+STAGES = replace(
+    CASES["uneven"],
+    plan=Plan(dp=32, pp=4, stages=tuple(Stage(layers=n) for n in (9, 11, 11, 9))),
+)
+
+
+def export(case: Case, **changes: object) -> Export:
+    return export_plan(case.cost(), replace(case.plan, **changes), TARGET)
+
+
+def config(one: Export) -> dict:
+    return json.loads(one.files[0].text)
+
+
+def constants(one: Export) -> dict:
+    """What the script assigns at its top."""
+    tree = ast.parse(one.files[1].text)
+    found = [node for node in tree.body if isinstance(node, ast.Assign)]
+    return {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in found
+        if node.targets[0].id.isupper()
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_golden_files(case: str) -> None:
+    agrees_with_golden("deepspeed", case)
+
+
+def test_what_was_accepted_is_what_is_exported() -> None:
+    asked = {name: digest for name, digest in digests("deepspeed").items() if ".json" in name}
+    assert accepted_files("deepspeed") == asked
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_top_level_keys_are_known_and_scripts_compile(case: str) -> None:
+    one = exported("deepspeed", case)
+    assert set(config(one)) <= set(TOP_LEVEL)
+    compile(one.files[1].text, "train.py", "exec")
+
+
+def test_the_batch_is_that_of_the_job() -> None:
+    found = config(export(SHARDED))
+    product = found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"]
+    assert found["train_batch_size"] == product * 64 == SHARDED.global_batch
+
+
+def test_stages_keep_their_layers() -> None:
+    assert constants(export(STAGES))["BORDERS"] == [0, 10, 21, 32, 42]
+
+
+def test_sequences_are_divided_by_exchanging_heads() -> None:
+    one = export(SHARDED, fsdp=16, cp=4, cp_mode="all-to-all")
+    assert config(one)["sequence_parallel_size"] == 4
+    assert constants(one)["SEQUENCE_RANKS"] == 4
+
+
+def test_experts_and_tensors_are_settings() -> None:
+    experts = replace(CASES["experts"], plan=Plan(dp=128, ep=8))
+    expected = {"enabled": True, "autoep_size": 8, "preset_model": "mixtral"}
+    assert config(export(experts))["expert_parallel"] == expected
+    found = export(SHARDED, fsdp=16, tp=4, sequence_parallel=False)
+    assert config(found)["tensor_parallel"] == {"autotp_size": 4}
+
+
+def test_offloading_is_told() -> None:
+    found = config(export(SHARDED, offload=("optimizer", "weights")))["zero_optimization"]
+    assert found["offload_optimizer"]["device"] == found["offload_param"]["device"] == "cpu"
+
+
+def test_a_clock_is_lost_with_the_command_that_sets_it() -> None:
+    lost = {one.field: one.reason for one in export(SHARDED, clock=0.8).lossy}
+    assert "nvidia-smi --lock-gpu-clocks=" in lost["clock"]
+
+
+BROKEN = {
+    "deepspeed-pipeline": (STAGES, {"sharding": "zero2"}),
+    "deepspeed-ring": (SHARDED, {"fsdp": 16, "cp": 4}),
+    "deepspeed-ulysses": (
+        SHARDED,
+        {"fsdp": 8, "cp": 4, "tp": 2, "cp_mode": "all-to-all", "sequence_parallel": False},
+    ),
+    "deepspeed-tensor-pipeline": (CASES["uneven"], {}),
+    "deepspeed-sequence-parallel": (SHARDED, {"fsdp": 16, "tp": 4, "sequence_parallel": True}),
+    "deepspeed-kv-heads": (SHARDED, {"fsdp": 4, "tp": 16, "sequence_parallel": False}),
+    "deepspeed-experts": (CASES["experts"], {}),
+    "deepspeed-replicas": (SHARDED, {"dp": 8, "fsdp": 8}),
+    "deepspeed-offload-optimizer": (
+        SHARDED,
+        {"dp": 64, "fsdp": 1, "sharding": "ddp", "offload": ("optimizer",)},
+    ),
+    "deepspeed-offload-weights": (
+        SHARDED,
+        {"dp": 64, "fsdp": 1, "sharding": "zero2", "offload": ("weights",)},
+    ),
+    "deepspeed-offload-activations": (SHARDED, {"recompute": "none", "offload": ("activations",)}),
+    "deepspeed-pipelined-model": (
+        replace(CASES["one-chip"], global_batch=8),
+        {"pp": 2, "schedule": "1f1b"},
+    ),
+    "deepspeed-stages": (
+        STAGES,
+        {"stages": (Stage(layers=9, full=(2, 0)), *STAGES.plan.stages[1:])},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_named_and_refused(name: str) -> None:
+    case, changes = BROKEN[name]
+    plan = replace(case.plan, **changes)
+    table = PlanTable.from_plans([plan])
+    found = {rule.name: line for rule, line in broken(case.cost(), table, target=TARGET)}
+    assert name in found
+    assert "\n" not in found[name]
+    with pytest.raises(InputError):
+        export_plan(case.cost(), plan, TARGET)
