@@ -192,7 +192,7 @@ def _check_files(files: _Files) -> None:
     for name, path in written.items():
         if path is not None and same_path(path, files.plan):
             raise InputError(f"{name}: {path} is the file that is read; name another")
-    if None not in written.values() and same_path(*written.values()):
+    if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
         raise InputError(f"output: {files.output} is where --plot goes; name another")
     if files.trace is not None:
         check_trace(files.trace, {"plan": files.plan}, written)

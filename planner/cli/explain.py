@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,11 +128,10 @@ def explain(
     request, plan = question.request, question.plan
     resolved = resolve(request, question.origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
-        rivals = ()
-        if source is None:
-            rivals = rivals_in(plan_file, request, plan.chips, asked, flags=True)
-        found = explain_plan(resolved, plan, objective, question.assumed, on_progress, rivals)
-    result = replace(found, warnings=(*question.warnings, *found.warnings))
+        rivals = (
+            rivals_in(plan_file, request, plan.chips, asked, flags=True) if source is None else ()
+        )
+        result = explain_plan(resolved, plan, objective, question.noted, on_progress, rivals)
     _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())

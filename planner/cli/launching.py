@@ -116,6 +116,11 @@ class Question:
         """What the launch does otherwise than its plan is evaluated."""
         return () if self.imported is None else self.imported.warnings
 
+    @property
+    def noted(self) -> tuple[tuple[str, str, str], ...]:
+        """What is assumed, the warnings among it, for answers that have no place for these."""
+        return (*self.assumed, *(("launch", "read in part", line) for line in self.warnings))
+
 
 def question_of(
     plan_file: Path, row: str | None, launch: LaunchFlags, asked: dict[str, Any]

@@ -12,8 +12,8 @@ from planner.importing.shell_run import Shell
 
 _SCRIPT = re.compile(r".*\.py")
 _SBATCH = re.compile(r"SBATCH\s+(.*)")
-_PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num_gpus")
-_NODES = ("--nnodes", "--nodes", "-N", "--num_nodes")
+_PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
+_NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
 _TASKS = ("--ntasks", "-n", "-np")
 _LARGEST = 1 << 20
 
@@ -108,8 +108,8 @@ def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
     slurm = [word for line in batch for word in line.split("#")[0].split()]
     for words, said in ((launcher, "its launcher"), (launcher + slurm, "its Slurm options")):
         per_node, nodes = _option(words, _PER_NODE), _option(words, _NODES)
-        if "--standalone" in words:
-            nodes = nodes or 1
+        if said == "its launcher" and not any(_named(word) in _NODES for word in words):
+            nodes = 1  # torchrun's default
         if per_node and nodes:
             return per_node * nodes, f"{said}: {nodes} x {per_node}"
         if tasks := _option(words, _TASKS):
@@ -120,9 +120,14 @@ def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
 def _option(words: list[str], names: tuple[str, ...]) -> int | None:
     """The number that an option says, in either spelling; None: none."""
     for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name.replace("_", "-") in names or name in names:
+        _, equals, value = word.partition("=")
+        if _named(word) in names:
             value = value if equals else words[at + 1] if at + 1 < len(words) else ""
             if value.isdigit() and 0 < int(value[:9]) <= _LARGEST:
                 return int(value[:9])
     return None
+
+
+def _named(word: str) -> str:
+    """The name of an option, in one spelling."""
+    return word.partition("=")[0].replace("_", "-")

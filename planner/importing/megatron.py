@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from planner.errors import InputError
-from planner.importing.commands import Command, command_in
+from planner.importing.commands import command_in
 from planner.importing.imported import Imported
 from planner.importing.megatron_model import model_dimensions, model_warnings
 from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
 from planner.importing.megatron_recompute import recomputation_of
 from planner.importing.megatron_stages import chunks_of
-from planner.importing.taking import Asked, Taking
-from planner.messages import one_line, shown
+from planner.importing.taking import Asked, Taking, chips_of
+from planner.messages import one_line
 from planner.plan import Plan
 
 _PARTLY = "part of the prediction's own assumptions"
@@ -44,7 +44,7 @@ def read(text: str, asked: Asked) -> Imported:
     job = _job(taking)
     taking.check()
     model = asked.model_of(dimensions)
-    mesh = mesh_and_sharding(taking, model, _chips(command, taking))
+    mesh = mesh_and_sharding(taking, model, chips_of(taking, command.chips, command.said))
     interleave, stages, split = chunks_of(taking, model, mesh["pp"])
     micro_batch = taking.fixed("micro_batch", taking.whole("--micro-batch-size"))
     recompute, stages = recomputation_of(taking, model, mesh["pp"], interleave, stages, split)
@@ -94,7 +94,7 @@ def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:
         if not word.startswith("--"):
             if last in known and known[last][0]:
                 found[last] += (words[at - 1],)  # a value that the shell took apart
-            else:
+            elif last:
                 found.setdefault(words[at - 1], ())
             continue
         after = _values(words, at)
@@ -143,14 +143,3 @@ def _precision(taking: Taking) -> str:
     if taking.text("--fp8-format"):
         return "mxfp8" if taking.text("--fp8-recipe") == "mxfp8" else "fp8"
     return "fp16" if half[0] else "bf16" if half[1] else "fp32"
-
-
-def _chips(command: Command, taking: Taking) -> int | None:
-    """Chips: those that are asked for, else what the launcher starts."""
-    chips = taking.asked.chips
-    if chips is None:
-        return command.chips
-    if command.chips not in (None, chips):
-        said = f"{shown(command.chips)} by {command.said}"
-        taking.warnings.append(f"chips: {said}; --chips {chips} takes their place")
-    return chips

@@ -33,6 +33,8 @@ def recomputation_of(
         modules.add("moe")
         granularity = granularity or "selective"
     granularity = granularity or ("selective" if legacy else "")
+    if granularity == "full":
+        return _full(taking, model, pp, interleave, stages, split)
     if granularity == "selective":
         if method or number:
             taking.wrong("--recompute-method", "goes with --recompute-granularity full only")
@@ -42,10 +44,17 @@ def recomputation_of(
             )
             taking.untold("recompute", "--recompute-modules", what, _EXAMPLES)
         return "selective", stages
-    if granularity != "full":
-        if granularity:
-            taking.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
-        return "none", stages
+    if granularity:
+        taking.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
+    return "none", stages
+
+
+def _full(
+    taking: Taking, model: Model, pp: int, interleave: int, stages: Stages, split: str
+) -> tuple[str, Stages]:
+    """Whole layers: all of them, or the first ones of every chunk."""
+    method = taking.text("--recompute-method")
+    number = taking.whole("--recompute-num-layers")
     if method not in ("uniform", "block") or not number:
         taking.wrong(
             "--recompute-granularity", "full needs --recompute-method and --recompute-num-layers"

@@ -56,11 +56,11 @@ def chunks_of(taking: Taking, model: Model, pp: int) -> tuple[int, Stages, str]:
         if all(ends):
             return interleave, None, "even-counted"
         sizes = [counted // pp] * pp
-    chunks = _dealt(taking, sizes, interleave)
+    dealt = _dealt(taking, sizes, interleave)
     if not (first or last):
-        chunks[0] -= ends[0]
-        chunks[-1] -= ends[1]
-    return interleave, tuple(Stage(layers=count) for count in chunks), "even"
+        dealt[0] -= ends[0]
+        dealt[-1] -= ends[1]
+    return interleave, tuple(Stage(layers=count) for count in dealt), "even"
 
 
 def _check_group(taking: Taking, pp: int) -> None:

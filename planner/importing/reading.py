@@ -75,13 +75,14 @@ def read_launch(
         raise InputError("hardware: a launch does not say what it runs on; name it: --hardware")
     name = "standard input" if str(path) == "-" else str(path)
     text = _text(path, name)
-    chips = _chips(changes.pop("chips", None))
+    chips = _whole("chips", changes.pop("chips", None))
     named = changes.pop("model", None)
     asked = Asked(
         name=name,
         chips=chips,
         fix=fixed_fields(fixes or {}),
         model_of=chosen_model(named, name),
+        seq_len=_whole("seq-len", changes.get("seq_len")),
     )
     reader: _Reader = importlib.import_module(f"planner.importing.{source}").read
     imported = reader(text, asked)
@@ -113,13 +114,13 @@ def _text(path: Path, name: str) -> str:
     return text
 
 
-def _chips(given: Any) -> int | None:
-    """Chips as a whole number."""
+def _whole(name: str, given: Any) -> int | None:
+    """A field of the job as a whole number; None: not given."""
     if given is None:
         return None
     text = str(given)
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= LARGEST):
-        raise InputError(f"chips: {shown(given)} is not a whole number of at least 1")
+        raise InputError(f"{name}: {shown(given)} is not a whole number of at least 1")
     return int(text[:12])
 
 
@@ -130,10 +131,19 @@ def _said(job: Mapping[str, Any]) -> dict[str, Any]:
 def _check_said(job: Mapping[str, Any], changes: Mapping[str, Any], name: str) -> None:
     """Refuses a length or a batch beside that of the launch, which other numbers follow from."""
     for field in ("seq_len", "batch_tokens"):
-        if field in changes and job.get(field) is not None:
+        if field in changes and job.get(field) not in (
+            None,
+            changes[field],
+            _number(changes[field]),
+        ):
             raise InputError(
                 f"{field.replace('_', '-')}: {name} says {job[field]:,}; change it there"
             )
+
+
+def _number(given: object) -> int | None:
+    text = str(given)
+    return int(text[:18]) if text.isascii() and text.isdigit() else None
 
 
 def with_rule(plan: Plan, model: Model, framework: str) -> Plan:

@@ -275,8 +275,13 @@ def _compared(words: list[str]) -> bool | None:
         return left == right
     if sign in ("!=", "-ne"):
         return left != right
+    return _ordered(left, sign, right)
+
+
+def _ordered(left: str, sign: str, right: str) -> bool | None:
+    """The value of a comparison of two whole numbers."""
     numbers = {"-gt": 1, "-ge": 1, "-lt": -1, "-le": -1}
-    if sign in numbers and left.isdigit() and right.isdigit() and len(left + right) < 40:
-        order = (int(left) > int(right)) - (int(left) < int(right))
-        return order == numbers[sign] or (sign in ("-ge", "-le") and order == 0)
-    return None
+    if sign not in numbers or not (left.isdigit() and right.isdigit()) or len(left + right) > 40:
+        return None
+    order = (int(left) > int(right)) - (int(left) < int(right))
+    return order == numbers[sign] or (sign in ("-ge", "-le") and order == 0)

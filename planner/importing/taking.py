@@ -27,12 +27,14 @@ class Asked:
         chips: Chips that the launch starts on; None: the text says.
         fix: Fields of the plan that replace what the text says of them.
         model_of: The model with some dimensions, checked against the one that is named.
+        seq_len: Tokens per sequence, where the text cannot say.
     """
 
     name: str
     chips: int | None = None
     fix: Mapping[str, Any] = field(default_factory=dict)
     model_of: Callable[[Mapping[str, Any]], Model]
+    seq_len: int | None = None
 
 
 def fixed_fields(fixes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
@@ -211,3 +213,13 @@ def data_ranks(taking: Taking, chips: int | None, beside: Mapping[str, int]) -> 
             f"nearest: --chips {near}"
         )
     return chips // product
+
+
+def chips_of(taking: Taking, started: int | None, said: str) -> int | None:
+    """Chips: those that are asked for, else what the launcher starts; `said`: what says so."""
+    chips = taking.asked.chips
+    if chips is None:
+        return started
+    if started not in (None, chips):
+        taking.warnings.append(f"chips: {started:,} by {said}; --chips {chips} takes their place")
+    return chips
