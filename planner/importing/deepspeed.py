@@ -65,9 +65,11 @@ def read(text: str, asked: Asked) -> Imported:
             split="front" if sizes["pp"] > 1 else "even",
         )
     )
+    precision = _precision(taking)
     length = asked.seq_len or model.seq_len
     if asked.seq_len is None:
         taking.assume("seq_len", length, "that of the model's own training")
+    taking.check()
     ignored, unknown = taking.rest(_reasons(settings), known_settings())
     return Imported(
         source="deepspeed",
@@ -77,7 +79,7 @@ def read(text: str, asked: Asked) -> Imported:
             "framework": "deepspeed",
             "seq_len": length,
             "batch_tokens": batch * length if batch else None,
-            "precision": _precision(taking),
+            "precision": precision,
         },
         ignored=ignored,
         unknown=unknown,
@@ -97,8 +99,8 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
 
 def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Why known settings have no part in a plan."""
-    read = READ.split()
-    found = {name: "no part of a plan" for name in known_settings() if name not in read}
+    found = dict.fromkeys(known_settings(), "no part of a plan")
+    found |= dict.fromkeys(READ.split(), "without effect beside the others")
     for name in settings:
         parts = name.split(".")
         for end in range(len(parts) - 1, 0, -1):

@@ -14,7 +14,6 @@ READ = """
     zero_optimization.offload_param.device zero_optimization.cpu_offload
     zero_optimization.zero_hpz_partition_size zero_optimization.mics_shard_size
     zero_optimization.zero_quantized_weights zero_optimization.zero_quantized_gradients
-    zero_optimization.zero_quantized_nontrainable_weights zero_optimization.overlap_comm
     tensor_parallel.autotp_size expert_parallel.enabled expert_parallel.autoep_size
     pipeline.stages pipeline.activation_checkpoint_interval
     activation_checkpointing.partition_activations activation_checkpointing.cpu_checkpointing
@@ -23,7 +22,7 @@ READ = """
 """Settings that a plan may depend on."""
 
 ZERO = """
-    contiguous_gradients reduce_scatter reduce_bucket_size use_multi_rank_bucket_allreduce
+    zero_quantized_nontrainable_weights overlap_comm contiguous_gradients reduce_scatter reduce_bucket_size use_multi_rank_bucket_allreduce
     allgather_partitions allgather_bucket_size load_from_fp32_weights elastic_checkpoint
     sub_group_size cpu_offload_param cpu_offload_use_pin_memory prefetch_bucket_size
     stage3_prefetch_bucket_size param_persistence_threshold stage3_param_persistence_threshold

@@ -67,6 +67,7 @@ def read(text: str, asked: Asked) -> Imported:
         name: f"{title}: {_PARTLY if title in _MODELLED else 'no part of a plan'}"
         for name, (_, title) in known.items()
     }
+    taking.check()
     ignored, unknown = taking.rest(reasons)
     return Imported(
         source="megatron",

@@ -20,6 +20,7 @@ _EXPANSION = re.compile(
     r"\$\(\((?P<sum>[^()]*(?:\([^()]*\)[^()]*)*)\)\)|\$\{(?P<braced>\w+)(?P<whole>\[[@*]\])?"
     r"(?::?-(?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
 )
+_REDIRECTION = re.compile(r"[0-9]*[<>]{1,2}(.*)", re.DOTALL)
 _SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
 _LONGEST = 1 << 20  # characters of a value
 _SKIPPED = {"for": "done", "while": "done", "until": "done", "case": "esac"}
@@ -164,7 +165,7 @@ class Shell:
                 words.pop(0)
             else:
                 break
-        if found := [text for word in words for text in self.fields(word)]:
+        if found := [text for word in _without_files(words) for text in self.fields(word)]:
             self.commands.append(found)
 
     def _assign(self, name: str, value: str | list[str], line: int) -> None:
@@ -250,6 +251,17 @@ def _computed(node: object) -> int:
         found = signs[type(node.op)](_computed(node.left), _computed(node.right))
         return int(found)
     raise ValueError
+
+
+def _without_files(words: list[Word]) -> list[Word]:
+    """Words without redirections and the files that they name."""
+    found, skips = [], False
+    for word in words:
+        match = None if word[0].quoted else _REDIRECTION.match(word[0].text)
+        if not skips and not match:
+            found.append(word)
+        skips = match is not None and len(word) == 1 and not match[1]
+    return found
 
 
 def _bare(word: Word) -> str:

@@ -12,6 +12,7 @@ from planner.errors import InputError
 
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
+_LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
 _SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
 
 
@@ -120,6 +121,9 @@ class Lexer:
         return InputError(f"{self.name}: line {line}: {what} is not closed")
 
     def _word(self) -> Word:
+        if match := _LAYOUT.match(self.text, self.at):
+            self._advance(len(match[0]))
+            return (Part(match[0], True, False),)
         parts: list[Part] = []
         while self.at < len(self.text) and not self._ends_word():
             char = self.text[self.at]

@@ -145,8 +145,8 @@ class Taking:
         self.problems.append(("", f"{name}: {what}"))
 
     def untold(self, axis: str, name: str, what: str, examples: str) -> None:
-        """Notes that no plan says what a setting does; `fix` of that field reads it as one."""
-        self.problems.append((axis, f"{name}: {what}; --fix {examples} reads it as one that it is"))
+        """Notes that no plan says what a setting does; `fix` of that field takes its place."""
+        self.problems.append((axis, f"{name}: {what}; --fix {examples} takes its place"))
 
     def assume(self, name: str, value: object, reason: str) -> None:
         """Notes what the launch leaves open."""

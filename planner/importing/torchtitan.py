@@ -58,6 +58,7 @@ def read(text: str, asked: Asked) -> Imported:
         for name in settings
         if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
     }
+    taking.check()
     ignored, unknown = taking.rest(reasons)
     return Imported(
         source="torchtitan",
@@ -140,6 +141,7 @@ def _shards(taking: Taking, chips: int | None, sizes: dict[str, int], replicas: 
     left = taking.text(name, "-1") == "-1"
     shards = 1 if left else taking.whole(name)
     shards = taking.fixed("fsdp", shards)
+    taking.check()
     beside = {"replicas": replicas, **sizes}
     if left and "fsdp" not in taking.asked.fix:
         return data_ranks(taking, chips, beside)
