@@ -18,6 +18,7 @@ import functools
 import pkgutil
 import re
 import shlex
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -142,6 +143,8 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
     write_measurements(tmp_path)
+    for launch in ("megatron/uneven/run.sh", "deepspeed/dense-sharded/ds_config.json"):
+        shutil.copy(ROOT / "tests" / "export" / "golden" / launch, tmp_path)
     examples = []
     for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -117,7 +117,7 @@ def evaluate(
       planner evaluate --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
 
       planner evaluate --from deepspeed ds_config.json --model llama3-8b --hardware h100-sxm5-80
-        --chips 64 --seq-len 8192 -o plan.yaml
+        --chips 64 --seq-len 8192 -o launched.yaml
     """
     flags = {
         "hardware": hardware,

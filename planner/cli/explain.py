@@ -128,9 +128,7 @@ def explain(
     request, plan = question.request, question.plan
     resolved = resolve(request, question.origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
-        rivals = (
-            rivals_in(plan_file, request, plan.chips, asked, flags=True) if source is None else ()
-        )
+        rivals = () if source else rivals_in(plan_file, request, plan.chips, asked, flags=True)
         result = explain_plan(resolved, plan, objective, question.noted, on_progress, rivals)
     _write(result, resolved, plot, trace)
     if as_json:

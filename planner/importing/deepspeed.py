@@ -38,9 +38,7 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    data, _ = json_object(text.encode("utf-8"), asked.name)
-    settings: dict[str, tuple[str, ...]] = {}
-    _flatten(data, "", settings)
+    settings = _settings(text, asked.name)
     taking = Taking(asked, settings)
     model = asked.model_of({})
     sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
@@ -69,23 +67,22 @@ def read(text: str, asked: Asked) -> Imported:
     length = asked.seq_len or model.seq_len
     if asked.seq_len is None:
         taking.assume("seq_len", length, "that of the model's own training")
-    taking.check()
-    ignored, unknown = taking.rest(_reasons(settings), known_settings())
-    return Imported(
-        source="deepspeed",
-        plan=plan,
-        job={
-            "model": model.name,
-            "framework": "deepspeed",
-            "seq_len": length,
-            "batch_tokens": batch * length if batch else None,
-            "precision": precision,
-        },
-        ignored=ignored,
-        unknown=unknown,
-        assumed=tuple(taking.assumed),
-        warnings=tuple(taking.warnings),
-    )
+    said = {
+        "model": model.name,
+        "framework": "deepspeed",
+        "seq_len": length,
+        "batch_tokens": batch * length if batch else None,
+        "precision": precision,
+    }
+    return taking.imported("deepspeed", plan, said, {}, _reasons(settings), known_settings())
+
+
+def _settings(text: str, name: str) -> dict[str, tuple[str, ...]]:
+    """The settings of a JSON file by their dotted names."""
+    data, _ = json_object(text.encode("utf-8"), name)
+    found: dict[str, tuple[str, ...]] = {}
+    _flatten(data, "", found)
+    return found
 
 
 def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, ...]]) -> None:

@@ -22,7 +22,8 @@ READ = """
 """Settings that a plan may depend on."""
 
 ZERO = """
-    zero_quantized_nontrainable_weights overlap_comm contiguous_gradients reduce_scatter reduce_bucket_size use_multi_rank_bucket_allreduce
+    zero_quantized_nontrainable_weights overlap_comm contiguous_gradients reduce_scatter
+    reduce_bucket_size use_multi_rank_bucket_allreduce
     allgather_partitions allgather_bucket_size load_from_fp32_weights elastic_checkpoint
     sub_group_size cpu_offload_param cpu_offload_use_pin_memory prefetch_bucket_size
     stage3_prefetch_bucket_size param_persistence_threshold stage3_param_persistence_threshold

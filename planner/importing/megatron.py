@@ -63,22 +63,16 @@ def read(text: str, asked: Asked) -> Imported:
     if "--global-batch-size" not in taking.values:
         taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
     taking.warnings += model_warnings(taking, model)
-    reasons = {
+    said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
+    return taking.imported("megatron", plan, said, dimensions, _reasons())
+
+
+def _reasons() -> dict[str, str]:
+    """Why flags have no part in a plan."""
+    return {
         name: f"{title}: {_PARTLY if title in _MODELLED else 'no part of a plan'}"
-        for name, (_, title) in known.items()
+        for name, (_, title) in known_flags().items()
     }
-    taking.check()
-    ignored, unknown = taking.rest(reasons)
-    return Imported(
-        source="megatron",
-        plan=plan,
-        job={**job, "model": model.name, "batch_tokens": batch * job["seq_len"]},
-        model=dimensions,
-        ignored=ignored,
-        unknown=unknown,
-        assumed=tuple(taking.assumed),
-        warnings=tuple(taking.warnings),
-    )
 
 
 def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:

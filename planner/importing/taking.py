@@ -8,7 +8,7 @@ from typing import Any
 
 from models_db import Model
 from planner.errors import InputError
-from planner.importing.imported import Noted
+from planner.importing.imported import Imported, Noted
 from planner.messages import did_you_mean, one_line, shown
 from planner.plan import OFFLOADS, Plan
 from planner.search.options import fixed_values
@@ -172,8 +172,40 @@ class Taking:
         if lines:
             raise InputError("\n".join(f"{self.asked.name}: {line}" for line in lines))
 
-    def rest(
-        self, reasons: Mapping[str, str], near: Iterable[str] | None = None
+    def imported(
+        self,
+        source: str,
+        plan: Plan,
+        job: dict[str, Any],
+        model: dict[str, Any],
+        reasons: Mapping[str, str],
+        near: Iterable[str] | None = None,
+    ) -> Imported:
+        """The launch as it was read.
+
+        Args:
+            source, plan, job, model: See `Imported`.
+            reasons: Why known settings have no part in a plan.
+            near: Names that a misspelt one may mean; None: those with reasons.
+
+        Raises:
+            InputError: Something is wrong with the settings, a line each.
+        """
+        self.check()
+        ignored, unknown = self._rest(reasons, near)
+        return Imported(
+            source=source,
+            plan=plan,
+            job=job,
+            model=model,
+            ignored=ignored,
+            unknown=unknown,
+            assumed=tuple(self.assumed),
+            warnings=tuple(self.warnings),
+        )
+
+    def _rest(
+        self, reasons: Mapping[str, str], near: Iterable[str] | None
     ) -> tuple[tuple[Noted, ...], tuple[Noted, ...]]:
         """Settings that were not taken: those that are known, with a reason, and the others."""
         names = list(reasons if near is None else near)

@@ -58,18 +58,8 @@ def read(text: str, asked: Asked) -> Imported:
         for name in settings
         if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
     }
-    taking.check()
-    ignored, unknown = taking.rest(reasons)
-    return Imported(
-        source="torchtitan",
-        plan=plan,
-        job={**job, "framework": "torchtitan", "model": model.name},
-        model=dimensions,
-        ignored=ignored,
-        unknown=unknown,
-        assumed=tuple(taking.assumed),
-        warnings=tuple(taking.warnings),
-    )
+    said = {**job, "framework": "torchtitan", "model": model.name}
+    return taking.imported("torchtitan", plan, said, dimensions, reasons)
 
 
 def _assume(taking: Taking, name: str, value: object) -> None:

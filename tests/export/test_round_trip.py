@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from export.cases import CASES, Case
-from export.random_plans import MODELS, runnable
+from export.random_plans import runnable
 from planner.cost.layout import plan_chunks
 from planner.export import Export, export_plan
 from planner.importing import LaunchRead, read_launch
@@ -67,9 +67,19 @@ def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
     check("megatron", case, export, tmp_path)
 
 
-@pytest.mark.parametrize("source", FILES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("megatron", "dense-tp-pp"),
+        ("megatron", "dense-sharded"),
+        ("megatron", "experts"),
+        ("megatron", "long"),
+        ("torchtitan", "dense-tp-pp"),
+        ("torchtitan", "dense-sharded"),
+        ("deepspeed", "dense-sharded"),
+    ],
+)
 def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    for random_case, plan, export in runnable(target_named(source), case, 6, seed=5):
+    for random_case, plan, export in runnable(target_named(source), case, 3, seed=5):
         check(source, replace(random_case, plan=plan), export, tmp_path)

@@ -26,9 +26,9 @@ def words(text: str) -> list[str]:
         "python train.py --lr ${LR:-1} --bf16 2>&1 | tee log",
         'CMD="python train.py --lr 1 --bf16"\nsrun -l sh -c "$CMD"',
         'ARGS="--lr 1 --bf16"',
-        "X=8\nif [[ \"$X\" == 8 ]]; then\n A='--lr 1'\nelse\n A='--lr 2'\nfi\nrun train.py $A --bf16",
-        "if [ -z \"\" ] && [ 1 -lt 2 ]; then\n A='--lr 1'\nfi\nrun train.py $A --bf16",
-        "for i in 1 2; do\n python train.py --lr 3 --seed 1 --split 2\ndone\nrun t.py --lr 1 --bf16",
+        "X=8\nif [[ \"$X\" == 8 ]]; then\n A='--lr 1'\nelse\n A='--lr 2'\nfi\nx t.py $A --bf16",
+        "if [ -z \"\" ] && [ 1 -lt 2 ]; then\n A='--lr 1'\nfi\nx t.py $A --bf16",
+        "for i in 1 2; do\n python train.py --lr 3 --seed 1 --split 2\ndone\nx t.py --lr 1 --bf16",
         "run() {\n python train.py --lr 1 --bf16\n}\nrun",
     ],
 )
@@ -43,7 +43,7 @@ def test_what_the_text_does_not_define_stays() -> None:
 
 
 def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:
-    text = "if [ -n \"$X\" ]; then\nA=1\nelse\nA=2\nfi\nfor x in 1; do\nB=1\ndone\nC=3\n"
+    text = 'if [ -n "$X" ]; then\nA=1\nelse\nA=2\nfi\nfor x in 1; do\nB=1\ndone\nC=3\n'
     shell = Shell("run.sh").read(text)
     assert shell.variables == {"C": "3"}
     assert shell.notes == [

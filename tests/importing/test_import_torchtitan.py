@@ -63,7 +63,8 @@ def refused(text: str, folder: Path, fix: str = "", **more: object) -> list[str]
     with pytest.raises(InputError) as error:
         launch(text, folder, fix, **more)
     return [
-        line.removeprefix(f"{folder / 'torchtitan.toml'}: ") for line in str(error.value).split("\n")
+        line.removeprefix(f"{folder / 'torchtitan.toml'}: ")
+        for line in str(error.value).split("\n")
     ]
 
 
