@@ -248,6 +248,17 @@ def test_experts_split_over_tp_by_default(tmp_path: Path) -> None:
     assert launch(told, tmp_path, model="mixtral-8x7b", chips=None).plan.ep == 8
 
 
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [("'[1]*32'", False), ("1", False), ("'([0]+[1]*3)*8'", True), ("x", True), ("2", True)],
+)
+def test_which_layers_have_experts(pattern: str, said: bool, tmp_path: Path) -> None:
+    text = f"{MIXTRAL.rstrip()} --moe-layer-freq {pattern}"
+    found = launch(text, tmp_path, model="mixtral-8x7b", chips=None)
+    lines = [line for line in found.imported.warnings if line.startswith("--moe-layer-freq")]
+    assert bool(lines) == said
+
+
 def test_unknown_settings_have_the_nearest_name(tmp_path: Path) -> None:
     found = launch(LLAMA + "--recompute-granularty full --qqqqq 3 $MORE", tmp_path)
     assert found.plan.recompute == "none"
