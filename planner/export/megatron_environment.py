@@ -12,15 +12,14 @@ def environment(launch: Launch) -> tuple[tuple[str, str], ...]:
     Sources: Megatron-LM megatron/training/arguments.py, validate_args (tp or cp on chips before
     Blackwell wants CUDA_DEVICE_MAX_CONNECTIONS=1, Megatron-FSDP more), d98e8a64dd (2026-08-22);
     Megatron-Bridge scripts/performance/utils/overrides.py (8, and 32 on Blackwell) and
-    recipes/utils/environment_utils.py (the others), 067f987 (2026-08-22).
+    recipes/utils/environment_utils.py (the others), 067f987 (2026-08-22). Which algorithm NCCL
+    takes is left to it, as the prediction does.
     """
     shared = (("CUDA_DEVICE_MAX_CONNECTIONS", connections(launch)),)
     if launch.cost.chip.vendor != "NVIDIA":
         return shared
     return (
         *shared,
-        ("NCCL_GRAPH_REGISTER", "0"),
-        ("NCCL_NVLS_ENABLE", "0"),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),
         ("TORCH_NCCL_AVOID_RECORD_STREAMS", "1"),
     )
