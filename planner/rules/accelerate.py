@@ -79,6 +79,7 @@ ACCELERATE: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"fsdp has no cp_mode {p.cp_mode} (cp {p.cp}), which DeepSpeed has; use ring"
         ),
+        launch=True,
     ),
     Rule(
         name="accelerate-mesh",

@@ -139,6 +139,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"torchtitan has no cp_mode {p.cp_mode} (cp {p.cp}): keys and values travel; use ring"
         ),
+        launch=True,
     ),
     Rule(
         name="torchtitan-tied",
@@ -151,6 +152,7 @@ TORCHTITAN: tuple[Rule, ...] = (
             f"torchtitan does not tie embedding and head across stages, and {c.job.model.name} "
             f"ties them: pp {p.pp} must be 1"
         ),
+        launch=True,
     ),
     Rule(
         name="torchtitan-offload",

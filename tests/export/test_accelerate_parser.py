@@ -1,0 +1,157 @@
+"""Accelerate's and Transformers' own classes on golden files, models and random plans."""
+
+import json
+import platform
+from dataclasses import fields, replace
+from datetime import date
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from export.accepted_files import GOLDEN, digests, exported, record_acceptance
+from export.cases import CASES
+from export.random_plans import runnable
+from models_db import load_model
+from planner.export import Export
+from planner.export.hf_config import hf_config
+from planner.plan import Plan
+from planner.targets import TARGETS
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+TARGET = TARGETS["accelerate"]
+SCRIPT_ONLY = {
+    "config_name", "tokenizer_name", "dataset_name", "dataset_config_name", "block_size",
+}  # fmt: skip
+"""Arguments of run_clm.py that are not `TrainingArguments`."""
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("accelerate")
+    pytest.importorskip("transformers")
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+
+
+def launched(folder: Path, processes: int | None = None) -> dict[str, str]:
+    """The environment that `accelerate launch` gives to every process of a configuration."""
+    from accelerate.commands import launch  # noqa: PLC0415 (installed apart)
+    from accelerate.utils.launch import prepare_multi_gpu_env  # noqa: PLC0415 (as above)
+
+    command = ["--config_file", str(folder / "accelerate.yaml"), "run_clm.py", "training.json"]
+    parsed = launch.launch_command_parser().parse_args(command)
+    parsed, _, _ = launch._validate_launch_command(parsed)
+    if processes is not None:
+        assert parsed.num_processes == processes
+    found: dict[str, str] = prepare_multi_gpu_env(parsed)
+    return found
+
+
+def meshed(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The mesh and the sharding that a process makes of its environment."""
+    from accelerate import ParallelismConfig  # noqa: PLC0415 (installed apart)
+    from accelerate.utils import FullyShardedDataParallelPlugin  # noqa: PLC0415 (as above)
+
+    with monkeypatch.context() as patch:
+        for name, value in environment.items():
+            if name.startswith(("PARALLELISM_CONFIG", "FSDP", "ACCELERATE")):
+                patch.setenv(name, value)
+        if environment.get("ACCELERATE_USE_FSDP") == "true":
+            assert FullyShardedDataParallelPlugin().fsdp_version == 2
+        return ParallelismConfig()
+
+
+def check(export: Export, plan: Plan, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Writes an export and has it read; the mesh must be that of the plan."""
+    for file in export.files:
+        (folder / file.name).write_text(file.text, encoding="utf-8")
+    mesh = meshed(launched(folder, plan.chips), monkeypatch)
+    if mesh.total_size > 1:
+        assert mesh.total_size == plan.chips
+    arguments = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    from transformers import TrainingArguments  # noqa: PLC0415 (installed apart)
+
+    own = {field.name for field in fields(TrainingArguments)}
+    assert set(arguments) - SCRIPT_ONLY <= own
+    return mesh
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_golden_files_are_accepted(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(exported("accelerate", case), CASES[case].plan, tmp_path, monkeypatch)
+
+
+def test_the_record_of_acceptance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case in CASES:
+        folder = tmp_path / case
+        folder.mkdir()
+        check(exported("accelerate", case), CASES[case].plan, folder, monkeypatch)
+    facts = {
+        "framework": "Hugging Face Accelerate",
+        "version": version_of("accelerate"),
+        "commit": "16cb6eb (2026-07-24)",
+        "date": str(date.today()),
+        "by": "commands/launch.py _validate_launch_command, utils/launch.py "
+        "prepare_multi_gpu_env, ParallelismConfig, FullyShardedDataParallelPlugin; fields of "
+        f"TrainingArguments and AutoConfig of Transformers {version_of('transformers')}",
+        "python": f"{platform.python_version()}, torch {version_of('torch')}",
+    }
+    record_acceptance("accelerate", facts, digests("accelerate"))
+
+
+MODELS = ("llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3.1-405b", "qwen2.5-7b",
+          "qwen2.5-72b", "qwen3-8b", "qwen3-32b", "mixtral-8x7b", "mixtral-8x22b")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_have_the_parameters_of_transformers(name: str, tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415 (installed apart)
+    from transformers import AutoConfig, AutoModelForCausalLM  # noqa: PLC0415 (as above)
+
+    model = load_model(name)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(hf_config(model, 4096)), encoding="utf-8")
+    with torch.device("meta"):
+        built = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(str(path)))
+    assert built.dtype == torch.bfloat16
+    assert sum(one.numel() for one in built.parameters()) == model.total_parameters
+
+
+@pytest.mark.parametrize("name", ["dense-sharded", "dense-hybrid", "long"])
+def test_random_plans_are_accepted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = replace(CASES[name], framework="fsdp")
+    plans = list(runnable(TARGET, case, count=20, seed=5))
+    assert len(plans) >= 5
+    for _, plan, export in plans:
+        mesh = check(export, plan, tmp_path, monkeypatch)
+        if plan.sharding == "zero3":
+            sizes = (mesh.dp_replicate_size, mesh.dp_shard_size, mesh.tp_size, mesh.cp_size)
+            assert sizes == (plan.dp, plan.fsdp, plan.tp, plan.cp)
+
+
+def altered(folder: Path, change: tuple[str, str]) -> None:
+    text = (GOLDEN / "accelerate/dense-hybrid/accelerate.yaml").read_text(encoding="utf-8")
+    assert change[0] in text
+    (folder / "accelerate.yaml").write_text(text.replace(*change), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("dp_shard_size: 16", "dp_shard_size: 1"),
+        ("num_machines:", "machines:"),
+        ("tp_size: 8", "tp_size: 0"),
+        ("comm_strategy: alltoall", "comm_strategy: ring"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(
+    change: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    altered(tmp_path, change)
+    with pytest.raises((ValueError, AssertionError)):
+        meshed(launched(tmp_path), monkeypatch)
