@@ -102,7 +102,8 @@ def _zero(launch: Launch) -> dict[str, Any]:
 
 def _borders(launch: Launch) -> list[int]:
     """First layer of each stage and the end, the embedding and the head counted as layers."""
-    layers = list(launch.chunk_layers)
+    chunks, each = launch.chunk_layers, launch.plan.interleave
+    layers = [sum(chunks[at : at + each]) for at in range(0, len(chunks), each)]
     layers[0] += 1
     layers[-1] += 1
     return [0, *accumulate(layers)]
@@ -151,6 +152,8 @@ def _lossy(launch: Launch) -> list[Lost]:
         for name in ("micro-batches", "stages"):
             reason = f"the {name} are those of PipelineModule in train.py, not of ds_config.json"
             lost.append(Lost("pp", reason))
+    if plan.pp > 1 and launch.model.tied_embeddings:
+        lost.append(Lost("pp", "the head in train.py has weights of its own, not the embedding's"))
     if launch.cost.job.kind == "finetune":
         lost.append(Lost("job", "train.py starts from random weights: load your checkpoint"))
     return lost

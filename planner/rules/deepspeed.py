@@ -211,6 +211,7 @@ DEEPSPEED: tuple[Rule, ...] = (
         holds=offload_optimizer,
         explain=lambda c, p: "deepspeed moves the optimizer to the host with zero1, zero2 or zero3",
         per_stage=True,
+        launch=True,
     ),
     Rule(
         name="deepspeed-offload-weights",
@@ -221,6 +222,7 @@ DEEPSPEED: tuple[Rule, ...] = (
         holds=offload_weights,
         explain=lambda c, p: f"deepspeed moves weights to the host with zero3, not {p.sharding}",
         per_stage=True,
+        launch=True,
     ),
     Rule(
         name="deepspeed-offload-activations",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, PlanTable
+from planner.plan import DDP, ZERO3, BoolArray, IntArray, PlanTable
 from planner.rules import alike, slices
+from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
 TWIN_CHIPS = ("tpu-v7",)
@@ -16,6 +17,22 @@ TWIN_CHIPS = ("tpu-v7",)
 def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
     """A chip is one device."""
     return np.full(len(plans), model.chip.name not in TWIN_CHIPS)
+
+
+def sharded_ranks(plans: PlanTable) -> IntArray:
+    """(n,) ranks over which a matrix or its optimizer states are divided."""
+    own = np.where(plans.sharding == ZERO3, plans.fsdp, plans.dp) * plans.cp
+    return np.where(plans.sharding == DDP, 1, own)
+
+
+def hidden_divides(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The hidden width divides over the ranks that shard it."""
+    hidden = model.job.model.hidden
+    divides = hidden % sharded_ranks(plans) == 0
+    if model.shapes.experts == 0:
+        return np.asarray(divides)
+    left = plans.tp * plans.cp * plans.fsdp // np.gcd(plans.ep, plans.tp * plans.cp * plans.fsdp)
+    return np.asarray(divides & ((plans.sharding != ZERO3) | (hidden % left == 0)))
 
 
 _VERSION = "0.10.2"
@@ -43,6 +60,21 @@ JAX: tuple[Rule, ...] = (
             f"jax shows each {c.chip.title} as two devices, so that its mesh has {2 * p.chips}, "
             f"not {p.chips}"
         ),
+        launch=True,
+    ),
+    Rule(
+        name="jax-hidden",
+        field="sharding",
+        framework="jax",
+        version=_VERSION,
+        source="jax/_src/named_sharding.py: an axis divides the dimension that it shards",
+        holds=hidden_divides,
+        explain=lambda c, p: (
+            f"jax divides the hidden width {c.job.model.hidden} of {c.job.model.name} equally over "
+            f"the ranks of {p.sharding} (dp {p.dp}, fsdp {p.fsdp}, cp {p.cp}); nearest fsdp or dp: "
+            f"{nearest_divisors(max(p.dp, p.fsdp), c.job.model.hidden)}"
+        ),
+        per_stage=True,
         launch=True,
     ),
     Rule(

@@ -2,14 +2,77 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, PlanTable
+from planner.cost.layout import stage_layers
+from planner.plan import BY_COST, RING, SELECTIVE, BoolArray, Plan, PlanTable
+from planner.rules import alike
+from planner.rules.maxtext_models import block_of
 from planner.rules.rule import Rule
+
+BLOCKS = ("llama2", "qwen2", "mixtral")
+PRECISIONS = ("bf16", "fp16", "fp32")
 
 
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
     """There is a key-value head for every rank of tp."""
     return model.shapes.kv_heads >= plans.tp
+
+
+def known_model(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The model is like Llama or Qwen 2, with heads that make up the hidden width."""
+    one = model.job.model
+    return np.full(len(plans), block_of(one) in BLOCKS and one.heads * one.head_dim == one.hidden)
+
+
+def whole_experts(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Experts are not spread."""
+    return np.asarray(plans.ep == 1)
+
+
+def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Context parallelism moves keys and values."""
+    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
+
+
+def whole_layers(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Layers are recomputed as wholes."""
+    return np.asarray(plans.recompute != SELECTIVE)
+
+
+def nothing_moves(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Nothing moves to the host."""
+    return np.asarray(plans.offload == 0)
+
+
+def known_job(model: CostModel, plans: PlanTable) -> BoolArray:
+    """16 or 32 bits, and all weights."""
+    return np.full(len(plans), model.job.precision in PRECISIONS and model.job.kind != "lora")
+
+
+def dealt_by_cost(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Explicit stages have the layers that nanotron gives them."""
+    right = np.ones(len(plans), dtype=np.bool_)
+    if plans.stages is None:
+        return right
+    for row in np.flatnonzero(plans.stages.layers[:, 0] >= 0):
+        layers = plans.stages.layers[row]
+        dealt = dealt_layers(model, int(plans.pp[row]))
+        right[row] = dealt == tuple(layers[layers >= 0].tolist())
+    return right
+
+
+def dealt_layers(model: CostModel, pp: int) -> tuple[int, ...]:
+    """Layers of each stage by nanotron's rule; empty where there are too many stages."""
+    found = stage_layers(model.job.model, pp, 1, BY_COST)
+    return () if found is None else tuple(map(int, found))
+
+
+def _dealt(model: CostModel, plan: Plan) -> str:
+    found = ", ".join(map(str, dealt_layers(model, plan.pp))) or "none"
+    listed = ", ".join(str(stage.layers) for stage in plan.stages or ())
+    return f"nanotron deals out layers by their cost, {found}, not {listed}; use split by-cost"
 
 
 _VERSION = "2411b02 (2026-04-07)"
@@ -23,5 +86,92 @@ NANOTRON: tuple[Rule, ...] = (
         source="nanotron config/config.py: key-value heads >= tp",
         holds=nanotron_kv_heads,
         explain=lambda c, p: f"nanotron needs tp {p.tp} <= the {c.shapes.kv_heads} key-value heads",
+    ),
+    Rule(
+        name="nanotron-model",
+        field="model",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/models_config.py: LlamaConfig, Qwen2Config (with moe_config)",
+        holds=known_model,
+        explain=lambda c, p: (
+            f"nanotron has no model of the kind of {c.job.model.name}; nearest: "
+            f"{', '.join(BLOCKS)}, with heads that make up the hidden width"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-experts",
+        field="ep",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron parallel/context.py: the world is tp cp dp pp, in which ep has no place",
+        holds=whole_experts,
+        explain=lambda c, p: f"nanotron does not spread experts over ep {p.ep} ranks; nearest: 1",
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-ring",
+        field="cp_mode",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/models_config.py: llama3_ring_attention",
+        holds=by_ring,
+        explain=lambda c, p: f"nanotron has cp {p.cp} by ring only; use cp_mode ring",
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-recompute",
+        field="recompute",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/parallelism_config.py: recompute_layer",
+        holds=whole_layers,
+        explain=lambda c, p: "nanotron recomputes whole layers or nothing; use none or full",
+        per_stage=True,
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-offload",
+        field="offload",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/config.py has no offloading",
+        holds=nothing_moves,
+        explain=lambda c, p: f"nanotron does not move {' and '.join(p.offload)} to the host",
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-job",
+        field="precision",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/utils_config.py: str_to_dtype; all weights are trained",
+        holds=known_job,
+        explain=lambda c, p: (
+            f"nanotron trains all weights in {', '.join(PRECISIONS)}, not job {c.job.kind} in "
+            f"{c.job.precision}"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-stages",
+        field="stages",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron models/base.py build_model: cumulative cost",
+        holds=dealt_by_cost,
+        explain=_dealt,
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-choices",
+        field="stages",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron config/parallelism_config.py: one recompute_layer",
+        holds=alike.choices_alike,
+        explain=lambda c, p: alike.unlike_choices("nanotron", p),
+        launch=True,
     ),
 )

@@ -69,6 +69,10 @@ def test_stages_keep_their_layers() -> None:
     assert constants(export(STAGES))["BORDERS"] == [0, 10, 21, 32, 42]
 
 
+def test_chunks_of_an_interleaved_plan_become_whole_stages() -> None:
+    assert constants(exported("deepspeed", "dense-tp-pp"))["BORDERS"] == [0, 21, 41, 61, 82]
+
+
 def test_sequences_are_divided_by_exchanging_heads() -> None:
     one = export(SHARDED, fsdp=16, cp=4, cp_mode="all-to-all")
     assert config(one)["sequence_parallel_size"] == 4

@@ -61,7 +61,7 @@ def test_a_share_that_no_float_hits_still_gives_the_batch() -> None:
     cluster = load_cluster("dgx-h100-ndr")
     case = Case(
         model="llama3-8b", hardware=cluster.name, framework="jax", global_batch=7 * 24,
-        seq_len=4096, plan=Plan(fsdp=24, sharding="zero3", micro_batch=7),
+        seq_len=4096, plan=Plan(dp=24, sharding="ddp", micro_batch=7),
     )  # fmt: skip
     found = settings(export(case))
     assert int(found["per_device_batch_size"] * 24) == 7 * 24
@@ -78,9 +78,9 @@ def test_slices_are_named_by_their_cores(chips: int, name: str) -> None:
 
 def test_axes_cross_slices_in_the_order_of_the_plan() -> None:
     case = replace(SLICES, global_batch=24576)
-    plan = Plan(dp=2, fsdp=6144, sharding="zero3")
+    plan = Plan(dp=6, fsdp=2048, sharding="zero3")
     found = settings(export_plan(case.cost(), plan, TARGET))
-    assert (found["ici_fsdp_parallelism"], found["dcn_data_parallelism"]) == (6144, 2)
+    assert (found["ici_fsdp_parallelism"], found["dcn_data_parallelism"]) == (2048, 2)
 
 
 def test_expert_groups_take_ranks_of_fsdp() -> None:

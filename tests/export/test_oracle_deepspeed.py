@@ -68,8 +68,7 @@ def parsed(config: dict[str, Any], plan: Plan) -> Any:
 def test_the_golden_files_are_accepted() -> None:
     for name, case in CASES.items():
         config = json.loads(exported("deepspeed", name).files[0].text)
-        if name != "dense-hybrid":  # tp and cp at once, which no setting of DeepSpeed has
-            assert parsed(config, case.plan).train_batch_size == case.global_batch
+        assert parsed(config, case.plan).train_batch_size == case.global_batch
     facts = {
         "framework": "DeepSpeed",
         "version": pytest.importorskip("deepspeed").__version__,

@@ -15,27 +15,7 @@ SEQ_LEN = 8192
 SEQUENCES = 1024
 STEPS = 30
 RECOMPUTE = False
-BORDERS = [0,
- 5,
- 9,
- 13,
- 17,
- 21,
- 25,
- 29,
- 33,
- 37,
- 41,
- 45,
- 49,
- 53,
- 57,
- 61,
- 65,
- 69,
- 73,
- 77,
- 82]
+BORDERS = [0, 21, 41, 61, 82]
 
 import deepspeed
 import torch
@@ -91,6 +71,9 @@ class Block(torch.nn.Module):
         super().__init__()
         self.layer = class_named("DecoderLayer")(config, index)
         self.rotary = class_named("RotaryEmbedding")(config)
+        for weight in self.layer.parameters():
+            if weight.dim() > 1:
+                torch.nn.init.normal_(weight, std=config.initializer_range)
 
     def forward(self, hidden):
         positions = torch.arange(hidden.shape[1], device=hidden.device)[None]

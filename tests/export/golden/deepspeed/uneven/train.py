@@ -71,6 +71,9 @@ class Block(torch.nn.Module):
         super().__init__()
         self.layer = class_named("DecoderLayer")(config, index)
         self.rotary = class_named("RotaryEmbedding")(config)
+        for weight in self.layer.parameters():
+            if weight.dim() > 1:
+                torch.nn.init.normal_(weight, std=config.initializer_range)
 
     def forward(self, hidden):
         positions = torch.arange(hidden.shape[1], device=hidden.device)[None]

@@ -1,0 +1,160 @@
+"""Exports for nanotron: golden files, the batch and the rules; its own keys where it is there."""
+
+import ast
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from export.accepted_files import (
+    accepted_files,
+    agrees_with_golden,
+    digests,
+    exported,
+    record_acceptance,
+)
+from export.cases import CASES, Case
+from planner.errors import InputError
+from planner.export import Export, export_plan
+from planner.export.nanotron import FILE, VERSION
+from planner.plan import Plan, PlanTable, Stage
+from planner.rules import broken
+from planner.targets import TARGETS
+
+TARGET = TARGETS["nanotron"]
+DENSE = replace(
+    CASES["uneven"],
+    framework="nanotron",
+    plan=Plan(dp=16, tp=2, pp=4, split="by-cost", recompute="full"),
+)
+
+
+def export(case: Case, **changes: object) -> Export:
+    return export_plan(case.cost(), replace(case.plan, **changes), TARGET)
+
+
+def settings(one: Export) -> dict:
+    return yaml.safe_load(one.files[0].text)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_golden_files(case: str) -> None:
+    agrees_with_golden("nanotron", case)
+
+
+def test_what_was_accepted_is_what_is_exported() -> None:
+    assert accepted_files("nanotron") == digests("nanotron")
+
+
+def test_a_plan_is_told() -> None:
+    found = settings(export(DENSE))
+    told = found["parallelism"]
+    assert (told["dp"], told["tp"], told["pp"]) == (16, 2, 4)
+    assert told["tp_mode"] == "REDUCE_SCATTER"
+    assert told["recompute_layer"] is True
+    assert found["optimizer"]["zero_stage"] == 1
+    tokens = found["tokens"]
+    batch = tokens["micro_batch_size"] * tokens["batch_accumulation_per_replica"] * told["dp"]
+    assert batch == DENSE.global_batch
+
+
+def test_rings_are_those_of_qwen2() -> None:
+    case = replace(CASES["long"], framework="nanotron")
+    config = settings(export(case))["model"]["model_config"]
+    assert config["is_qwen2_config"] is True
+    assert config["_attn_implementation"] == "llama3_ring_attention"
+
+
+def test_experts_are_whole() -> None:
+    case = replace(CASES["experts"], framework="nanotron", plan=Plan(dp=64, tp=2, micro_batch=2))
+    config = settings(export(case))["model"]["model_config"]
+    assert config["moe_config"]["num_experts"] == 8
+    assert config["moe_config"]["layers"] == list(range(32))
+
+
+BROKEN = {
+    "nanotron-kv-heads": (CASES["dense-sharded"], {"fsdp": 4, "tp": 16, "sequence_parallel": True}),
+    "nanotron-model": (CASES["latent-experts"], {}),
+    "nanotron-experts": (CASES["experts"], {}),
+    "nanotron-ring": (CASES["long"], {"cp_mode": "all-to-all"}),
+    "nanotron-recompute": (DENSE, {"recompute": "selective"}),
+    "nanotron-offload": (DENSE, {"offload": ("optimizer",)}),
+    "nanotron-stages": (CASES["uneven"], {}),
+    "nanotron-choices": (
+        DENSE,
+        {"stages": (Stage(layers=10, full=(1, 0), recompute="none"), *[Stage(layers=10)] * 3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_named_and_refused(name: str) -> None:
+    case, changes = BROKEN[name]
+    plan = replace(case.plan, **changes)
+    table = PlanTable.from_plans([plan])
+    found = {rule.name: line for rule, line in broken(case.cost(), table, target=TARGET)}
+    assert name in found
+    assert "\n" not in found[name]
+    with pytest.raises(InputError):
+        export_plan(case.cost(), plan, TARGET)
+
+
+def _fields(source: Path) -> dict[str, dict[str, bool]]:
+    """Class to its annotated fields, and whether they need a value."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    return {
+        node.name: {
+            item.target.id: item.value is None
+            for item in node.body
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+PARTS = {
+    "general": "GeneralArgs", "parallelism": "ParallelismArgs", "tokens": "TokensArgs",
+    "model": "ModelArgs", "tokenizer": "TokenizerArgs", "optimizer": "OptimizerArgs",
+    "checkpoints": "CheckpointsArgs",
+}  # fmt: skip
+
+
+@pytest.mark.oracle
+def test_keys_are_the_fields_of_its_dataclasses() -> None:
+    """nanotron's configuration needs flash_attn to be imported, so its source is read."""
+    home = os.environ.get("PLANNER_NANOTRON")
+    if not home:
+        pytest.skip("PLANNER_NANOTRON names no checkout of nanotron")
+    classes = {}
+    for name in ("config", "parallelism_config", "models_config"):
+        classes |= _fields(Path(home, f"src/nanotron/config/{name}.py"))
+
+    def agrees(keys: dict, name: str) -> None:
+        assert set(keys) <= set(classes[name]), name
+        assert {field for field, needed in classes[name].items() if needed} <= set(keys), name
+
+    for case in CASES:
+        found = settings(exported("nanotron", case))
+        agrees(found, "Config")
+        for part, name in PARTS.items():
+            agrees(found[part], name)
+        config = found["model"]["model_config"]
+        agrees(config, "Qwen2Config" if "is_qwen2_config" in config else "LlamaConfig")
+        if "moe_config" in config:
+            agrees(config["moe_config"], "MoEConfig")
+        agrees(found["optimizer"]["optimizer_factory"], "AdamWOptimizerArgs")
+        agrees(found["optimizer"]["learning_rate_scheduler"], "LRSchedulerArgs")
+        agrees(found["data_stages"][0], "DatasetStageArgs")
+        agrees(found["data_stages"][0]["data"], "DataArgs")
+    facts = {
+        "framework": "nanotron",
+        "version": "main",
+        "commit": VERSION,
+        "date": "2026-11-23",
+        "by": "names and required fields of the dataclasses in src/nanotron/config (source)",
+        "python": "3.11",
+    }
+    record_acceptance("nanotron", facts, [f"{case}/{FILE}" for case in CASES])
