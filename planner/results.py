@@ -220,6 +220,8 @@ class EvaluateResult(Shown):
         fits: Whether it fits in memory on chip and host.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
+        launch: Of a launch that was read (`planner.importing`): its framework (`source`), its
+            file, and the settings that are `ignored` and `unknown`; empty for plans.
         pools: Where the job has pools of different chips, what the plan does on each; else empty.
         run, defaults, job, plan_job, asked, versions, sources, spread, ...: As in `SolveResult`.
     """
@@ -240,9 +242,10 @@ class EvaluateResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
     asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pools: tuple[PoolUse, ...] = field(default=(), repr=False)
+    launch: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, *_GIVEN)
+        freeze(self, *_GIVEN, "launch")
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
@@ -259,6 +262,7 @@ class EvaluateResult(Shown):
             "defaults": _named(self.defaults),
             "mfu_convention": self.mfu_convention,
             "pools": [use.to_dict() for use in self.pools],
+            **({"launch": thawed(self.launch)} if self.launch else {}),
             **{name: thawed(getattr(self, name)) for name in _GIVEN},
         }
         return sealed(fields)

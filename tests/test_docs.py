@@ -149,6 +149,8 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
     write_measurements(tmp_path)
     shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
+    for launch in ("megatron/uneven/run.sh", "deepspeed/dense-sharded/ds_config.json"):
+        shutil.copy(ROOT / "tests" / "export" / "golden" / launch, tmp_path)
     examples = []
     for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.launching import (
+    From,
+    LaunchBatch,
+    LaunchChips,
+    LaunchFix,
+    LaunchFlags,
+    LaunchModel,
+    LaunchSeqLen,
+    Question,
+    question_of,
+)
 from planner.cli.options import Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json, schedules_bar
 from planner.cli.pages import page_about
@@ -27,7 +39,6 @@ from planner.cli.plan_options import (
     Row,
     RunnableIn,
     TrainTokens,
-    row_of,
 )
 from planner.cli.solve_fields import names_of
 from planner.cli.tracing import check_trace, trace_content
@@ -43,6 +54,12 @@ def evaluate(
     plan_file: PlanFile,
     *,
     row: Row = None,
+    source: From = None,
+    model: LaunchModel = None,
+    chips: LaunchChips = None,
+    seq_len: LaunchSeqLen = None,
+    batch_tokens: LaunchBatch = None,
+    fix: LaunchFix = None,
     hardware: OtherHardware = None,
     precision: OtherPrecision = None,
     framework: OtherFramework = None,
@@ -74,6 +91,15 @@ def evaluate(
             metavar="FILE",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the job and the plan as a plan file (YAML).",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """What one plan costs: time, memory and energy with their parts, and whether it fits.
@@ -92,6 +118,11 @@ def evaluate(
       planner evaluate plan.yaml --runnable-in megatron
 
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
+
+      planner evaluate --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
+
+      planner evaluate --from deepspeed ds_config.json --model llama3-8b --hardware h100-sxm5-80
+        --chips 64 --seq-len 8192 -o launched.yaml
     """
     flags = {
         "hardware": hardware,
@@ -113,8 +144,11 @@ def evaluate(
         "carbon_intensity": number(carbon_intensity),
     }
     asked = {name: value for name, value in flags.items() if value is not None}
-    _check_files(plan_file, plot, trace)
-    result = _evaluated(plan_file, row, asked, plot, trace, quiet=as_json)
+    job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
+    launch = LaunchFlags(source=source, job=job, fix=fix)
+    files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
+    _check_files(files)
+    result = _evaluated(question_of(plan_file, row, launch, asked), files, quiet=as_json)
     if as_json:
         print_json(result.to_dict())
         return
@@ -124,54 +158,65 @@ def evaluate(
     print_view(evaluate_view(result))
 
 
-def _evaluated(
-    plan_file: Path,
-    row: str | None,
-    asked: dict[str, Any],
-    plot: Path | None,
-    trace: Path | None,
-    *,
-    quiet: bool,
-) -> EvaluateResult:
-    """What the plan of a file costs; the files that are asked for are written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """The file that is read, and those that are asked for."""
+
+    plan: Path
+    plot: Path | None
+    trace: Path | None
+    output: Path | None
+
+
+def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:
+    """What a plan costs; the files that are asked for are written."""
     from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.planfile import read_plan_file  # noqa: PLC0415
     from planner.pool_answer import evaluate_pools  # noqa: PLC0415
     from planner.pool_request import check_no_pictures  # noqa: PLC0415
     from planner.pools import resolve_pools  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
-    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+    request, plan, origin = question.request, question.plan, question.origin
     if request.pools is not None:
-        check_no_pictures({"plot": plot, "trace": trace})
-        return evaluate_pools(resolve_pools(request, origin), plan, assumed)
+        check_no_pictures({"plot": files.plot, "trace": files.trace, "output": files.output})
+        return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
     with schedules_bar(wanted=not quiet):
         resolved = resolve(request, origin, plan.chips)
-        result = evaluate_plan(resolved, plan, assumed)
-    write_all(_files(result, resolved, plot, trace))
+        found = evaluate_plan(resolved, plan, question.assumed)
+    warnings = (*question.warnings, *found.warnings)
+    result = replace(found, warnings=warnings, launch=question.launch())
+    write_all(_texts(result, resolved, files))
     return result
 
 
-def _check_files(plan_file: Path, plot: Path | None, trace: Path | None) -> None:
+def _check_files(files: _Files) -> None:
     """Finds out before the plan is read that a file could not be written, or would cost it."""
     from planner.report.picture_file import check_picture  # noqa: PLC0415
 
-    check_picture(plot)
-    if plot is not None and same_path(plot, plan_file):
-        raise InputError(f"plot: {plot} is the plan file that is read; name another")
-    if trace is not None:
-        check_trace(trace, {"plan": plan_file}, {"plot": plot})
+    check_picture(files.plot)
+    written = {"plot": files.plot, "output": files.output}
+    for name, path in written.items():
+        if path is not None and same_path(path, files.plan):
+            raise InputError(f"{name}: {path} is the file that is read; name another")
+    if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
+        raise InputError(f"output: {files.output} is where --plot goes; name another")
+    if files.trace is not None:
+        check_trace(files.trace, {"plan": files.plan}, written)
 
 
-def _files(
-    result: EvaluateResult, resolved: Resolved, plot: Path | None, trace: Path | None
-) -> dict[Path, str | bytes]:
+def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Path, str | bytes]:
     """What is asked for in files."""
     texts: dict[Path, str | bytes] = {}
-    if plot is not None:
-        texts[plot] = _drawn(result, resolved, plot)
-    if trace is not None:
-        texts[trace] = trace_content(trace, resolved, result.result.plan)
+    if files.plot is not None:
+        texts[files.plot] = _drawn(result, resolved, files.plot)
+    if files.trace is not None:
+        texts[files.trace] = trace_content(files.trace, resolved, result.result.plan)
+    if files.output is not None:
+        from planner.planfile import plan_text  # noqa: PLC0415  (numpy; not for --help)
+
+        heading = [f"The plan of {files.plan.name}, as planner evaluate reads it."]
+        folder = files.output.parent
+        texts[files.output] = plan_text(resolved, result.result.plan, heading, folder)
     return texts
 
 

@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.launching import (
+    From,
+    LaunchBatch,
+    LaunchChips,
+    LaunchFix,
+    LaunchFlags,
+    LaunchModel,
+    LaunchSeqLen,
+    question_of,
+)
 from planner.cli.options import AsJson, Cooling, PowerCap, Pue
 from planner.cli.output import number, print_json, progress_bar
 from planner.cli.plan_options import (
@@ -23,7 +33,6 @@ from planner.cli.plan_options import (
     PlanFile,
     Row,
     check_plot,
-    row_of,
 )
 from planner.cli.tracing import check_trace, trace_content
 from planner.files import write_all
@@ -37,6 +46,12 @@ def explain(
     plan_file: PlanFile,
     *,
     row: Row = None,
+    source: From = None,
+    model: LaunchModel = None,
+    chips: LaunchChips = None,
+    seq_len: LaunchSeqLen = None,
+    batch_tokens: LaunchBatch = None,
+    fix: LaunchFix = None,
     objective: Annotated[
         str, typer.Option(help="What plans are compared by: time, energy, edp or memory.")
     ] = "time",
@@ -80,11 +95,12 @@ def explain(
       planner explain plan.yaml --hardware h200-sxm5-141 --json
 
       planner explain plan.yaml --plot explain.svg --trace trace.json
+
+      planner explain --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
     """
     from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
     from planner.explaining import explain_plan  # noqa: PLC0415
     from planner.explanation.rivals import rivals_in  # noqa: PLC0415
-    from planner.planfile import read_plan_file  # noqa: PLC0415
     from planner.resolved import resolve  # noqa: PLC0415
 
     flags = {
@@ -106,11 +122,14 @@ def explain(
     check_plot(plot, [plan_file])
     if trace is not None:
         check_trace(trace, {"plan": plan_file}, {"plot": plot})
-    request, plan, origin, assumed = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
-    resolved = resolve(request, origin, plan.chips)
+    job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
+    launch = LaunchFlags(source=source, job=job, fix=fix)
+    question = question_of(plan_file, row, launch, asked)
+    request, plan = question.request, question.plan
+    resolved = resolve(request, question.origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
-        rivals = rivals_in(plan_file, request, plan.chips, asked, flags=True)
-        result = explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
+        rivals = () if source else rivals_in(plan_file, request, plan.chips, asked, flags=True)
+        result = explain_plan(resolved, plan, objective, question.noted, on_progress, rivals)
     _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())

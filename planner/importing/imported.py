@@ -22,6 +22,10 @@ class Noted:
     value: str
     reason: str
 
+    def to_dict(self) -> dict[str, str]:
+        """One JSON-ready object."""
+        return {"name": self.name, "value": self.value, "reason": self.reason}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
@@ -35,6 +39,7 @@ class Imported:
         ignored: Settings that are known and have no part in a plan.
         unknown: Settings that are not known.
         assumed: What the launch leaves to defaults: as fields of the plan with the value taken.
+        warnings: What the launch does otherwise than a plan of it is evaluated, one line each.
     """
 
     source: str
@@ -44,3 +49,13 @@ class Imported:
     ignored: tuple[Noted, ...] = ()
     unknown: tuple[Noted, ...] = ()
     assumed: tuple[Noted, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was read beside the plan, JSON-ready."""
+        lists = ("ignored", "unknown", "assumed")
+        return {
+            "source": self.source,
+            **{name: [one.to_dict() for one in getattr(self, name)] for name in lists},
+            "warnings": list(self.warnings),
+        }

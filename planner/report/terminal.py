@@ -18,6 +18,7 @@ from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
 from planner.report.gains import gain_words
+from planner.report.launch_view import launch_view
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
 from planner.report.pools_view import alone_words, pools_view
@@ -282,6 +283,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         Text(spread_words(result.spread)),
         *_run_view(result.run),
         *_defaults(result.defaults),
+        *launch_view(result),
     )
 
 

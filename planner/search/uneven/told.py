@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.plan import DUALPIPE, FULL, NO_RECOMPUTE, BoolArray, IntArray
 from planner.rules import ALIKE, BLOCKS, LAYERS, Freedom, demands_of, freedom_of
 from planner.search.options import SpaceOptions
+from planner.search.uneven.aligned import MORE
 from planner.search.uneven.rows import Rows
 
 
@@ -73,6 +74,6 @@ def _longest_chunk(model: CostModel, rows: Rows) -> IntArray:
     layers, plans = model.job.model.layers, rows.plans
     if rows.layers is not None:
         return np.full(len(rows), max(rows.layers))
-    fullest = -(-layers // plans.pp) // plans.interleave
+    fullest = np.maximum(-(-layers // plans.pp), plans.interleave) + MORE
     alone = layers - np.maximum(plans.pp - 2, 0)
-    return np.where(plans.interleave > 1, fullest, alone)
+    return np.where(plans.interleave > 1, -(-fullest // plans.interleave), alone)

@@ -78,6 +78,7 @@ def test_no_more_columns_are_made_than_one_device_s(
     model = job(framework)
     options = options_of(tp=1, cp=1, micro_batch=1, **fixed)
     rows = cross_rows(model, uneven_skeletons(model, (CHIPS,), options), options)
+    rows, _ = rows.by_fullest(model.job.model.layers)
     at = (model, Limits(), rows, 0, model.clocks(wanted=False), 1e3)
     before = clock.asked
     assert row_columns(*at, deadline=Deadline(SOON)) is not None

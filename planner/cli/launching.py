@@ -1,0 +1,170 @@
+"""Flags of the commands that take a plan file or a launch of a framework in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.plan_options import row_of
+from planner.cli.solve_fields import fixes_of
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.importing import Imported
+    from planner.messages import Origin
+    from planner.plan import Plan
+    from planner.request import Request
+
+_PANEL = "Launches (--from)"
+_EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
+
+
+def _option(help_text: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help_text, rich_help_panel=_PANEL, metavar=metavar)
+
+
+From = Annotated[
+    str | None,
+    _option(
+        "The file is a launch: a script or arguments of megatron, a TOML file or overrides of "
+        "torchtitan, or a JSON file of deepspeed; - is standard input.",
+        "--from",
+        metavar="FRAMEWORK",
+    ),
+]
+LaunchModel = Annotated[
+    str | None,
+    _option("Its model (default: the one of the database that has its dimensions).", "--model"),
+]
+LaunchChips = Annotated[
+    str | None, _option("Chips that it starts on (default: as its launcher says).", "--chips")
+]
+LaunchSeqLen = Annotated[
+    str | None, _option("Tokens per sequence, where the launch does not say.", "--seq-len")
+]
+LaunchBatch = Annotated[
+    str | None, _option("Tokens per step, where the launch does not say.", "--batch-tokens")
+]
+LaunchFix = Annotated[
+    list[str] | None,
+    _option(
+        "A field of the plan that the launch does not say, or that replaces what it says, e.g. "
+        "pp=4 or recompute=full (repeatable).",
+        "--fix",
+        metavar="FIELD=VALUE",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFlags:
+    """What is asked of a launch.
+
+    Attributes:
+        source: The framework, None: the file is no launch.
+        job: Fields of the job by name; None: not given.
+        fix: Fields of the plan as `FIELD=VALUE`.
+    """
+
+    source: str | None
+    job: Mapping[str, str | None]
+    fix: list[str] | None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The fields of the job that are given."""
+        return {name: value for name, value in self.job.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A job and a plan, from a plan file or from a launch.
+
+    Attributes:
+        request, plan, origin, assumed: See `planner.planfile.PlanRead`.
+        imported: The launch; None: it was a plan file.
+        file: Its name.
+        flags: The flags that ask the same of it, of those that explain has too.
+    """
+
+    request: Request
+    plan: Plan
+    origin: Origin
+    assumed: tuple[tuple[str, str, str], ...]
+    imported: Imported | None
+    file: str
+    flags: tuple[str, ...] = ()
+
+    def launch(self) -> dict[str, Any]:
+        """What an answer says of the launch; nothing of a plan file."""
+        if self.imported is None:
+            return {}
+        lists = ("ignored", "unknown")
+        return {
+            "source": self.imported.source,
+            "file": self.file,
+            "flags": list(self.flags),
+            **{name: [one.to_dict() for one in getattr(self.imported, name)] for name in lists},
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the launch does otherwise than its plan is evaluated."""
+        return () if self.imported is None else self.imported.warnings
+
+    @property
+    def noted(self) -> tuple[tuple[str, str, str], ...]:
+        """What is assumed, the warnings among it, for answers that have no place for these."""
+        return (*self.assumed, *(("launch", "read in part", line) for line in self.warnings))
+
+
+def question_of(
+    plan_file: Path, row: str | None, launch: LaunchFlags, asked: dict[str, Any]
+) -> Question:
+    """The job and the plan in a file.
+
+    Raises:
+        InputError: It cannot be read, or flags of launches are given for a plan file; see
+            `read_plan_file` and `read_launch`.
+    """
+    if launch.source is None:
+        from planner.planfile import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
+
+        extra = [*launch.given, *(["fix"] if launch.fix else [])]
+        if extra:
+            name = extra[0].replace("_", "-")
+            raise InputError(
+                f"{name}: is about launches (--from); a plan file says it itself, change it there"
+            )
+        read = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+        return Question(**read._asdict(), imported=None, file=str(plan_file))
+    from planner.importing import read_launch  # noqa: PLC0415  (numpy; not for --help)
+
+    if row is not None:
+        raise InputError("row: a launch is one plan; --row is for fronts")
+    fixes = fixes_of(launch.fix)
+    found = read_launch(launch.source, plan_file, {**asked, **launch.given}, fixes, flags=True)
+    assumed = tuple((one.name, one.value, one.reason) for one in found.imported.assumed)
+    return Question(
+        request=found.request,
+        plan=found.plan,
+        origin=found.origin,
+        assumed=assumed,
+        imported=found.imported,
+        file=str(plan_file),
+        flags=_flags({**launch.given, **asked}, launch.fix),
+    )
+
+
+def _flags(given: Mapping[str, Any], fix: list[str] | None) -> tuple[str, ...]:
+    """Fields of a job and fixed fields of a plan as words of a command."""
+    words: list[str] = []
+    for name, value in given.items():
+        if name not in _EVALUATED:
+            for one in value if isinstance(value, list) else [value]:
+                words += [f"--{name.replace('_', '-')}", str(one)]
+    return (*words, *(word for text in fix or () for word in ("--fix", text)))

@@ -1,0 +1,229 @@
+"""Launches of DeepSpeed as plans: its JSON configuration, and what only code says assumed.
+
+Names and defaults: `planner.importing.deepspeed_names`. Stages of a pipeline, recomputation and
+often tensor parallelism come from code (PipelineModule, the model, an `mpu`): `fix` says them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.errors import InputError
+from planner.importing.deepspeed_names import READ, SECTIONS, known_settings
+from planner.importing.imported import Imported
+from planner.importing.taking import Asked, Taking, data_ranks
+from planner.jsonfile import json_object
+from planner.plan import SHARDINGS, Plan
+
+_ZERO = "zero_optimization."
+_BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+_FROM_CODE = {
+    "tp": "tensor_parallel.autotp_size",
+    "pp": "pipeline.stages",
+    "cp": "sequence_parallel_size",
+    "ep": "expert_parallel.autoep_size",
+}
+_QUANTIZED = ("zero_quantized_weights", "zero_quantized_gradients")
+
+
+def read(text: str, asked: Asked) -> Imported:
+    """The plan of a launch.
+
+    Args:
+        text: A JSON file.
+        asked: What is asked beside it.
+
+    Raises:
+        InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
+            line each.
+    """
+    settings = _settings(text, asked.name)
+    taking = Taking(asked, settings)
+    model = asked.model_of({})
+    sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
+    if model.moe is None and sizes["ep"] > 1:
+        taking.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
+    taking.check()
+    data_size = data_ranks(taking, asked.chips, {axis: sizes[axis] for axis in ("tp", "cp", "pp")})
+    sharding = _sharding(taking, sizes["pp"])
+    shards = _shards(taking, sharding, data_size)
+    micro_batch, batch = _batch(taking, data_size)
+    plan = taking.finished(
+        Plan(
+            **sizes,
+            dp=data_size // shards,
+            fsdp=shards,
+            micro_batch=micro_batch,
+            sharding=sharding,
+            sequence_parallel=False,
+            cp_mode="all-to-all" if sizes["cp"] > 1 else "ring",
+            recompute=_recompute(taking),
+            offload=_offload(taking),
+            split="front" if sizes["pp"] > 1 else "even",
+        )
+    )
+    precision = _precision(taking)
+    length = asked.seq_len or model.seq_len
+    if asked.seq_len is None:
+        taking.assume("seq_len", length, "that of the model's own training")
+    said = {
+        "model": model.name,
+        "framework": "deepspeed",
+        "seq_len": length,
+        "batch_tokens": batch * length if batch else None,
+        "precision": precision,
+    }
+    return taking.imported("deepspeed", plan, said, {}, _reasons(settings), known_settings())
+
+
+def _settings(text: str, name: str) -> dict[str, tuple[str, ...]]:
+    """The settings of a JSON file by their dotted names."""
+    data, _ = json_object(text.encode("utf-8"), name)
+    found: dict[str, tuple[str, ...]] = {}
+    _flatten(data, "", found)
+    return found
+
+
+def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, ...]]) -> None:
+    for name, value in data.items():
+        if isinstance(value, dict) and value:
+            _flatten(value, f"{before}{name}.", found)
+        elif value is not None:
+            words = str(value).lower() if isinstance(value, bool) else str(value)
+            found[before + name] = (words,)
+
+
+def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Why known settings have no part in a plan."""
+    found = dict.fromkeys(known_settings(), "no part of a plan")
+    found |= dict.fromkeys(READ.split(), "without effect beside the others")
+    for name in settings:
+        parts = name.split(".")
+        for end in range(len(parts) - 1, 0, -1):
+            if (section := ".".join(parts[:end])) in SECTIONS:
+                found[name] = SECTIONS[section]
+                break
+    return found
+
+
+def _true(taking: Taking, name: str) -> bool:
+    return bool(taking.choice(name, "false", {"true": True, "false": False}))
+
+
+def _axis(taking: Taking, axis: str, name: str) -> int:
+    """The size of an axis: what `fix` says, else the file, else 1 as code may say otherwise."""
+    auto = taking.text(name) == "auto"
+    if axis in taking.asked.fix:
+        taking.taken.add(name)
+        return int(taking.asked.fix[axis])
+    if axis == "ep" and not _true(taking, "expert_parallel.enabled"):
+        return 1
+    if name in taking.values and not auto:
+        return max(1, taking.whole(name, 1, least=0))
+    if axis in ("tp", "pp"):
+        taking.assume(f"plan.{axis}", 1, f"code may say otherwise: --fix {axis}=N")
+    return 1
+
+
+def _sharding(taking: Taking, pp: int) -> str:
+    """The stage of ZeRO; a pipeline takes at most the first."""
+    stages = {str(stage): name for stage, name in enumerate(SHARDINGS)}
+    sharding = str(taking.choice(f"{_ZERO}stage", "0", stages))
+    sharding = str(taking.fixed("sharding", sharding))
+    if pp > 1 and sharding in ("zero2", "zero3"):
+        what = f"{sharding} goes with no pipeline (runtime/pipe/engine.py), not with pp {pp}"
+        taking.wrong(f"{_ZERO}stage", what)
+    return sharding
+
+
+def _shards(taking: Taking, sharding: str, data: int) -> int:
+    """Shards of the weights: all data ranks under ZeRO-3, or the groups of MiCS."""
+    own = f"{_ZERO}zero_hpz_partition_size"
+    if taking.whole(own, 1, least=0) > 1:
+        what = "weights are kept a second time within groups, which no plan says"
+        taking.untold("sharding", own, what, "sharding=zero3")
+    for name in _QUANTIZED:
+        if _true(taking, _ZERO + name):
+            taking.warnings.append(f"{_ZERO}{name}: fewer bits travel than the prediction counts")
+    groups = f"{_ZERO}mics_shard_size"
+    size = 0 if taking.text(groups, "-1") == "-1" else taking.whole(groups)
+    if sharding != "zero3":
+        return 1
+    if size and data % size:
+        taking.wrong(groups, f"{size} does not divide the {data} data ranks")
+        return 1
+    return int(taking.fixed("fsdp", size or data))
+
+
+def _batch(taking: Taking, data: int) -> tuple[int, int]:
+    """The micro-batch and the global batch in sequences, 0 where nothing says it.
+
+    Two of train, micro and accumulated say the third; one of the first two is enough.
+    """
+    given = {name: taking.text(name) for name in _BATCH}
+    train, micro, rounds = (
+        0 if given[name] in ("", "auto") else taking.whole(name) for name in _BATCH
+    )
+    micro = taking.fixed("micro_batch", micro)
+    taking.check()
+    if not micro and train:
+        micro = train // (data * (rounds or 1))
+    if not micro:
+        raise InputError(
+            f"{taking.asked.name}: train_micro_batch_size_per_gpu: is not said; --fix micro_batch=N"
+        )
+    each = micro * data
+    batch = train or (each * rounds if rounds or "auto" not in given.values() else 0)
+    batch = batch or (0 if "auto" in given.values() else each)
+    if batch % each or (rounds and batch and batch != each * rounds):
+        words = f"{micro} x {rounds} steps" if rounds else str(micro)
+        what = f"{batch} is not {words} on each of {data} data ranks"
+        raise InputError(f"{taking.asked.name}: train_batch_size: {what}")
+    return micro, batch
+
+
+def _recompute(taking: Taking) -> str:
+    """Whole layers where the file has checkpoints of activations; the model's code decides."""
+    interval = taking.whole("pipeline.activation_checkpoint_interval", 0, least=0)
+    section = [name for name in taking.values if name.startswith("activation_checkpointing.")]
+    name = "activation_checkpointing.partition_activations"
+    if _true(taking, name):
+        taking.warnings.append(f"{name}: saved inputs are shared out over tp, which is not counted")
+    name = "activation_checkpointing.cpu_checkpointing"
+    if _true(taking, name):
+        taking.untold("offload", name, "may move saved inputs to the host", "offload=activations")
+    taking.text("activation_checkpointing.number_checkpoints")
+    found = "full" if interval or section else "none"
+    if "recompute" not in taking.asked.fix:
+        taking.assume("plan.recompute", found, "the model's code decides: --fix recompute=...")
+    return found
+
+
+def _offload(taking: Taking) -> tuple[str, ...]:
+    """What ZeRO moves to the host."""
+    found = []
+    for part, name in (("optimizer", "offload_optimizer"), ("weights", "offload_param")):
+        device = taking.text(f"{_ZERO}{name}.device", "none")
+        if device == "nvme":
+            what = "a plan moves it to the host's memory, not to drives"
+            taking.untold("offload", f"{_ZERO}{name}.device", what, f"offload={part}")
+        elif device not in ("cpu", "none"):
+            taking.wrong(f"{_ZERO}{name}.device", f"{device!r} is not none, cpu or nvme")
+        if device != "none":
+            found.append(part)
+    if _true(taking, f"{_ZERO}cpu_offload") and not found:
+        found.append("optimizer")
+    return tuple(found)
+
+
+def _precision(taking: Taking) -> str:
+    """The number format of products; `auto` is left to what is asked."""
+    for name, precision in (("bf16", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16")):
+        text = taking.text(f"{name}.enabled", "false")
+        if text == "auto":
+            taking.assume("precision", "bf16", f"{name}.enabled is auto")
+            return "bf16"
+        if _true(taking, f"{name}.enabled"):
+            return precision
+    return "fp32"

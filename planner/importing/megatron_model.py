@@ -1,0 +1,143 @@
+"""What arguments of Megatron-LM say of the model, and what the prediction does not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models_db import Model
+from planner.frameworks import ERAS, FRAMEWORKS
+from planner.importing.taking import Taking
+from planner.messages import shown
+
+_OTHER_MODELS = (
+    "--hybrid-layer-pattern", "--hybrid-override-pattern", "--decoder-num-layers",
+    "--heterogeneous-layers-config-path",
+)  # fmt: skip
+_UNCOUNTED = {
+    "--overlap-moe-expert-parallel-comm": "exchanges of experts hide behind another micro-batch",
+    "--delay-wgrad-compute": "gradients of weights are computed later",
+    "--distribute-saved-activations": "saved inputs of layers are shared out over tp",
+    "--use-precision-aware-optimizer": "optimizer states may have fewer bits",
+    "--fp8-param-gather": "weights are kept and gathered in 8 bits",
+    "--fp4-param-gather": "weights are kept and gathered in 4 bits",
+    "--mtp-num-layers": "layers of multi-token prediction",
+    "--moe-expert-capacity-factor": "tokens beyond an expert's capacity are dropped",
+}
+
+
+def model_dimensions(taking: Taking) -> dict[str, Any]:
+    """Dimensions by the dotted names of `models_db.Model`, defaults of Megatron-LM filled in.
+
+    `vocab_size` is that of the launch, which may be a padded one.
+    """
+    for name in _OTHER_MODELS:
+        if taking.on(name):
+            taking.wrong(name, "is a model that no plan describes")
+    found: dict[str, Any] = {}
+    for name, flag in (
+        ("layers", "--num-layers"),
+        ("hidden", "--hidden-size"),
+        ("heads", "--num-attention-heads"),
+    ):
+        if value := taking.whole(flag):
+            found[name] = value
+    if "heads" in found:
+        grouped = taking.on("--group-query-attention")
+        groups = taking.whole("--num-query-groups") if grouped else found["heads"]
+        latent = taking.on("--multi-latent-attention")
+        if groups and not latent:
+            found["kv_heads"] = groups
+        width = taking.whole("--kv-channels")
+        if "hidden" in found and not latent:
+            found["head_dim"] = width or found["hidden"] // found["heads"]
+    if "hidden" in found:
+        found |= _widths(taking, found["hidden"])
+        found["tied_embeddings"] = not taking.on("--untie-embeddings-and-output-weights")
+    if rows := taking.whole("--vocab-size"):
+        found["vocab_size"] = rows
+    return found
+
+
+def _widths(taking: Taking, hidden: int) -> dict[str, Any]:
+    """The MLP, and the experts where there are any."""
+    gated = taking.on("--swiglu")
+    # Megatron-LM: 8/3 of the hidden width in multiples of 64 with SwiGLU, else 4 times.
+    width = int(hidden * 4 * 2 / 3 / 64) * 64 if gated else 4 * hidden
+    width = taking.whole("--ffn-hidden-size", width)
+    experts = taking.whole("--num-experts")
+    if not experts:
+        return {"mlp.gated": gated, "mlp.hidden": width, "moe.experts": 0}
+    inner = taking.whole("--moe-ffn-hidden-size", width)
+    dense = {"mlp.hidden": width} if taking.on("--moe-layer-freq") else {}
+    return {
+        "mlp.gated": gated,
+        **dense,
+        "moe.experts": experts,
+        "moe.experts_per_token": taking.whole("--moe-router-topk", 2),
+        "moe.expert_hidden": inner,
+    }
+
+
+def model_warnings(taking: Taking, model: Model) -> list[str]:
+    """What the launch does that the prediction does not count, one line each."""
+    found = [
+        f"{name}: {what}, which the prediction does not count"
+        for name, what in _UNCOUNTED.items()
+        if taking.on(name)
+    ]
+    pattern = taking.text("--moe-layer-freq")
+    if pattern and _expert_layers(pattern, model.layers) != [
+        int(kind == "moe") for kind in model.layer_kinds
+    ]:
+        found.append(f"--moe-layer-freq: {shown(pattern)} is not how {model.name} deals experts")
+    rows = taking.whole("--vocab-size")
+    if rows and rows != model.vocab_size:
+        found.append(f"--vocab-size: {rows:,} where {model.name} has {model.vocab_size:,}")
+    return found
+
+
+def _expert_layers(text: str, layers: int) -> list[int] | None:
+    """Which layers have experts: one of every N, or a list as a sum of repeated lists.
+
+    >>> _expert_layers("2", 4), _expert_layers("([0]*1+[1]*3)", 4), _expert_layers("x", 4)
+    ([1, 0, 1, 0], [0, 1, 1, 1], None)
+    """
+    import ast  # noqa: PLC0415  (only for models with experts)
+
+    if text.isdigit() and int(text[:9]) > 0:
+        return [int(layer % int(text[:9]) == 0) for layer in range(layers)]
+    try:
+        return _list_of(ast.parse(text, mode="eval").body, layers)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _list_of(node: object, most: int) -> list[int]:
+    import ast  # noqa: PLC0415  (only for models with experts)
+
+    if isinstance(node, ast.List):
+        items = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+        return [int(item) for item in items if isinstance(item, int)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _list_of(node.left, most) + _list_of(node.right, most)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        times = node.right.value if isinstance(node.right, ast.Constant) else None
+        repeated = _list_of(node.left, most)
+        if isinstance(times, int) and 0 <= times * len(repeated) <= most:
+            return repeated * times
+    raise ValueError
+
+
+def overlap_warnings(taking: Taking, *, tp: int, data: int, shares: bool) -> list[str]:
+    """Collectives that the prediction hides and the launch does not, one line each."""
+    era = ERAS[FRAMEWORKS["megatron"].era]
+    needed = {
+        "--overlap-grad-reduce": era.hides_reduction and data > 1,
+        "--overlap-param-gather": era.hides_gather and data > 1 and shares,
+        "--tp-comm-overlap": era.overlaps_tp and tp > 1,
+    }
+    return [
+        f"{name}: is not given; the prediction hides these collectives behind computation"
+        for name, wanted in needed.items()
+        if not taking.on(name) and wanted
+    ]

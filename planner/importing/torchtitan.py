@@ -1,0 +1,211 @@
+"""Launches of torchtitan as plans: TOML of 0.2, overrides of 0.3.
+
+Names and defaults: torchtitan/config/job_config.py of v0.2.2 (73a0e69), torchtitan/config/
+configs.py of 0.3.0; what follows from what: train.py and trainer.py (batches), distributed/
+parallel_dims.py (the mesh), models/llama3/infra/parallelize.py (sharding, or replicas alone).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models_db import Model
+from planner.export.torchtitan_models import FLAVORS, Flavor
+from planner.importing.imported import Imported
+from planner.importing.taking import Asked, Taking, chips_of, data_ranks
+from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
+from planner.importing.torchtitan_stages import pipeline_of
+from planner.importing.torchtitan_text import settings_in
+from planner.plan import Plan
+
+_BOOLEANS = {"true": True, "false": False}
+_RESHARDS = {"default": "zero3", "always": "zero3", "never": "zero2"}
+_MIXED = {"bfloat16": "bf16", "float32": "fp32"}
+_LENGTH, _LOCAL = 2048, 8  # defaults of training.seq_len and training.local_batch_size
+_EXAMPLES = "recompute=none, selective or full"
+
+
+def read(text: str, asked: Asked) -> Imported:
+    """The plan of a launch.
+
+    Args:
+        text: A TOML file, or a command with overrides.
+        asked: What is asked beside it.
+
+    Raises:
+        InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
+            line each.
+    """
+    settings, command = settings_in(text, asked.name)
+    taking = Taking(asked, settings)
+    taking.warnings += command.notes
+    dimensions = _dimensions(taking)
+    model = asked.model_of(dimensions)
+    chips = chips_of(taking, command.chips, command.said)
+    mesh = _mesh(taking, model, chips)
+    pipeline = pipeline_of(taking, model, mesh["pp"])
+    data = mesh["dp"] * mesh["fsdp"]
+    micro_batch, batch = _batch(taking, mesh["pp"], data)
+    length = taking.whole("training.seq_len", _LENGTH)
+    _assume(taking, "training.seq_len", length)
+    plan = taking.finished(
+        Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(taking))
+    )
+    job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(taking)}
+    reasons = {name: "no part of a plan" for name in known_settings()}
+    reasons |= {
+        name: OTHER_SECTIONS[section]
+        for name in settings
+        if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
+    }
+    said = {**job, "framework": "torchtitan", "model": model.name}
+    return taking.imported("torchtitan", plan, said, dimensions, reasons)
+
+
+def _assume(taking: Taking, name: str, value: object) -> None:
+    if name not in taking.values:
+        taking.assume(name, value, "torchtitan's default")
+
+
+def _dimensions(taking: Taking) -> dict[str, Any]:
+    """Dimensions of the model that torchtitan has under a name; nothing for the user's own."""
+    module = taking.text("model.name") or taking.text("module")
+    flavor = taking.text("model.flavor")
+    config = taking.text("config")
+    for one in FLAVORS:
+        named = one.name == flavor if flavor else bool(config) and one.config == config
+        if one.module == module and named:
+            return _of_flavor(one)
+    return {}
+
+
+def _of_flavor(flavor: Flavor) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "layers": flavor.layers,
+        "hidden": flavor.hidden,
+        "heads": flavor.heads,
+        "kv_heads": flavor.kv_heads,
+        "head_dim": flavor.head_dim,
+        "moe.experts": flavor.experts[0],
+        "tied_embeddings": flavor.tied,
+        "vocab_size": flavor.vocab,
+    }
+    return found | ({"mlp.hidden": flavor.mlp} if flavor.mlp else {})
+
+
+def _mesh(taking: Taking, model: Model, chips: int | None) -> dict[str, Any]:
+    """Fields of the plan: axes, sharding, modes of tp and cp, offloading."""
+    start = "parallelism."
+    sizes = {
+        axis: taking.fixed(axis, taking.whole(f"{start}{name}_parallel_degree", 1))
+        for axis, name in (("tp", "tensor"), ("cp", "context"), ("pp", "pipeline"))
+    }
+    replicas = taking.fixed("dp", taking.whole(f"{start}data_parallel_replicate_degree", 1))
+    taking.check()
+    shards = _shards(taking, chips, sizes, replicas)
+    sharding = taking.choice(f"{start}fsdp_reshard_after_forward", "default", _RESHARDS)
+    if shards == 1 and sizes["cp"] == 1:
+        sharding = "ddp"
+    if sharding == "zero2" and replicas > 1:
+        what = "never gathers again over some of the data ranks, which no plan says"
+        name = f"{start}fsdp_reshard_after_forward"
+        taking.untold("sharding", name, what, "sharding=zero3")
+    sharded = sharding != "zero2"
+    sequence = taking.choice(f"{start}enable_sequence_parallel", "true", _BOOLEANS)
+    offload = taking.choice("training.enable_cpu_offload", "false", _BOOLEANS)
+    return {
+        **sizes,
+        "dp": replicas if sharded else replicas * shards,
+        "fsdp": shards if sharded else 1,
+        "ep": _experts(taking, model),
+        "sharding": sharding,
+        "sequence_parallel": sequence and sizes["tp"] > 1,
+        "cp_mode": _cp_mode(taking, sizes["cp"]),
+        "offload": ("optimizer", "weights") if offload else (),
+    }
+
+
+def _shards(taking: Taking, chips: int | None, sizes: dict[str, int], replicas: int) -> int:
+    """Shards of the training state; -1, the default, takes all ranks that are left."""
+    name = "parallelism.data_parallel_shard_degree"
+    left = taking.text(name, "-1") == "-1"
+    shards = 1 if left else taking.whole(name)
+    shards = taking.fixed("fsdp", shards)
+    taking.check()
+    beside = {"replicas": replicas, **sizes}
+    if left and "fsdp" not in taking.asked.fix:
+        return data_ranks(taking, chips, beside)
+    if chips is not None and data_ranks(taking, chips, {**beside, "shards": shards}) != 1:
+        product = replicas * shards * sizes["tp"] * sizes["cp"] * sizes["pp"]
+        taking.wrong("chips", f"{chips:,} contradict the degrees, whose product is {product:,}")
+    return int(shards)
+
+
+def _experts(taking: Taking, model: Model) -> int:
+    ep = taking.whole("parallelism.expert_parallel_degree", 1)
+    name = "parallelism.expert_tensor_parallel_degree"
+    if model.moe is not None and (split := taking.whole(name, 1)) > 1:
+        what = f"experts are split over {split} ranks; a plan keeps each whole on a chip"
+        taking.untold("ep", name, what, f"ep={ep * split}")
+    if model.moe is None and ep > 1:
+        taking.wrong("parallelism.expert_parallel_degree", f"{model.name} has no experts")
+    return int(taking.fixed("ep", ep))
+
+
+def _cp_mode(taking: Taking, cp: int) -> str:
+    """A ring, whose keys and values travel step by step, or are gathered at once."""
+    name = "parallelism.context_parallel_rotate_method"
+    method = taking.text(name, "alltoall")
+    if cp > 1 and method == "allgather":
+        taking.warnings.append(f"{name}: gathers keys and values; the prediction sends them round")
+    return "ring"
+
+
+def _batch(taking: Taking, pp: int, data: int) -> tuple[int, int]:
+    """The micro-batch and the global batch in sequences."""
+    local = taking.whole("training.local_batch_size", _LOCAL)
+    _assume(taking, "training.local_batch_size", local)
+    name = "parallelism.pipeline_parallel_microbatch_size"
+    micro = taking.whole(name, 1)
+    micro = micro if pp > 1 else local
+    whole = taking.text("training.global_batch_size", "-1") == "-1"
+    batch = local * data if whole else taking.whole("training.global_batch_size")
+    if local % micro:
+        taking.wrong(name, f"{micro} does not divide the local batch of {local}")
+    if batch % (local * data):
+        what = f"{batch} is no multiple of {local} on each of {data} data ranks"
+        taking.wrong("training.global_batch_size", what)
+    elif pp > 1 and (rounds := batch // (local * data)) > 1:
+        taking.warnings.append(
+            f"training.global_batch_size: the pipeline fills and drains {rounds} times a step; "
+            "the prediction has it do so once"
+        )
+    return taking.fixed("micro_batch", micro), batch
+
+
+def _recompute(taking: Taking) -> str:
+    """Which activations are computed again."""
+    mode = taking.text("activation_checkpoint.mode", "selective")
+    _assume(taking, "activation_checkpoint.mode", mode)
+    option = taking.text("activation_checkpoint.selective_ac_option", "2")
+    if mode in ("none", "full"):
+        return mode
+    name = "activation_checkpoint.mode"
+    if mode == "selective":
+        if option != "op":
+            what = f"recomputes every layer of {option}, not half of every layer's products"
+            taking.untold("recompute", name, what, _EXAMPLES)
+        return mode
+    what = f"{mode!r} is none of none, selective and full, which a plan has"
+    taking.untold("recompute", name, what, _EXAMPLES)
+    return "none"
+
+
+def _precision(taking: Taking) -> str:
+    """The number format of products; converters make it 8 bits."""
+    converters = " ".join(taking.values.get("model.converters", ()))
+    taking.taken.add("model.converters")
+    base = str(taking.choice("training.mixed_precision_param", "bfloat16", _MIXED))
+    if "float8" in converters:
+        return "fp8"
+    return "mxfp8" if "mx" in converters else base

@@ -1,0 +1,84 @@
+"""The settings in a text for torchtitan: a TOML file, or a command with overrides."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from planner.errors import InputError
+from planner.importing.commands import Command, command_in
+from planner.importing.torchtitan_names import known_settings
+from planner.messages import one_line
+
+Settings = dict[str, tuple[str, ...]]
+
+_OVERRIDE = re.compile(r"(^|[\s\"'(])--[a-z_]+\.[a-z_.-]+|(^|\s)--(module|config)[\s=]", re.M)
+_POLICY = re.compile(r"activation[-_]checkpoint:([a-z-]+)")
+_DEEPEST = 12
+
+
+def settings_in(text: str, name: str) -> tuple[Settings, Command]:
+    """Settings as `section.name` with their values as text, and the command, if there is one.
+
+    Raises:
+        InputError: The text is neither.
+    """
+    if _OVERRIDE.search(text):
+        known = [f"--{setting}" for setting in known_settings()]
+        command = command_in(text, name, {*known, "--module", "--config"}, "torchtitan")
+        return _overrides(command.words), command
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        why = one_line(str(error)) if str(error) else "nested too deep"
+        raise InputError(
+            f"{name}: neither TOML ({why}) nor a command with overrides such as "
+            "--training.seq_len 8192"
+        ) from error
+    found: Settings = {}
+    _flatten(data, "", found, 0)
+    return found, Command(words=[])
+
+
+def _flatten(data: dict[str, Any], before: str, found: Settings, depth: int) -> None:
+    for name, value in data.items():
+        if isinstance(value, dict) and depth < _DEEPEST:
+            _flatten(value, f"{before}{name}.", found, depth + 1)
+        elif isinstance(value, list):
+            found[before + name] = tuple(map(_word, value))
+        else:
+            found[before + name] = (_word(value),)
+
+
+def _word(value: Any) -> str:
+    """A value as an override writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _overrides(words: list[str]) -> Settings:
+    """Overrides; switches are `true`, or `false` with `no_` before their name."""
+    found: Settings = {}
+    last = ""
+    for word in words:
+        if match := _POLICY.fullmatch(word):
+            found["activation_checkpoint.mode"] = (match[1].replace("-", "_"),)
+            found.setdefault("activation_checkpoint.selective_ac_option", ("op",))
+        elif word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            last = name.replace("-", "_")
+            found[last] = (value,) if equals else ()
+        elif last:
+            found[last] += (word,)
+    return {_name(name): values or (_switch(name),) for name, values in found.items()}
+
+
+def _name(name: str) -> str:
+    section, dot, rest = name.rpartition(".")
+    return f"{section}{dot}{rest.removeprefix('no_')}"
+
+
+def _switch(name: str) -> str:
+    return "false" if name.rpartition(".")[2].startswith("no_") else "true"

@@ -1,0 +1,47 @@
+"""What an answer shows of a launch that was read: what of it had no part, and what to ask next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner.report.tables import indented, section, table
+from planner.results import EvaluateResult
+
+_ASKED = ("model", "hardware", "batch_tokens", "seq_len", "precision", "framework", "era")
+
+
+def launch_view(result: EvaluateResult) -> list[RenderableType]:
+    """Settings that are not known, how many are ignored, and the commands that look further."""
+    launch = result.launch
+    if not launch:
+        return []
+    parts: list[RenderableType] = [Text()]
+    if launch["unknown"]:
+        rows = _rows(launch["unknown"])
+        view = table(("setting", "value", "why"), rows, whole=("setting",))
+        parts += [section("Not known, so not counted", view), Text()]
+    count = len(launch["ignored"])
+    parts += [Text(f"{count} settings have no part in a plan; --json lists them."), Text()]
+    return [*parts, section("What would beat it", indented(next_commands(result)))]
+
+
+def _rows(settings: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
+    return [(one["name"], one["value"], one["reason"]) for one in settings]
+
+
+def next_commands(result: EvaluateResult) -> list[str]:
+    """The commands that explain the plan and that search for a better one of the same job."""
+    launch, job = result.launch, result.plan_job
+    asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
+    return [
+        _command("explain", "--from", launch["source"], launch["file"], *launch["flags"]),
+        _command("solve", *asked, "--chips", result.result.chips),
+    ]
+
+
+def _command(*words: object) -> str:
+    return shlex.join(["planner", *map(str, words)])

@@ -1,0 +1,114 @@
+"""`planner evaluate --from` and `planner explain --from`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.command import planner
+
+GOLDEN = Path(__file__).parent.parent / "export" / "golden"
+UNEVEN = GOLDEN / "megatron" / "uneven" / "run.sh"
+ASKED = ("--from", "megatron", "--model", "llama2-13b", "--hardware", "dgx-a100-80-hdr")
+
+
+def answer(*words: object) -> dict:
+    outcome = planner("evaluate", *map(str, words), "--json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def test_a_launch_costs_what_its_plan_costs(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    launched = answer(UNEVEN, *ASKED, "-o", plan)
+    planned = answer(plan)
+    assert launched["step_time_s"] == planned["step_time_s"]
+    assert launched["mesh"] == {"dp": 16, "fsdp": 1, "tp": 2, "cp": 1, "ep": 1, "pp": 4}
+    assert "launch" not in planned
+    assert launched["launch"]["source"] == "megatron"
+    assert launched["launch"]["unknown"] == []
+    ignored = {one["name"]: one["reason"] for one in launched["launch"]["ignored"]}
+    assert ignored["--log-interval"] == "logging: no part of a plan"
+    assert ignored["--lr"] == "learning rate and weight decay: no part of a plan"
+
+
+def test_what_is_shown(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    text = UNEVEN.read_text(encoding="utf-8").replace("--swiglu", "--swiglu --recompute-all 1")
+    script.write_text(text.replace("--overlap-grad-reduce", ""), encoding="utf-8")
+    outcome = planner("evaluate", str(script), *ASKED)
+    assert outcome.code == 0
+    words = " ".join(outcome.out.split())
+    assert "Warning: --overlap-grad-reduce: is not given" in words
+    assert "Not known, so not counted" in words
+    assert "--recompute-all 1 not known" in words
+    assert "settings have no part in a plan; --json lists them." in words
+    assert f"planner explain --from megatron {script} --model llama2-13b" in words.replace("\n", "")
+    assert "planner solve --model llama2-13b --hardware dgx-a100-80-hdr" in words
+
+
+def test_standard_input() -> None:
+    command = [sys.executable, "-m", "planner", "evaluate", "-", *ASKED, "--json"]
+    done = subprocess.run(command, input=UNEVEN.read_bytes(), capture_output=True, check=True)
+    assert json.loads(done.stdout)["launch"]["file"] == "-"
+
+
+def test_explain_takes_a_launch() -> None:
+    outcome = planner("explain", str(UNEVEN), *ASKED, "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["mesh"]["pp"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--from", "megatorn"), "from: 'megatorn' is not one of megatron, torchtitan, deepspeed; "
+         "did you mean 'megatron'?"),
+        (("--from", "megatron"), "hardware: a launch does not say what it runs on; name it: "
+         "--hardware"),
+        ((*ASKED, "--row", "2"), "row: a launch is one plan; --row is for fronts"),
+        ((*ASKED, "--seq-len", "2048"), f"seq-len: {UNEVEN} says 4,096; change it there"),
+        ((*ASKED, "--fix", "tp=0"), "fix: tp: '0' is not a positive whole number up to "
+         "2,147,483,648"),
+        ((*ASKED, "--fix", "offload=all"), "fix: offload: 'all' is not one of optimizer, weights, "
+         "activations, none"),
+        ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number of at least 1"),
+        ((*ASKED, "-o", str(UNEVEN)), f"output: {UNEVEN} is the file that is read; name another"),
+        (("--chips", "8"), "chips: is about launches (--from); a plan file says it itself, change "
+         "it there"),
+    ],
+)  # fmt: skip
+def test_bad_questions(words: tuple[str, ...], line: str) -> None:
+    outcome = planner("evaluate", str(UNEVEN), *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.mistakes == [line]
+
+
+@pytest.mark.parametrize("source", ["megatron", "torchtitan", "deepspeed"])
+@pytest.mark.parametrize(
+    ("content", "end"),
+    [
+        (b"", "is empty"),
+        (b"\xff\xfe\x00", "not a text file (byte 0 is not UTF-8)"),
+        (b"--lr \x00", "not a text file (it holds a NUL)"),
+        (b"x" * (2**20 + 1), "larger than 1 MiB, which is no launch"),
+        (b"x" * (11 * 2**20), "larger than 10 MiB"),
+    ],
+)
+def test_bad_files(source: str, content: bytes, end: str, tmp_path: Path) -> None:
+    path, plan = tmp_path / "launch", tmp_path / "plan.yaml"
+    path.write_bytes(content)
+    words = ("--model", "llama2-13b", "--hardware", "dgx-a100-80-hdr", "-o", str(plan))
+    outcome = planner("evaluate", str(path), "--from", source, *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.strip().endswith(end)
+    assert not plan.exists()
+
+
+def test_a_launch_of_another_framework() -> None:
+    toml = GOLDEN / "torchtitan-0.2" / "uneven" / "torchtitan.toml"
+    outcome = planner("evaluate", str(toml), *ASKED)
+    assert outcome.code == 2
+    assert outcome.err.strip().endswith("has no argument of Megatron-LM, such as --lr")

@@ -1,0 +1,85 @@
+"""Plans that are written for a framework and read again are the same plans."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from export.cases import CASES, Case
+from export.random_plans import runnable
+from planner.cost.layout import plan_chunks
+from planner.export import Export, export_plan
+from planner.importing import LaunchRead, read_launch
+from planner.plan import Plan
+from planner.targets import target_named
+
+FILES = {"megatron": "args.txt", "torchtitan": "torchtitan.sh", "deepspeed": "ds_config.json"}
+TOLD = {"megatron": (), "torchtitan": (), "deepspeed": ("pp", "tp", "cp", "recompute")}
+"""What the file of a target leaves to code, so that it is said beside it."""
+
+
+def read_again(source: str, case: Case, export: Export, folder: Path) -> LaunchRead:
+    """The launch in the main file of an export."""
+    [text] = [file.text for file in export.files if file.name == FILES[source]]
+    path = folder / FILES[source]
+    path.write_text(text, encoding="utf-8")
+    changes = {"model": case.model, "hardware": case.hardware, "chips": case.plan.chips}
+    if source == "deepspeed":
+        changes["seq_len"] = case.seq_len
+    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD[source]}
+    return read_launch(source, path, changes, fixes)
+
+
+def essence(plan: Plan, case: Case) -> dict[str, object]:
+    """What a plan says, where it makes a difference."""
+    model = case.cost().job.model
+    stages = plan.stages or ()
+    return {
+        **plan.mesh,
+        "micro_batch": plan.micro_batch,
+        "schedule": plan.schedule if plan.pp > 1 else "",
+        "interleave": plan.interleave,
+        "sharding": plan.sharding,
+        "sequence_parallel": plan.sequence_parallel,
+        "cp_mode": plan.cp_mode if plan.cp > 1 else "",
+        "recompute": (plan.recompute, [(one.recompute, one.full, one.selective) for one in stages])
+        if any(one != type(one)(layers=one.layers) for one in stages)
+        else plan.recompute,
+        "offload": plan.offload,
+        "ranks": [(axis, size) for axis, size in plan.ranks if size > 1],
+        "chunks": plan_chunks(plan, model),
+    }
+
+
+def check(source: str, case: Case, export: Export, folder: Path) -> None:
+    found = read_again(source, case, export, folder)
+    assert essence(found.plan, case) == essence(case.plan, case)
+    assert found.imported.unknown == ()
+    assert found.request.seq_len == case.seq_len
+    assert found.request.batch_tokens == case.seq_len * case.global_batch
+    assert found.request.precision == "bf16"
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].hardware != "tpu-v5p"])
+def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    export = export_plan(case.cost(), case.plan, target_named("megatron"), allow_lossy=True)
+    check("megatron", case, export, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("megatron", "dense-tp-pp"),
+        ("megatron", "dense-sharded"),
+        ("megatron", "experts"),
+        ("megatron", "long"),
+        ("torchtitan", "dense-tp-pp"),
+        ("torchtitan", "dense-sharded"),
+        ("deepspeed", "dense-sharded"),
+    ],
+)
+def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    for random_case, plan, export in runnable(target_named(source), case, 3, seed=5):
+        check(source, replace(random_case, plan=plan), export, tmp_path)
