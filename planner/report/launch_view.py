@@ -39,7 +39,9 @@ def next_commands(result: EvaluateResult) -> list[str]:
     asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
     return [
         _command("explain", "--from", launch["source"], launch["file"], *launch["flags"]),
-        _command("solve", *asked, "--chips", result.result.chips),
+        _command(
+            "solve", *asked, "--chips", result.result.chips, "--runnable-in", launch["source"]
+        ),
     ]
 
 
