@@ -62,11 +62,14 @@ def export(
     A plan that the framework cannot run, or cannot be told, is refused: the fields are named.
 
     Examples:
-      planner export plan.yaml --to megatron > run.sh
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
+        --runnable-in megatron -o runnable.yaml
 
-      planner export plan.yaml --to torchtitan --target-version 0.2 -o launch
+      planner export runnable.yaml --to megatron > run.sh
 
-      planner export front.json --row 2 --to maxtext --json
+      planner export runnable.yaml --to torchtitan --target-version 0.2 --allow-lossy -o launch
+
+      planner export front.json --row 2 --to maxtext --allow-lossy --json
 
       planner export plan.yaml --to deepspeed --allow-lossy -o launch
     """
