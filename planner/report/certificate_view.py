@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import RenderableType
 from rich.text import Text
 
+from planner.frameworks import FRAMEWORKS
 from planner.report.gains import show_value
 from planner.report.tables import SplitTable, section
 from planner.report.words import OBJECTIVES
@@ -37,7 +40,7 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
         than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
         return (
             f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}"
-            f"{than}, whatever its stages and placement."
+            f"{than}, {_freedom_words(result)}."
         )
     if within_gap(result, certificate):
         return (
@@ -45,6 +48,20 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
             f"{gap_words(gap)} from optimal."
         )
     return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
+
+
+def _freedom_words(result: SolveResult) -> str:
+    """What stages were free to choose."""
+    if result.layout != "uneven":
+        return "with these layers in its stages, whatever else they choose and their placement"
+    fixed: Mapping[str, Sequence[str]] = result.asked.get("fix", {})
+    framework = FRAMEWORKS.get(str(result.job.get("framework")))
+    schedules = {*fixed.get("schedule", framework.schedules if framework else ())}
+    if [*map(str, fixed.get("interleave", ()))] == ["1"]:
+        schedules.discard("interleaved")
+    alike = schedules & {"interleaved", "dualpipe"}
+    nearly = " (chunks of interleaved and bidirectional ones nearly equal)" if alike else ""
+    return f"whatever its stages{nearly} and placement"
 
 
 def _of_funnel(objective: str) -> str:

@@ -18,7 +18,15 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
-from planner.plan import DUALPIPE, SHARDINGS, BoolArray, FloatArray, IntArray, PlanTable
+from planner.plan import (
+    DUALPIPE,
+    INTERLEAVED,
+    SHARDINGS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PlanTable,
+)
 from planner.rules import PLACEMENT, Demand, Rule, applicable, demands_of, freedom_of
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
@@ -163,7 +171,7 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     if options.layers is not None:
         searched, name = pp * v == len(options.layers), "layout"
     else:
-        asked = "interleave" in options.fixed
+        asked = "interleave" in options.fixed or options.fixed.get("schedule") == {INTERLEAVED}
         searched, name = asked | usual(model.job.model.layers, pp, v), "chunks"
     if searched.all():
         return skeletons
