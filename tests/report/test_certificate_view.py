@@ -24,7 +24,7 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     plan = SimpleNamespace(plan=Plan(tp=2))
     fields = {
         "status": status, "objective": objective, "objective_name": "time", "asked": asked,
-        "seconds": 1.0, "pools": (), "counts": {},
+        "seconds": 1.0, "pools": (), "counts": {}, "layout": "uneven", "job": {"framework": "megatron"},
         "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
     }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
@@ -107,3 +107,20 @@ def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
     assert "Rows are meshes with micro-batch, schedule and placement." in certificate_notes(
         answer, answer.certificate
     )
+
+
+@pytest.mark.parametrize(
+    ("layout", "asked", "words"),
+    [
+        ("uneven", {}, "whatever its stages (chunks of interleaved and bidirectional ones nearly"),
+        ("uneven", {"fix": {"interleave": ["1"]}}, "whatever its stages and placement."),
+        ("uneven", {"fix": {"schedule": ["1f1b"]}}, "whatever its stages and placement."),
+        ("5,4*6,3", {}, "with these layers in its stages, whatever else they choose"),
+    ],
+)
+def test_a_proof_says_what_stages_were_free_to_choose(
+    layout: str, asked: dict[str, Any], words: str
+) -> None:
+    result = answer_of(9.0, 9.0, "optimal", **asked)
+    result.layout = layout
+    assert words in uneven_proof_words(result, result.certificate)

@@ -171,7 +171,9 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     if options.layers is not None:
         searched, name = pp * v == len(options.layers), "layout"
     else:
-        asked = "interleave" in options.fixed or options.fixed.get("schedule") == {INTERLEAVED}
+        asked = "interleave" in options.fixed or options.fixed.get("schedule") == frozenset(
+            {INTERLEAVED}
+        )
         searched, name = asked | usual(model.job.model.layers, pp, v), "chunks"
     if searched.all():
         return skeletons
