@@ -24,7 +24,8 @@ def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
     plan = SimpleNamespace(plan=Plan(tp=2))
     fields = {
         "status": status, "objective": objective, "objective_name": "time", "asked": asked,
-        "seconds": 1.0, "pools": (), "counts": {}, "layout": "uneven", "job": {"framework": "megatron"},
+        "seconds": 1.0, "pools": (), "counts": {}, "layout": "uneven",
+        "job": {"framework": "megatron"},
         "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
     }  # fmt: skip
     return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
