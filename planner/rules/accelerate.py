@@ -15,7 +15,7 @@ from planner.plan import (
     BoolArray,
     PlanTable,
 )
-from planner.rules import uniform
+from planner.rules import alike
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
@@ -145,7 +145,7 @@ ACCELERATE: tuple[Rule, ...] = (
         version=_VERSION,
         source="Accelerate utils/dataclasses.py: fsdp_activation_checkpointing is one switch for "
         "all layers",
-        holds=uniform.one_recompute,
+        holds=alike.one_recompute,
         explain=lambda c, p: (
             "Accelerate recomputes all layers or none; layers that differ cannot be told, nearest: "
             f"recompute {p.recompute} everywhere"
@@ -158,9 +158,9 @@ ACCELERATE: tuple[Rule, ...] = (
         framework="fsdp",
         version=_VERSION,
         source="Accelerate parallelism_config.py: the device mesh of PyTorch; TPUs have XLA apart",
-        holds=uniform.on_gpus,
+        holds=alike.on_gpus,
         explain=lambda c, p: (
-            f"Accelerate shards on GPUs ({', '.join(uniform.GPU_VENDORS)}), not on {c.chip.name}"
+            f"Accelerate shards on GPUs ({', '.join(alike.GPU_VENDORS)}), not on {c.chip.name}"
         ),
         launch=True,
     ),

@@ -16,23 +16,57 @@ def layers_alike(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(((layers == layers[:, :1]) | (layers < 0)).all(axis=1))
 
 
-def choices_alike(model: CostModel, plans: PlanTable) -> BoolArray:
-    """All layers recompute alike, and all stages share one sharding and one clock."""
+def one_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
+    """All layers of a plan recompute alike."""
+    table = plans.stages
+    if table is None:
+        return np.ones(len(plans), dtype=np.bool_)
+    counted = table.recomputed.sum(axis=2)
+    others = (counted.sum(axis=2) < table.layers)[..., None]
+    used = others & (table.recompute[..., None] == np.arange(len(RECOMPUTES)))
+    used[..., SELECTIVE] |= counted[..., 0] > 0
+    used[..., FULL] |= counted[..., 1] > 0
+    return np.asarray(used.any(axis=1).sum(axis=1) <= 1)
+
+
+def one_sharding(model: CostModel, plans: PlanTable) -> BoolArray:
+    """All stages of a plan have the same sharding."""
     if plans.stages is None:
         return np.ones(len(plans), dtype=np.bool_)
-    table = plans.stages
-    listed = table.layers >= 0
-    counted = table.recomputed.sum(axis=2)
-    others = np.where(listed, table.layers - counted.sum(axis=2), 0)
-    ways = np.zeros((len(plans), len(RECOMPUTES)), dtype=np.int64)
-    for code in range(len(RECOMPUTES)):
-        ways[:, code] = np.where(table.recompute == code, others, 0).sum(axis=1)
-    ways[:, SELECTIVE] += counted[..., 0].sum(axis=1)
-    ways[:, FULL] += counted[..., 1].sum(axis=1)
-    alike = (ways > 0).sum(axis=1) <= 1
-    for column in (table.sharding, table.clock):
-        alike &= ((column == column[:, :1]) | ~listed).all(axis=1)
-    return np.asarray(alike)
+    sharding = plans.stages.sharding
+    same = sharding == sharding[:, :1]
+    return np.asarray((same | (plans.stages.layers < 0)).all(axis=1))
+
+
+def one_clock(model: CostModel, plans: PlanTable) -> BoolArray:
+    """All stages of a plan have the same clock."""
+    if plans.stages is None:
+        return np.ones(len(plans), dtype=np.bool_)
+    clock = plans.stages.clock
+    return np.asarray(((clock == clock[:, :1]) | (plans.stages.layers < 0)).all(axis=1))
+
+
+def choices_alike(model: CostModel, plans: PlanTable) -> BoolArray:
+    """All layers recompute alike, and all stages share one sharding and one clock."""
+    one = one_recompute(model, plans) & one_sharding(model, plans)
+    return np.asarray(one & one_clock(model, plans))
+
+
+def middle_chunks_filled(model: CostModel, plans: PlanTable) -> BoolArray:
+    """No chunk between the first and the last is without layers."""
+    if plans.stages is None:
+        return np.ones(len(plans), dtype=np.bool_)
+    layers = plans.stages.layers
+    followed = np.concatenate([layers[:, 1:] >= 0, np.zeros((len(plans), 1), dtype=np.bool_)], 1)
+    return np.asarray(~((layers == 0) & followed)[:, 1:].any(axis=1))
+
+
+GPU_VENDORS = ("NVIDIA", "AMD", "Intel")
+
+
+def on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chips are GPUs."""
+    return np.full(len(plans), model.chip.vendor in GPU_VENDORS)
 
 
 def unlike_layers(framework: str, plan: Plan) -> str:

@@ -15,7 +15,7 @@ from planner.plan import (
     BoolArray,
     PlanTable,
 )
-from planner.rules import uniform, words
+from planner.rules import alike, words
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
@@ -175,7 +175,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         framework="torchtitan",
         version=_VERSION,
         source="torchtitan distributed/activation_checkpoint.py: one policy for all blocks",
-        holds=uniform.one_recompute,
+        holds=alike.one_recompute,
         explain=lambda c, p: (
             "torchtitan recomputes all layers alike (none, selective or full); stages that differ "
             f"cannot be told, nearest: recompute {p.recompute} everywhere"
@@ -188,7 +188,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         framework="torchtitan",
         version=_VERSION,
         source="torchtitan distributed/parallel_dims.py: one mesh for all stages",
-        holds=uniform.one_sharding,
+        holds=alike.one_sharding,
         explain=lambda c, p: f"torchtitan shards all stages alike; use {p.sharding} in every stage",
         launch=True,
     ),
@@ -199,7 +199,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan distributed/pipeline_parallel.py: parts without parameters cannot be "
         "sharded or optimized",
-        holds=uniform.middle_chunks_filled,
+        holds=alike.middle_chunks_filled,
         explain=lambda c, p: (
             "torchtitan needs a layer in every stage between the first and the last; nearest: 1"
         ),
@@ -211,9 +211,9 @@ TORCHTITAN: tuple[Rule, ...] = (
         framework="torchtitan",
         version=_VERSION,
         source="torchtitan tools/utils.py: the accelerator of PyTorch, with NCCL, RCCL or XCCL",
-        holds=uniform.on_gpus,
+        holds=alike.on_gpus,
         explain=lambda c, p: (
-            f"torchtitan runs on GPUs ({', '.join(uniform.GPU_VENDORS)}), not on {c.chip.name}"
+            f"torchtitan runs on GPUs ({', '.join(alike.GPU_VENDORS)}), not on {c.chip.name}"
         ),
         launch=True,
     ),
