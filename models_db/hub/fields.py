@@ -31,9 +31,10 @@ def derived(value: int, note: str, unit: str = "1") -> Number:
 class Fields:
     """The keys of one configuration.
 
-    A key that is absent or null takes the default of its class in transformers 5.23, where that
-    class has one that published files rely on; all other keys are required. Mistakes are collected
-    so that one reading reports all of them; a wrong value counts as 1 until then.
+    A key that is absent takes the default of its class in transformers 5.23, where that class has
+    one that published files rely on; all other keys are required. Null is no number, and a flag
+    that is off. Mistakes are collected so that one reading reports all of them; a wrong value
+    counts as 1 until then.
 
     Attributes:
         data: the keys.
@@ -79,10 +80,13 @@ class Fields:
         """Whether a key is there and not null."""
         return self.raw(*keys) is not None
 
-    def stated(self, key: str) -> bool:
-        """Whether a key is not null: it has a value, or the default of its class."""
-        self.used.add(key)
-        return self.data.get(key) is not None or (key not in self.data and key in self.defaults)
+    def stated(self, *keys: str) -> bool:
+        """Whether a key is not null: it has a value, or is absent and its class has a default."""
+        return self.has(*keys) or (not self.null(*keys) and any(k in self.defaults for k in keys))
+
+    def null(self, *keys: str) -> bool:
+        """Whether a key is there, and null under all of its spellings."""
+        return not self.has(*keys) and any(key in self.data for key in keys)
 
     def count(self, *keys: str, unit: str = "1", least: int = 1, most: int = LARGEST) -> Number:
         """A whole number from `least` to `most`, under any of its spellings.
@@ -109,6 +113,9 @@ class Fields:
         """The default of a key that is not there."""
         self.used.update(keys)
         default = next((self.defaults[key] for key in keys if key in self.defaults), None)
+        if default is not None and self.null(*keys):
+            self.wrong(keys[0], "null where a whole number belongs")
+            return number(max(least, 1), unit)
         if default is None:
             others = f" (also read: {', '.join(keys[1:])})" if keys[1:] else ""
             allowed = "0 or more" if least == 0 else f"at least {least}"
@@ -119,8 +126,10 @@ class Fields:
         return number(int(default), unit, "assumed", note)
 
     def flag(self, key: str) -> bool:
-        """A boolean; absent, the default of the class, which must have one."""
+        """A boolean; absent, the default of the class, which must have one; null is false."""
         value = self.raw(key)
+        if self.null(key):
+            return False
         if value is None:
             default = bool(self.defaults[key])
             self.assumed[key] = str(default).lower()

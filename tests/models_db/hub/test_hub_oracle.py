@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,61 @@ def test_transformers_agrees_on_other_values(
 def test_defaults_are_those_of_the_class(model_type: str) -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.CONFIG_MAPPING[model_type]()
+    declared = {field.name: field.default for field in fields(config)}
     defaults: Mapping[str, Any] = CLASS_DEFAULTS[model_type]
     for key, value in defaults.items():
         if key not in NOT_IN_CLASS or hasattr(config, key):
-            assert getattr(config, key) == value, key
+            assert declared.get(key, getattr(config, key)) == value, key
+
+
+def one_of_each() -> list[Path]:
+    """The first configuration of each type."""
+    firsts: dict[str, Path] = {}
+    for path in CONFIGS:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        firsts.setdefault(data.get("text_config", data)["model_type"], path)
+    return list(firsts.values())
+
+
+def disagreement(data: dict[str, Any], path: Path) -> str:
+    """What differs between the two readings of a file; "" where nothing does, or one refuses."""
+    path.write_text(json.dumps(data), encoding="utf-8")
+    try:
+        found = import_model(path).model
+        model = built(data)
+    except Exception:  # whatever transformers raises of a value
+        return ""
+    config, differing = model.config, []
+    if found.total_parameters != parameters(model):
+        differing.append(f"{parameters(model):,} parameters, read {found.total_parameters:,}")
+    if kinds := getattr(config, "layer_types", None):
+        local = [window is not None for window in found.attention_windows]
+        if local != [kind != "full_attention" for kind in kinds]:
+            differing.append(f"layers {kinds}, read {found.attention_windows}")
+    length = getattr(config, "attention_chunk_size", getattr(config, "sliding_window", None))
+    if any(found.attention_windows) and {length} != {*found.attention_windows} - {None}:
+        differing.append(f"window {length}, read {found.attention_windows}")
+    if found.moe and found.moe.experts_per_token != config.num_experts_per_tok:
+        differing.append(f"{config.num_experts_per_tok} experts per token")
+    return "; ".join(differing)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", one_of_each(), ids=lambda path: path.stem)
+def test_absent_and_null_keys_are_refused_or_read_as_transformers_does(
+    path: Path, tmp_path: Path
+) -> None:
+    text = path.read_text(encoding="utf-8")
+    keys = json.loads(text).get("text_config", json.loads(text))
+    differing = {}
+    for key in sorted({*keys, *CLASS_DEFAULTS[keys["model_type"]]} - {"model_type"}):
+        data = json.loads(text)
+        inner = data.get("text_config", data)
+        inner.pop(key, None)
+        differing[f"{key} absent"] = disagreement(data, tmp_path / "config.json")
+        inner[key] = None
+        differing[f"{key} null"] = disagreement(data, tmp_path / "config.json")
+    assert {key: said for key, said in differing.items() if said} == {}
 
 
 @pytest.mark.oracle
