@@ -99,13 +99,13 @@ class Fields:
         self.used.update(keys)
         key, value = next(iter(given.items()))
         if not isinstance(value, int) or isinstance(value, bool):
-            self.wrong(key, f"{_shown(value)} where a whole number belongs")
+            self.wrong(key, f"{shown(value)} where a whole number belongs")
         elif not least <= value <= most:
-            self.wrong(key, f"{_shown(value)} is out of range; from {least} to {most:,}")
+            self.wrong(key, f"{shown(value)} is out of range; from {least} to {most:,}")
         else:
             for other, said in given.items():
                 if said != value:
-                    self.wrong(other, f"{_shown(said)}, but {key} is {value}")
+                    self.wrong(other, f"{shown(said)}, but {key} is {value}")
             return number(value, unit)
         return number(max(least, 1), unit)
 
@@ -135,15 +135,28 @@ class Fields:
             self.assumed[key] = str(default).lower()
             return default
         if not isinstance(value, bool):
-            self.wrong(key, f"{_shown(value)} where true or false belongs")
+            self.wrong(key, f"{shown(value)} where true or false belongs")
             return False
+        return value
+
+    def text(self, key: str, what: str) -> str | None:
+        """A text; None where it is absent or null.
+
+        Args:
+            key: the key.
+            what: what belongs there, as a message says it.
+        """
+        value = self.raw(key)
+        if value is not None and not isinstance(value, str):
+            self.wrong(key, f"{shown(value)} where {what} belongs")
+            return None
         return value
 
     def names(self, key: str) -> list[Any] | None:
         """A list; None where it is absent or null."""
         value = self.raw(key)
         if value is not None and not isinstance(value, list):
-            self.wrong(key, f"{_shown(value)} where a list belongs")
+            self.wrong(key, f"{shown(value)} where a list belongs")
             return None
         return value
 
@@ -151,12 +164,12 @@ class Fields:
         """An object; empty where it is absent or null."""
         value = self.raw(key)
         if value is not None and not isinstance(value, dict):
-            self.wrong(key, f"{_shown(value)} where an object belongs")
+            self.wrong(key, f"{shown(value)} where an object belongs")
             return {}
         return value or {}
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A short description of a value of a JSON file."""
     if isinstance(value, str):
         return f"the text {value[:_SHOWN] + ('...' if value[_SHOWN:] else '')!r}"

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from models_db.hub import import_model
+from models_db.hub import MODEL_TYPES, import_model
+from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
 from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.contradictions import architecture_notes
+from models_db.hub.fields import Fields
 
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 # Keys that are read from Hub files and that the classes of transformers 5.23 do not have.
@@ -108,6 +111,29 @@ def test_defaults_are_those_of_the_class(model_type: str) -> None:
     for key, value in defaults.items():
         if key not in NOT_IN_CLASS or hasattr(config, key):
             assert declared.get(key, getattr(config, key)) == value, key
+
+
+@pytest.mark.oracle
+def test_activations_are_those_of_transformers() -> None:
+    pytest.importorskip("torch")
+    activations = pytest.importorskip("transformers.activations")
+    learned = {name for name in activations.ACT2FN if list(activations.ACT2FN[name].parameters())}
+    assert learned == {*LEARNED}
+    assert set(activations.ACT2FN) == {*NAMES, *LEARNED}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", sorted(set(CLASS_DEFAULTS) - {"kimi_k2"}))
+def test_classes_and_activations_are_those_of_the_type(model_type: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    auto = pytest.importorskip("transformers.models.auto.modeling_auto")
+    config = transformers.CONFIG_MAPPING[model_type]()
+    data = {"architectures": [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_type]]}
+    keys = Fields(data, model_type, CLASS_DEFAULTS[model_type])
+    assert architecture_notes(keys, MODEL_TYPES) == keys.mistakes == []
+    if model_type in ACTIVATIONS:
+        key, usual = ACTIVATIONS[model_type]
+        assert getattr(config, key) == usual
 
 
 def one_of_each() -> list[Path]:
