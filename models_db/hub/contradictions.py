@@ -61,8 +61,9 @@ def architecture_notes(fields: Fields, types: Iterable[str]) -> list[str]:
     Returns:
         One line for each class that is called after no known type.
     """
+    model_type = fields.model_type
     by_name = {_plain(name): name for name in types}
-    own = (_plain(fields.model_type), *_SHARED.get(fields.model_type, ()))
+    own = (_plain(model_type), *_SHARED.get(model_type, ()))
     notes = []
     for said in (fields.names("architectures") or [])[:_MOST_CLASSES]:
         if not isinstance(said, str):
@@ -73,12 +74,12 @@ def architecture_notes(fields: Fields, types: Iterable[str]) -> list[str]:
         if stem in by_name and stem not in own:
             fields.wrong(
                 "architectures",
-                f"{said[:_SHOWN]} is a class of {by_name[stem]}, but model_type is {fields.model_type}",
+                f"{said[:_SHOWN]} is a class of {by_name[stem]}, but model_type is {model_type}",
             )
         elif stem not in own:
             notes.append(
-                f"architectures: {said[:_SHOWN]!r} is no class of {fields.model_type} that is known; "
-                f"read as {fields.model_type}"
+                f"architectures: {said[:_SHOWN]!r} is no class of {model_type} that is known; "
+                f"read as {model_type}"
             )
     return notes
 
