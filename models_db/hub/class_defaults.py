@@ -18,8 +18,10 @@ _LLAMA: Defaults = {
     "max_position_embeddings": 2048,
 }
 _QWEN: Defaults = {
+    "num_key_value_heads": 32,
     "tie_word_embeddings": False,
     "use_sliding_window": False,
+    "sliding_window": 4096,
     "max_window_layers": 28,
     "max_position_embeddings": 32768,
 }
@@ -34,7 +36,9 @@ _DEEPSEEK: Defaults = {
     "tie_word_embeddings": False,
     "attention_bias": False,
     "first_k_dense_replace": 0,
+    "n_shared_experts": 2,
     "max_position_embeddings": 2048,
+    "q_lora_rank": 1536,
     "kv_lora_rank": 512,
     "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64,
@@ -43,11 +47,14 @@ _DEEPSEEK: Defaults = {
 _DEEPSEEK_V3: Defaults = {
     **_DEEPSEEK,
     "first_k_dense_replace": 3,
+    "n_shared_experts": 1,
+    "num_nextn_predict_layers": 1,
     "max_position_embeddings": 4096,
 }
 _BY_TYPE: dict[str, Defaults] = {
     "llama": _LLAMA,
     "mistral": {
+        "num_key_value_heads": 8,
         "tie_word_embeddings": False,
         "sliding_window": 4096,
         "max_position_embeddings": 131072,
@@ -67,13 +74,14 @@ _BY_TYPE: dict[str, Defaults] = {
         "max_position_embeddings": 8192,
     },
     "mixtral": {
+        "num_key_value_heads": 8,
         "tie_word_embeddings": False,
         "max_position_embeddings": 131072,
     },
-    "qwen2_moe": {**_QWEN_MOE, "qkv_bias": True},
-    "qwen3_moe": {**_QWEN_MOE, "attention_bias": False},
-    "gemma": _GEMMA,
-    "gemma2": {**_GEMMA, "sliding_window": 4096},
+    "qwen2_moe": {**_QWEN_MOE, "num_key_value_heads": 16, "qkv_bias": True},
+    "qwen3_moe": {**_QWEN_MOE, "num_key_value_heads": 4, "attention_bias": False},
+    "gemma": {**_GEMMA, "num_key_value_heads": 16},
+    "gemma2": {**_GEMMA, "num_key_value_heads": 4, "sliding_window": 4096},
     "gemma3_text": {
         **_GEMMA,
         "vocab_size": 262208,
@@ -111,6 +119,7 @@ _BY_TYPE: dict[str, Defaults] = {
     "deepseek_v3": _DEEPSEEK_V3,
     "kimi_k2": _DEEPSEEK_V3,
     "gpt_oss": {
+        "num_key_value_heads": 8,
         "tie_word_embeddings": False,
         "attention_bias": True,
         "head_dim": 64,
@@ -118,6 +127,7 @@ _BY_TYPE: dict[str, Defaults] = {
         "max_position_embeddings": 131072,
     },
     "llama4_text": {
+        "num_key_value_heads": 8,
         "tie_word_embeddings": False,
         "attention_bias": False,
         "use_qk_norm": True,
@@ -127,6 +137,9 @@ _BY_TYPE: dict[str, Defaults] = {
         "max_position_embeddings": 131072,
     },
     "glm4_moe": {
+        "num_key_value_heads": 8,
+        "n_shared_experts": 1,
+        "num_nextn_predict_layers": 1,
         "tie_word_embeddings": False,
         "attention_bias": False,
         "use_qk_norm": False,

@@ -98,8 +98,8 @@ def qwen_window(
     """
     kinds = listed_kinds(fields, layers)
     sliding = fields.flag("use_sliding_window")
-    fields.raw("max_window_layers", "sliding_window")
-    if not sliding:
+    fields.raw("max_window_layers")
+    if not (fields.stated("sliding_window") and sliding):
         return None
     border = fields.count("max_window_layers", least=0)["value"]
     tokens = fields.count("sliding_window", unit="tokens")

@@ -267,7 +267,8 @@ def after_dense(fields: Fields, layers: Number) -> tuple[Number, Number]:
 
 def predictors(fields: Fields) -> Number | None:
     """Modules that predict further tokens, which are no part of the total; None without any."""
-    if not fields.has("num_nextn_predict_layers"):
+    keys = ("num_nextn_predict_layers", "num_mtp_layers")
+    if not fields.stated(*keys):
         return None
-    found = fields.count("num_nextn_predict_layers", least=0)
+    found = fields.count(*keys, least=0)
     return found if found["value"] else None

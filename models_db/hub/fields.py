@@ -31,9 +31,10 @@ def derived(value: int, note: str, unit: str = "1") -> Number:
 class Fields:
     """The keys of one configuration.
 
-    A key that is absent or null takes the default of its class in transformers 5.23, where that
-    class has one that published files rely on; all other keys are required. Mistakes are collected
-    so that one reading reports all of them; a wrong value counts as 1 until then.
+    A key that is absent takes the default of its class in transformers 5.23, where that class has
+    one that published files rely on; all other keys are required. Null is no number, and a flag
+    that is off. Mistakes are collected so that one reading reports all of them; a wrong value
+    counts as 1 until then.
 
     Attributes:
         data: the keys.
@@ -79,10 +80,13 @@ class Fields:
         """Whether a key is there and not null."""
         return self.raw(*keys) is not None
 
-    def stated(self, key: str) -> bool:
-        """Whether a key is not null: it has a value, or the default of its class."""
-        self.used.add(key)
-        return self.data.get(key) is not None or (key not in self.data and key in self.defaults)
+    def stated(self, *keys: str) -> bool:
+        """Whether a key is not null: it has a value, or is absent and its class has a default."""
+        return self.has(*keys) or (not self.null(*keys) and any(k in self.defaults for k in keys))
+
+    def null(self, *keys: str) -> bool:
+        """Whether a key is there, and null under all of its spellings."""
+        return not self.has(*keys) and any(key in self.data for key in keys)
 
     def count(self, *keys: str, unit: str = "1", least: int = 1, most: int = LARGEST) -> Number:
         """A whole number from `least` to `most`, under any of its spellings.
@@ -95,13 +99,13 @@ class Fields:
         self.used.update(keys)
         key, value = next(iter(given.items()))
         if not isinstance(value, int) or isinstance(value, bool):
-            self.wrong(key, f"{_shown(value)} where a whole number belongs")
+            self.wrong(key, f"{shown(value)} where a whole number belongs")
         elif not least <= value <= most:
-            self.wrong(key, f"{_shown(value)} is out of range; from {least} to {most:,}")
+            self.wrong(key, f"{shown(value)} is out of range; from {least} to {most:,}")
         else:
             for other, said in given.items():
                 if said != value:
-                    self.wrong(other, f"{_shown(said)}, but {key} is {value}")
+                    self.wrong(other, f"{shown(said)}, but {key} is {value}")
             return number(value, unit)
         return number(max(least, 1), unit)
 
@@ -109,6 +113,9 @@ class Fields:
         """The default of a key that is not there."""
         self.used.update(keys)
         default = next((self.defaults[key] for key in keys if key in self.defaults), None)
+        if default is not None and self.null(*keys):
+            self.wrong(keys[0], "null where a whole number belongs")
+            return number(max(least, 1), unit)
         if default is None:
             others = f" (also read: {', '.join(keys[1:])})" if keys[1:] else ""
             allowed = "0 or more" if least == 0 else f"at least {least}"
@@ -119,22 +126,37 @@ class Fields:
         return number(int(default), unit, "assumed", note)
 
     def flag(self, key: str) -> bool:
-        """A boolean; absent, the default of the class, which must have one."""
+        """A boolean; absent, the default of the class, which must have one; null is false."""
         value = self.raw(key)
+        if self.null(key):
+            return False
         if value is None:
             default = bool(self.defaults[key])
             self.assumed[key] = str(default).lower()
             return default
         if not isinstance(value, bool):
-            self.wrong(key, f"{_shown(value)} where true or false belongs")
+            self.wrong(key, f"{shown(value)} where true or false belongs")
             return False
+        return value
+
+    def text(self, key: str, what: str) -> str | None:
+        """A text; None where it is absent or null.
+
+        Args:
+            key: the key.
+            what: what belongs there, as a message says it.
+        """
+        value = self.raw(key)
+        if value is not None and not isinstance(value, str):
+            self.wrong(key, f"{shown(value)} where {what} belongs")
+            return None
         return value
 
     def names(self, key: str) -> list[Any] | None:
         """A list; None where it is absent or null."""
         value = self.raw(key)
         if value is not None and not isinstance(value, list):
-            self.wrong(key, f"{_shown(value)} where a list belongs")
+            self.wrong(key, f"{shown(value)} where a list belongs")
             return None
         return value
 
@@ -142,12 +164,12 @@ class Fields:
         """An object; empty where it is absent or null."""
         value = self.raw(key)
         if value is not None and not isinstance(value, dict):
-            self.wrong(key, f"{_shown(value)} where an object belongs")
+            self.wrong(key, f"{shown(value)} where an object belongs")
             return {}
         return value or {}
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A short description of a value of a JSON file."""
     if isinstance(value, str):
         return f"the text {value[:_SHOWN] + ('...' if value[_SHOWN:] else '')!r}"

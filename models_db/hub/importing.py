@@ -196,6 +196,7 @@ def _remarks(reading: Reading, weights: Weights | None, model: Model) -> tuple[s
         f"{key} is absent: {default}, the default of {reading.model_type} in transformers 5.23"
         for key, default in reading.assumed.items()
     ]
+    lines += reading.notes
     if reading.unread:
         lines.append(f"not read, as their meaning is not known: {', '.join(reading.unread)}")
     if reading.quantized:

@@ -32,7 +32,7 @@ def _deepseek(fields: Fields, *, router_bias: bool) -> Parts:
     """What both generations share."""
     heads = fields.count("num_attention_heads")
     latent = {key: fields.count(key) for key in _DIMS}
-    if fields.has("q_lora_rank"):
+    if fields.stated("q_lora_rank"):
         latent = {"q_lora_rank": fields.count("q_lora_rank"), **latent}
     width = latent["qk_nope_head_dim"]["value"] + latent["qk_rope_head_dim"]["value"]
     fields.require(
@@ -59,7 +59,7 @@ def _deepseek(fields: Fields, *, router_bias: bool) -> Parts:
 
 def _with_experts(fields: Fields, parts: Parts, *, router_bias: bool) -> Parts:
     """Adds the experts, unless `n_routed_experts` is null."""
-    if not fields.has(*EXPERTS):
+    if fields.null(*EXPERTS):
         fields.raw("first_k_dense_replace", "moe_layer_freq", "moe_intermediate_size")
         return parts
     order = after_dense(fields, parts.layers)
@@ -78,7 +78,7 @@ def _with_experts(fields: Fields, parts: Parts, *, router_bias: bool) -> Parts:
 
 def _shared(fields: Fields, expert: Number) -> tuple[Number, Number | None]:
     """Shared experts and their width, which is that of a routed one."""
-    if not fields.has("n_shared_experts"):
+    if not fields.stated("n_shared_experts"):
         return derived(0, "n_shared_experts is null"), None
     found = fields.count("n_shared_experts", least=0)
     width = derived(expert["value"], "moe_intermediate_size")

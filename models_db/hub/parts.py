@@ -116,24 +116,25 @@ def sequence(fields: Fields, *keys: str) -> Number:
 
 
 def key_value_heads(fields: Fields, heads: Number) -> Number:
-    """`num_key_value_heads`; absent, as many as query heads."""
-    if not fields.has("num_key_value_heads"):
-        if "num_key_value_heads" in fields.defaults:
-            return fields.count("num_key_value_heads")
-        return derived(heads["value"], "num_key_value_heads is absent: as many as query heads")
-    found = fields.count("num_key_value_heads")
+    """`num_key_value_heads`; absent, the default of the class; null, as many as query heads."""
+    key = "num_key_value_heads"
+    if not fields.stated(key):
+        how = "null" if fields.null(key) else "absent"
+        return derived(heads["value"], f"{key} is {how}: as many as query heads")
+    found = fields.count(key)
     groups, total = found["value"], heads["value"]
+    said = f"absent, and the {groups} of its class" if key in fields.assumed else f"{groups}"
     fields.require(
         groups <= total and total % groups == 0,
-        "num_key_value_heads",
-        f"{groups} does not divide the {total} heads of num_attention_heads",
+        key,
+        f"{said} does not divide the {total} heads of num_attention_heads",
     )
     return found
 
 
 def head_width(fields: Fields, hidden: Number, heads: Number) -> Number:
-    """`head_dim`; absent, the default of the class or hidden / heads."""
-    if fields.has("head_dim") or "head_dim" in fields.defaults:
+    """`head_dim`; absent, the default of the class; null or without one, hidden / heads."""
+    if fields.stated("head_dim"):
         return fields.count("head_dim")
     return even_width(fields, hidden, heads)
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
+from models_db.hub.activations import activation_note
 from models_db.hub.class_defaults import CLASS_DEFAULTS
-from models_db.hub.fields import Fields
+from models_db.hub.contradictions import architecture_notes, check_kind
+from models_db.hub.fields import Fields, shown
 from models_db.hub.known_keys import HARMLESS, OUTER
 from models_db.hub.parts import Parts
 
@@ -76,6 +78,7 @@ class Reading:
         nested: whether the model stands in `text_config`, beside other parts.
         quantized: how the weights are stored, such as "fp8", or "".
         dtype: type of the stored weights, such as "bfloat16", or "".
+        notes: what is unusual for the type, one line each.
     """
 
     model_type: str
@@ -86,6 +89,7 @@ class Reading:
     nested: bool
     quantized: str
     dtype: str
+    notes: tuple[str, ...]
 
 
 def read_config(data: Mapping[str, Any], origin: str) -> Reading:
@@ -99,12 +103,18 @@ def read_config(data: Mapping[str, Any], origin: str) -> Reading:
         ModelError: an unknown `model_type`, or mistakes of keys (all of them listed).
     """
     inner = data.get("text_config")
-    nested = isinstance(inner, dict)
-    keys = _merged(data, inner) if isinstance(inner, dict) else data
-    model_type = _model_type(keys, origin)
+    if inner is not None and not isinstance(inner, dict):
+        raise ModelError(f"{origin}: text_config: {shown(inner)} where an object belongs")
+    nested = inner is not None
+    keys = data if inner is None else _merged(data, inner)
     prefix = "text_config." if nested else ""
+    model_type = _model_type(keys, f"{origin}: {prefix}model_type")
     fields = Fields(keys, model_type, CLASS_DEFAULTS[model_type], prefix)
     parts = _FAMILIES[model_type](fields)
+    check_kind(fields)
+    notes = architecture_notes(fields, (*MODEL_TYPES, *_TOO_MUCH))
+    if note := activation_note(fields, gated=parts.gated):
+        notes.append(note)
     if fields.mistakes:
         raise ModelError(mistakes_message(origin, fields.mistakes))
     known = fields.used | HARMLESS
@@ -119,6 +129,7 @@ def read_config(data: Mapping[str, Any], origin: str) -> Reading:
         nested=nested,
         quantized=_quantized(data, keys),
         dtype=_text(keys.get("torch_dtype") or keys.get("dtype") or data.get("torch_dtype")),
+        notes=tuple(notes),
     )
 
 
@@ -129,24 +140,23 @@ def _merged(data: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]
     return {**tied, **inner}
 
 
-def _model_type(keys: Mapping[str, Any], origin: str) -> str:
-    """`model_type`, which must be one that can be read."""
+def _model_type(keys: Mapping[str, Any], place: str) -> str:
+    """`model_type`, which must be one that can be read; `place` is where it stands."""
     listed = f"supported: {', '.join(MODEL_TYPES)}"
     said = keys.get("model_type")
     if said is None:
-        raise ModelError(f"{origin}: model_type: missing; {listed}")
+        raise ModelError(f"{place}: missing; {listed}")
     if not isinstance(said, str):
-        raise ModelError(f"{origin}: model_type: must be text; {listed}")
+        raise ModelError(f"{place}: must be text; {listed}")
     if said in _FAMILIES:
         return said
     if said in _TOO_MUCH:
         raise ModelError(
-            f"{origin}: model_type: {said} has {_TOO_MUCH[said]}, which a record has no field "
-            f"for; {listed}"
+            f"{place}: {said} has {_TOO_MUCH[said]}, which a record has no field for; {listed}"
         )
     near = nearest(said, MODEL_TYPES)
     hint = f"; did you mean {near[0]}?" if near else ""
-    raise ModelError(f"{origin}: model_type: {said[:60]!r} is not supported{hint}; {listed}")
+    raise ModelError(f"{place}: {said[:60]!r} is not supported{hint}; {listed}")
 
 
 def _text(value: object) -> str:

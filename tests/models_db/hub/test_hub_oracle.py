@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from models_db.hub import import_model
+from models_db.hub import MODEL_TYPES, import_model
+from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
 from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.contradictions import architecture_notes
+from models_db.hub.fields import Fields
 
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 # Keys that are read from Hub files and that the classes of transformers 5.23 do not have.
@@ -102,10 +106,84 @@ def test_transformers_agrees_on_other_values(
 def test_defaults_are_those_of_the_class(model_type: str) -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.CONFIG_MAPPING[model_type]()
+    declared = {field.name: field.default for field in fields(config)}
     defaults: Mapping[str, Any] = CLASS_DEFAULTS[model_type]
     for key, value in defaults.items():
         if key not in NOT_IN_CLASS or hasattr(config, key):
-            assert getattr(config, key) == value, key
+            assert declared.get(key, getattr(config, key)) == value, key
+
+
+@pytest.mark.oracle
+def test_activations_are_those_of_transformers() -> None:
+    pytest.importorskip("torch")
+    activations = pytest.importorskip("transformers.activations")
+    learned = {name for name in activations.ACT2FN if list(activations.ACT2FN[name].parameters())}
+    assert learned == {*LEARNED}
+    assert set(activations.ACT2FN) == {*NAMES, *LEARNED}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", sorted(set(CLASS_DEFAULTS) - {"kimi_k2"}))
+def test_classes_and_activations_are_those_of_the_type(model_type: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    auto = pytest.importorskip("transformers.models.auto.modeling_auto")
+    config = transformers.CONFIG_MAPPING[model_type]()
+    data = {"architectures": [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_type]]}
+    keys = Fields(data, model_type, CLASS_DEFAULTS[model_type])
+    assert architecture_notes(keys, MODEL_TYPES) == keys.mistakes == []
+    if model_type in ACTIVATIONS:
+        key, usual = ACTIVATIONS[model_type]
+        assert getattr(config, key) == usual
+
+
+def one_of_each() -> list[Path]:
+    """The first configuration of each type."""
+    firsts: dict[str, Path] = {}
+    for path in CONFIGS:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        firsts.setdefault(data.get("text_config", data)["model_type"], path)
+    return list(firsts.values())
+
+
+def disagreement(data: dict[str, Any], path: Path) -> str:
+    """What differs between the two readings of a file; "" where nothing does, or one refuses."""
+    path.write_text(json.dumps(data), encoding="utf-8")
+    try:
+        found = import_model(path).model
+        model = built(data)
+    except Exception:  # whatever transformers raises of a value
+        return ""
+    config, differing = model.config, []
+    if found.total_parameters != parameters(model):
+        differing.append(f"{parameters(model):,} parameters, read {found.total_parameters:,}")
+    if kinds := getattr(config, "layer_types", None):
+        local = [window is not None for window in found.attention_windows]
+        if local != [kind != "full_attention" for kind in kinds]:
+            differing.append(f"layers {kinds}, read {found.attention_windows}")
+    length = getattr(config, "attention_chunk_size", getattr(config, "sliding_window", None))
+    if any(found.attention_windows) and {length} != {*found.attention_windows} - {None}:
+        differing.append(f"window {length}, read {found.attention_windows}")
+    if found.moe and found.moe.experts_per_token != config.num_experts_per_tok:
+        differing.append(f"{config.num_experts_per_tok} experts per token")
+    return "; ".join(differing)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", one_of_each(), ids=lambda path: path.stem)
+def test_absent_and_null_keys_are_refused_or_read_as_transformers_does(
+    path: Path, tmp_path: Path
+) -> None:
+    text = path.read_text(encoding="utf-8")
+    keys = json.loads(text).get("text_config", json.loads(text))
+    differing = {}
+    for key in sorted({*keys, *CLASS_DEFAULTS[keys["model_type"]]} - {"model_type"}):
+        data = json.loads(text)
+        inner = data.get("text_config", data)
+        inner.pop(key, None)
+        differing[f"{key} absent"] = disagreement(data, tmp_path / "config.json")
+        inner[key] = None
+        differing[f"{key} null"] = disagreement(data, tmp_path / "config.json")
+    assert {key: said for key, said in differing.items() if said} == {}
 
 
 @pytest.mark.oracle

@@ -1,0 +1,89 @@
+"""Keys of a config.json that belong to another type than the one that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from models_db.hub.fields import Fields, shown
+
+WITH_EXPERTS = (
+    *("deepseek_v2", "deepseek_v3", "glm4_moe", "gpt_oss", "kimi_k2", "llama4_text", "mixtral"),
+    *("qwen2_moe", "qwen3_moe"),
+)
+WITH_LATENTS = ("deepseek_v2", "deepseek_v3", "kimi_k2")
+_OF_EXPERTS = (
+    *("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"),
+    *("num_experts_per_tok", "experts_per_token", "moe_intermediate_size"),
+    *("n_shared_experts", "shared_expert_intermediate_size"),
+)
+_OF_LATENTS = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+
+# A class is called after its type: Qwen3MoeForCausalLM, GPT2LMHeadModel, LlamaModel.
+_CLASS = re.compile(
+    r"(\w+?)(?:For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|PreTrainedModel|TextModel|Model)"
+)
+_MOST_CLASSES = 8
+_SHOWN = 60
+# Types that share their code, and what Falcon's classes are called in its first files.
+_SHARED = {"kimi_k2": ("deepseekv3",), "deepseek_v3": ("kimik2",), "falcon": ("rw",)}
+
+
+def check_kind(fields: Fields) -> None:
+    """Note a mistake for keys of experts or of latent attention in a type without.
+
+    A key that is off (null, 0, 1, false, empty) says nothing.
+    """
+    for keys, types, name in (
+        (_OF_EXPERTS, WITH_EXPERTS, "experts"),
+        (_OF_LATENTS, WITH_LATENTS, "latent attention"),
+    ):
+        found = next((key for key in keys if _is_on(fields.data.get(key))), None)
+        if found is not None and fields.model_type not in types:
+            fields.wrong(
+                found,
+                f"{shown(fields.data[found])}, but {fields.model_type} has no {name}; "
+                f"a model_type that has is {', '.join(types)}",
+            )
+
+
+def _is_on(value: object) -> bool:
+    return bool(value) and value != 1
+
+
+def architecture_notes(fields: Fields, types: Iterable[str]) -> list[str]:
+    """What to say of the first classes in `architectures`; one of another type is a mistake.
+
+    Args:
+        fields: the keys.
+        types: every `model_type` that is known by name, supported or not.
+
+    Returns:
+        One line for each class that is called after no known type.
+    """
+    model_type = fields.model_type
+    by_name = {_plain(name): name for name in types}
+    own = (_plain(model_type), *_SHARED.get(model_type, ()))
+    notes = []
+    for said in (fields.names("architectures") or [])[:_MOST_CLASSES]:
+        if not isinstance(said, str):
+            fields.wrong("architectures", "must list the names of classes")
+            continue
+        match = _CLASS.fullmatch(said)
+        stem = match[1].lower().replace("_", "") if match else ""
+        if stem in by_name and stem not in own:
+            fields.wrong(
+                "architectures",
+                f"{said[:_SHOWN]} is a class of {by_name[stem]}, but model_type is {model_type}",
+            )
+        elif stem not in own:
+            notes.append(
+                f"architectures: {said[:_SHOWN]!r} is no class of {model_type} that is known; "
+                f"read as {model_type}"
+            )
+    return notes
+
+
+def _plain(model_type: str) -> str:
+    """A type as its classes are called, in lower case."""
+    return model_type.removesuffix("_text").replace("_", "")
