@@ -10,7 +10,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.plan_words import recompute_words
-from planner.rules import RULES, TARGET
+from planner.rules import RULES, TARGET, demands_of
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
@@ -97,7 +97,7 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     counts = found.counts[stage]
     passed = ("considered", "kept", "searched", "opened")
     reasons = "; ".join(
-        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
+        f"{count:,} by {_RULES.get(name) or _of_framework(search, name)}"
         for name, count in counts.items()
         if name not in passed
     )
@@ -118,8 +118,13 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     )
 
 
-def _of_framework(name: str) -> str:
-    """A rule of the table, with where it is enforced."""
+def _of_framework(search: Search, name: str) -> str:
+    """A rule of the table: what it says of the job, or where it is enforced."""
+    demands = demands_of(search.model, search.options.runnable_in)
+    of_job = {demand.name: demand for demand in demands if demand.rule.of_job}
+    if name in of_job:
+        demand = of_job[name]
+        return f"the rule {name} ({demand.rule.explain(demand.model, Plan())})"
     rule = next(rule for rule in RULES if rule.name == name.rpartition(TARGET)[2])
     return f"the rule {name} ({rule.source})"
 
