@@ -31,8 +31,6 @@ from planner.units import show_bytes, show_percent, show_seconds, show_watts
 from solvers.solution import Status
 
 _MOST = 4
-_OF_JOBS = ("model", "hardware", "precision", "job")
-"""`Rule.field` of rules that look at no plan."""
 _RULES = {
     "axes": "the axes and values that were asked for",
     "fixed": "the values that were asked for",
@@ -94,7 +92,7 @@ def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[st
     return [
         f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
         for demand in demands_of(model, options.runnable_in)
-        if demand.rule.field in _OF_JOBS and not demand.holds(table)[0]
+        if demand.rule.of_job and not demand.holds(table)[0]
     ]
 
 
@@ -116,7 +114,7 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     counts = found.counts[stage]
     passed = ("considered", "kept", "searched", "opened")
     reasons = "; ".join(
-        f"{count:,} by {_RULES.get(name) or _of_framework(search, name)}"
+        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
         for name, count in counts.items()
         if name not in passed
     )
@@ -137,13 +135,8 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     )
 
 
-def _of_framework(search: Search, name: str) -> str:
-    """A rule of the table: what it says of the job, or where it is enforced."""
-    demands = demands_of(search.model, search.options.runnable_in)
-    of_job = {demand.name: demand for demand in demands if demand.rule.of_job}
-    if name in of_job:
-        demand = of_job[name]
-        return f"the rule {name} ({demand.rule.explain(demand.model, Plan())})"
+def _of_framework(name: str) -> str:
+    """A rule of the table, with where it is enforced."""
     rule = next(rule for rule in RULES if rule.name == name.rpartition(TARGET)[2])
     return f"the rule {name} ({rule.source})"
 
