@@ -31,8 +31,6 @@ from planner.units import show_bytes, show_percent, show_seconds, show_watts
 from solvers.solution import Status
 
 _MOST = 4
-_OF_JOBS = ("model", "hardware", "precision", "job")
-"""`Rule.field` of rules that look at no plan."""
 _RULES = {
     "axes": "the axes and values that were asked for",
     "fixed": "the values that were asked for",
@@ -94,7 +92,7 @@ def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[st
     return [
         f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
         for demand in demands_of(model, options.runnable_in)
-        if demand.rule.field in _OF_JOBS and not demand.holds(table)[0]
+        if demand.rule.of_job and not demand.holds(table)[0]
     ]
 
 

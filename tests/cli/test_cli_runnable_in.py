@@ -1,6 +1,7 @@
 """`--runnable-in` on the command line: targets without lists of layers, and jobs that none runs."""
 
 import pytest
+
 from cli.command import planner
 
 SMALL = ("--model", "llama3.1-8b", "--hardware", "h100-sxm5-80", "--chips", "8",
