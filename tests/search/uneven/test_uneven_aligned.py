@@ -19,6 +19,7 @@ from planner.search.uneven.aligned import (
     given_sizes,
     is_aligned,
     longest_chunks,
+    spread,
 )
 
 SHAPES = (
@@ -79,6 +80,33 @@ def test_the_first_chunks_recompute_first() -> None:
     assert np.array_equal(chunks.sum(axis=3), kinds)
     assert chunks[0, :, 0].tolist() == [[0, 0, 2], [1, 1, 1], [1, 0, 0]]
     assert chunks[0, :, 1].tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_all_chunks_recompute_alike_where_they_are_spread() -> None:
+    held = np.array([[[2, 1, 3], [1, 0, 1]], [[4, 2, 0], [2, 0, 0]], [[1, 0, 5], [0, 1, 1]]])
+    kinds = np.array([[[2, 1], [3, 0], [1, 1]]] * 3)
+    chunks = spread(held, kinds)
+    assert np.array_equal(chunks.sum(axis=1), held)
+    assert np.array_equal(chunks.sum(axis=3), kinds)
+    assert chunks[..., 2].tolist() == [
+        [[1, 1], [1, 0], [1, 0]],
+        [[0, 0], [0, 0], [0, 0]],
+        [[2, 0], [2, 0], [1, 1]],
+    ]
+    assert chunks[0, ..., 1].tolist() == [[0, 0], [1, 0], [0, 0]]
+    assert chunks[1, ..., 1].tolist() == [[1, 0], [1, 0], [0, 0]]
+    assert chunks[2, ..., 1].tolist() == [[0, 1], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_the_first_layers_of_every_chunk_are_spread(number: int) -> None:
+    """As targets are told: N layers of every chunk, its dense ones before the others."""
+    rng = np.random.default_rng(number)
+    kinds = rng.integers(0, 4, (200, 3, 2))
+    dense = np.minimum(kinds[..., 0], number)
+    full = np.stack([dense, np.minimum(kinds[..., 1], number - dense)], axis=-1)
+    chunks = np.stack([kinds - full, full], axis=-1)
+    assert np.array_equal(spread(chunks.sum(axis=1), kinds), chunks)
 
 
 def random_plan(rng: random.Random, name: str, *, recomputed: bool, clocked: bool) -> float:

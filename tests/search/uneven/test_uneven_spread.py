@@ -1,0 +1,87 @@
+"""Chunks of interleaved devices that recompute alike: where that is faster it is found."""
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model
+from support.uneven import every_plan, first_recomputed, rows_of
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.listed import chunk_kinds
+from planner.plan import Plan, PlanTable
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven.certificate import best_time
+from planner.search.uneven.columns import row_columns
+from planner.targets import TARGETS
+from solvers.solution import Status
+from solvers.stages.backend import Question
+from solvers.stages.solving import solve_stages
+
+SHAPES = [(7, 2, 2, 8), (8, 3, 2, 24)]
+"""Layers, pp, interleave, sequences of a step."""
+
+
+def job(layers: int, sequences: int) -> CostModel:
+    """A small dense model with long sequences."""
+    return cost_model(dense_model(layers, 2048, 8, 8, 8192), "dgx-h100-ndr", global_batch=sequences)
+
+
+def fixed_of(pp: int, v: int) -> dict[str, frozenset[int]]:
+    """One mesh, whose layers recompute in full or not at all."""
+    fixed = {"pp": pp, "interleave": v, "tp": 1, "cp": 1, "micro_batch": 1, "sharding": 0}
+    return {
+        **{name: frozenset({one}) for name, one in fixed.items()},
+        "recompute": frozenset({0, 2}),
+    }
+
+
+def begins(model: CostModel, plan: Plan) -> bool:
+    """Whether the first chunks of all devices recompute first."""
+    assert plan.stages is not None
+    kinds = chunk_kinds(model.job.model.layer_kinds, tuple(one.layers for one in plan.stages))
+    counts = tuple({"selective": one.selective, "full": one.full} for one in plan.stages)
+    return first_recomputed(kinds, counts, plan.pp)
+
+
+@pytest.mark.parametrize(("layers", "pp", "v", "sequences"), SHAPES)
+def test_rows_find_the_faster_way(layers: int, pp: int, v: int, sequences: int) -> None:
+    model = job(layers, sequences)
+    rows, clocks = rows_of(model, pp, **fixed_of(pp, v)), model.clocks(wanted=False)
+    gained = 0
+    for row in range(len(rows)):
+        plans = every_plan(model, rows, row)
+        cost = evaluate_table(model, PlanTable.from_plans(plans))
+        first = np.array([begins(model, plan) for plan in plans])
+        for limit in np.quantile(cost.memory_per_chip_bytes, [0.05, 0.2, 0.55, 0.7]).tolist():
+            fits = cost.memory_per_chip_bytes <= limit
+            best = float(cost.step_time_s[fits].min())
+            gained += best < cost.step_time_s[fits & first].min(initial=np.inf) * (1 - 1e-6)
+            limits = Limits(memory_bytes=limit)
+            columns = row_columns(model, limits, rows, row, clocks, 1.3 * best)
+            assert columns is not None
+            decision = solve_stages(Question(problem=columns.problem)).decision
+            assert decision is not None
+            found = evaluate_table(model, PlanTable.from_plans([columns.plan(decision)]))
+            assert float(found.step_time_s[0]) == pytest.approx(best, rel=1e-7)
+            assert float(found.memory_per_chip_bytes[0]) <= limit
+    assert gained > 0
+
+
+@pytest.mark.parametrize(("layers", "pp", "v", "sequences"), SHAPES)
+def test_no_target_runs_a_faster_plan_than_is_found(
+    layers: int, pp: int, v: int, sequences: int
+) -> None:
+    """With memory for one recomputed layer of every chunk, as Megatron-LM is told of it."""
+    model, fixed = job(layers, sequences), fixed_of(pp, v)
+    free = SpaceOptions(fixed=fixed, clocks=False)
+    told = SpaceOptions(fixed=fixed, clocks=False, runnable_in=(TARGETS["megatron"],))
+    rows = rows_of(model, pp, **fixed)
+    plans = [plan for row in range(len(rows)) for plan in every_plan(model, rows, row)]
+    blocks = [plan for plan in plans if all(one.full == (1, 0) for one in plan.stages or ())]
+    cost = evaluate_table(model, PlanTable.from_plans(blocks))
+    limits = Limits(memory_bytes=float(cost.memory_per_chip_bytes[cost.step_time_s.argmin()]))
+    ours = best_time(model, free, limits, pp, uniform=None)
+    theirs = best_time(model, told, limits, pp, uniform=None)
+    assert ours.status is theirs.status is Status.OPTIMAL
+    assert ours.points[0, 0] <= theirs.points[0, 0] * (1 + 1e-9)
