@@ -22,9 +22,11 @@ SHAPES = [(7, 2, 2, 8), (8, 3, 2, 24)]
 """Layers, pp, interleave, sequences of a step."""
 
 
-def job(layers: int, sequences: int) -> CostModel:
+def job(layers: int, sequences: int, hidden: int = 2048) -> CostModel:
     """A small dense model with long sequences."""
-    return cost_model(dense_model(layers, 2048, 8, 8, 8192), "dgx-h100-ndr", global_batch=sequences)
+    return cost_model(
+        dense_model(layers, hidden, 8, 8, 8192), "dgx-h100-ndr", global_batch=sequences
+    )
 
 
 def fixed_of(pp: int, v: int) -> dict[str, frozenset[int]]:
@@ -68,20 +70,26 @@ def test_rows_find_the_faster_way(layers: int, pp: int, v: int, sequences: int) 
     assert gained > 0
 
 
-@pytest.mark.parametrize(("layers", "pp", "v", "sequences"), SHAPES)
-def test_no_target_runs_a_faster_plan_than_is_found(
-    layers: int, pp: int, v: int, sequences: int
-) -> None:
+@pytest.mark.parametrize("sequences", [4, 8])
+def test_no_target_runs_a_faster_plan_than_is_found(sequences: int) -> None:
     """With memory for one recomputed layer of every chunk, as Megatron-LM is told of it."""
-    model, fixed = job(layers, sequences), fixed_of(pp, v)
-    free = SpaceOptions(fixed=fixed, clocks=False)
-    told = SpaceOptions(fixed=fixed, clocks=False, runnable_in=(TARGETS["megatron"],))
-    rows = rows_of(model, pp, **fixed)
+    model = job(7, sequences, hidden=512)
+    fixed, target = fixed_of(2, 2), TARGETS["megatron"]
+    rows = rows_of(model, 2, **fixed)
     plans = [plan for row in range(len(rows)) for plan in every_plan(model, rows, row)]
     blocks = [plan for plan in plans if all(one.full == (1, 0) for one in plan.stages or ())]
     cost = evaluate_table(model, PlanTable.from_plans(blocks))
     limits = Limits(memory_bytes=float(cost.memory_per_chip_bytes[cost.step_time_s.argmin()]))
-    ours = best_time(model, free, limits, pp, uniform=None)
-    theirs = best_time(model, told, limits, pp, uniform=None)
-    assert ours.status is theirs.status is Status.OPTIMAL
-    assert ours.points[0, 0] <= theirs.points[0, 0] * (1 + 1e-9)
+    free, told = (
+        best_time(
+            model,
+            SpaceOptions(fixed=fixed, clocks=False, runnable_in=targets),
+            limits,
+            2,
+            uniform=None,
+        )
+        for targets in ((), (target,))
+    )
+    assert free.status is told.status is Status.OPTIMAL
+    assert free.points[0, 0] == pytest.approx(told.points[0, 0], rel=1e-9)
+    assert free.points[0, 0] == pytest.approx(cost.step_time_s.min(), rel=1e-9)
