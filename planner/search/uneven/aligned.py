@@ -120,7 +120,8 @@ def longest_chunks(
     """What a pipeline has at least.
 
     Layers of the fullest device, layers of the longest chunks of all devices together, and devices
-    between the first and the last whose chunks differ.
+    between the first and the last whose chunks differ, the first longest: the recomputation of a
+    shorter first chunk may make up for its layers.
 
     Args:
         layers, pp, v: L, devices, chunks of each.
@@ -130,7 +131,8 @@ def longest_chunks(
     if given is not None:
         sizes = np.array(given).reshape(v, pp)
         inner = sizes[:, 1:-1]
-        differ = int((inner.max(axis=0) > inner.min(axis=0)).sum()) if inner.size else 0
+        falling = (np.diff(inner, axis=0) <= 0).all(axis=0)
+        differ = int((falling & (inner[0] > inner[-1])).sum())
         return int(sizes.sum(axis=0).max()), int(sizes.max(axis=0).sum()), differ
     share, longer = -(-layers // pp), fullest % v
     equal = (pp * fullest - layers) // longer if longer else pp

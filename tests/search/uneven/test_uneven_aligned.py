@@ -69,7 +69,8 @@ def test_a_given_layout_has_its_own_chunks() -> None:
     given = (0, 3, 1, 2, 5, 1)
     assert given_sizes(given, 2, 1).tolist() == [[3, 2, 1]]
     assert longest_chunks(12, 2, 3, 0, given) == (6, 5 + 3, 0)
-    assert longest_chunks(12, 3, 2, 0, given) == (3 + 5, 2 + 5 + 1, 1)
+    assert longest_chunks(12, 3, 2, 0, given) == (3 + 5, 2 + 5 + 1, 0)
+    assert longest_chunks(12, 3, 2, 0, (0, 5, 1, 2, 3, 1)) == (5 + 3, 2 + 5 + 1, 1)
 
 
 def test_the_first_chunks_recompute_first() -> None:

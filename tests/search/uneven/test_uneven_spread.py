@@ -1,5 +1,7 @@
 """Chunks of interleaved devices that recompute alike: where that is faster it is found."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model
@@ -8,11 +10,15 @@ from support.uneven import every_plan, first_recomputed, rows_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.listed import chunk_kinds
-from planner.plan import Plan, PlanTable
+from planner.plan import Plan, PlanTable, Stage
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
+from planner.search.uneven.bounds import row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns import row_columns
+from planner.search.uneven.room import second_bound
+from planner.search.uneven.rows import cross_rows, uneven_skeletons
+from planner.search.uneven.terms import row_terms
 from planner.targets import TARGETS
 from solvers.solution import Status
 from solvers.stages.backend import Question
@@ -93,3 +99,29 @@ def test_no_target_runs_a_faster_plan_than_is_found(sequences: int) -> None:
     assert free.status is told.status is Status.OPTIMAL
     assert free.points[0, 0] == pytest.approx(told.points[0, 0], rel=1e-9)
     assert free.points[0, 0] == pytest.approx(cost.step_time_s.min(), rel=1e-9)
+
+
+def test_the_bound_of_given_chunks_of_which_the_shorter_come_first() -> None:
+    """The shorter chunk of a device recomputes a layer, so that it is nearly as long."""
+    given = (2, 1, 1, 2, 2, 2, 2, 1)
+    model = cost_model(
+        replace(dense_model(13, 2048, 8, 8, 8192), vocab_size=1024),
+        "dgx-h100-ndr",
+        global_batch=64,
+    )
+    options = SpaceOptions(fixed=fixed_of(4, 2), layers=given, clocks=False)
+    rows = cross_rows(model, uneven_skeletons(model, (4,), options), options)
+    assert len(rows) == 1
+    full = [(1, 0) if size == 1 and 0 < at < 3 else (0, 0) for at, size in enumerate(given)]
+    stages = tuple(
+        Stage(layers=size, recompute="none", full=own, sharding="ddp")
+        for size, own in zip(given, full, strict=True)
+    )
+    plan = replace(rows.plans.plan(0), stages=stages)
+    cost = evaluate_table(model, PlanTable.from_plans([plan]))
+    terms = row_terms(model, rows, model.clocks(wanted=False))
+    limits = Limits(memory_bytes=1e12)
+    bound = second_bound(model, limits, rows, row_forms(model, rows, terms), np.inf)
+    assert bound[0] <= cost.step_time_s[0]
+    best = best_time(model, options, limits, 4)
+    assert best.points[0, 0] == pytest.approx(float(cost.step_time_s[0]), rel=1e-9)
