@@ -110,6 +110,16 @@ def test_the_first_layers_of_every_chunk_are_spread(number: int) -> None:
     assert np.array_equal(spread(chunks.sum(axis=1), kinds), chunks)
 
 
+def all_chunks_alike(counts: list[dict[str, list[int]]], pp: int) -> None:
+    """Spreads recomputed layers of devices over their chunks."""
+    names = ("none", "selective", "full")
+    for device in range(pp):
+        chunks = np.array([[one[name] for name in names] for one in counts[device::pp]])
+        held, kinds = chunks.sum(axis=0).T[None], chunks.sum(axis=1)[None]
+        for one, own in zip(counts[device::pp], spread(held, kinds)[0], strict=True):
+            one.update({name: own[:, at].tolist() for at, name in enumerate(names)})
+
+
 def random_plan(rng: random.Random, name: str, *, recomputed: bool, clocked: bool) -> float:
     """The step time over the simulated one, less one, of a random plan of the space."""
     layers, pp, v = rng.choice(SHAPES)
@@ -124,7 +134,10 @@ def random_plan(rng: random.Random, name: str, *, recomputed: bool, clocked: boo
         none = [int(n) - a - b for n, a, b in zip(pair, full, some, strict=True)]
         counts.append({"none": none, "selective": some, "full": full})
         assert size == sum(pair)
-    first_chunks_first(counts, pp)
+    if recomputed and rng.random() < 0.5:
+        all_chunks_alike(counts, pp)
+    else:
+        first_chunks_first(counts, pp)
     clocks = [rng.choice([0.8, 0.9, 1.0]) if clocked else 1.0 for _ in range(pp)]
     plan = Plan(
         tp=8, cp=1, pp=pp, dp=1, fsdp=1, ep=1, micro_batch=1, schedule="interleaved", interleave=v,
@@ -139,7 +152,7 @@ def random_plan(rng: random.Random, name: str, *, recomputed: bool, clocked: boo
 
 
 @pytest.mark.parametrize("name", ["llama3-70b", "qwen3-235b-a22b"])
-@pytest.mark.parametrize(("free", "lowest", "middle"), [(False, -0.04, 0.02), (True, -0.04, 0.05)])
+@pytest.mark.parametrize(("free", "lowest", "middle"), [(False, -0.04, 0.02), (True, -0.05, 0.05)])
 def test_the_step_time_is_that_of_the_simulation(
     name: str, free: bool, lowest: float, middle: float
 ) -> None:
