@@ -70,6 +70,33 @@ def first_recomputed(
     return True
 
 
+def spread_recomputed(
+    kinds: np.ndarray, counts: tuple[dict[str, tuple[int, int]], ...], pp: int
+) -> bool:
+    """Whether each recomputed layer of a device is on the first chunk that has the fewest then."""
+    for device in range(pp):
+        own = range(device, len(counts), pp)
+        taken, room = dict.fromkeys(own, 0), {chunk: kinds[chunk].tolist() for chunk in own}
+        for name, kind in product(("full", "selective"), range(2)):
+            given = dict.fromkeys(own, 0)
+            for _ in range(sum(counts[chunk].get(name, (0, 0))[kind] for chunk in own)):
+                chunk = min((c for c in own if room[c][kind]), key=lambda c: (taken[c], c))
+                given[chunk], taken[chunk] = given[chunk] + 1, taken[chunk] + 1
+                room[chunk][kind] -= 1
+            if any(counts[chunk].get(name, (0, 0))[kind] != n for chunk, n in given.items()):
+                return False
+    return True
+
+
+def dealt_out(kinds: np.ndarray, counts: tuple[dict[str, tuple[int, int]], ...], pp: int) -> bool:
+    """Whether every device recomputes its first chunks first, or all of them alike."""
+    for device in range(pp):
+        own = kinds[device::pp], counts[device::pp], 1
+        if not (first_recomputed(*own) or spread_recomputed(*own)):
+            return False
+    return True
+
+
 def random_sizes(rng: random.Random, layers: int, pp: int, v: int) -> tuple[int, ...]:
     """Layers of every chunk of a pipeline: any of 1F1B, nearly equal ones of interleaved stages."""
     if v == 1:
@@ -147,8 +174,8 @@ def every_plan(
 ) -> list[Plan]:
     """All plans of a row: chunks, recomputation, sharding, and clock; default: the highest.
 
-    Those of interleaved rows have nearly equal chunks, of which the first are recomputed; with
-    `blocks` any of them.
+    Those of interleaved rows have nearly equal chunks, of which the first are recomputed or all
+    alike; with `blocks` in any way.
     """
     shared = rows.plans.plan(row)
     pp, v, fullest = shared.pp, shared.interleave, int(rows.fullest[row])
@@ -163,7 +190,7 @@ def every_plan(
         kinds = chunk_kinds(model.job.model.layer_kinds, sizes)
         options = [counted(tuple(pair), rows.recomputes) for pair in kinds.tolist()]
         for counts in product(*options):
-            if v > 1 and not blocks and not first_recomputed(kinds, counts, pp):
+            if v > 1 and not blocks and not dealt_out(kinds, counts, pp):
                 continue
             devices = 1 + max(device_of(shared, c) for c in range(pp))
             for chosen in product(product(shardings, levels), repeat=devices):

@@ -15,8 +15,14 @@ rounds of chunks go at the pace of the slowest device, which the step time of `p
 counts, but for what `planner.cost.rounds` adds. Where shorter ones come first, or a device makes up
 for one long chunk by short ones, devices wait for one another, which that step time does not see.
 
-Of the layers of a kind on a device the first chunks, of which most micro-batches are in flight at
-any moment, recompute first: any other way holds no less.
+Layers that recompute are dealt out over the chunks of a device in two ways:
+
+    first   of each kind those of the first chunks, of which most micro-batches are in flight at any
+            moment: any other way holds no less
+    spread  one layer to every chunk in turn, the first chunks before the others: their times
+            differ less
+
+Where the first N layers of every chunk recompute they are spread.
 """
 
 from __future__ import annotations
@@ -114,7 +120,8 @@ def longest_chunks(
     """What a pipeline has at least.
 
     Layers of the fullest device, layers of the longest chunks of all devices together, and devices
-    between the first and the last whose chunks differ.
+    between the first and the last whose chunks differ, the first longest: the recomputation of a
+    shorter first chunk may make up for its layers.
 
     Args:
         layers, pp, v: L, devices, chunks of each.
@@ -124,7 +131,8 @@ def longest_chunks(
     if given is not None:
         sizes = np.array(given).reshape(v, pp)
         inner = sizes[:, 1:-1]
-        differ = int((inner.max(axis=0) > inner.min(axis=0)).sum()) if inner.size else 0
+        falling = (np.diff(inner, axis=0) <= 0).all(axis=0)
+        differ = int((falling & (inner[0] > inner[-1])).sum())
         return int(sizes.sum(axis=0).max()), int(sizes.max(axis=0).sum()), differ
     share, longer = -(-layers // pp), fullest % v
     equal = (pp * fullest - layers) // longer if longer else pp
@@ -144,6 +152,47 @@ def dealt(held: IntArray, kinds: IntArray) -> IntArray:
     within = np.minimum(ends, last) - np.maximum(starts, first)
     counts: IntArray = np.maximum(within, 0)[..., ::-1]
     return counts
+
+
+def spread(held: IntArray, kinds: IntArray) -> IntArray:
+    """(c, v, 2, r) layers in each chunk by kind and recomputation, all chunks recomputed alike.
+
+    In turn, those that save most first: a chunk with as many recomputed layers as turns have
+    passed takes one more, while it has a layer of the kind.
+
+    Args:
+        held, kinds: As of `dealt`.
+    """
+    counts = np.zeros((*kinds.shape, held.shape[2]), dtype=np.int64)
+    taken = np.zeros(kinds.shape[:2], dtype=np.int64)
+    room = kinds.copy()
+    for mode in range(held.shape[2] - 1, 0, -1):
+        for kind in range(kinds.shape[2]):
+            own = _in_turn(held[:, kind, mode], taken, room[..., kind])
+            counts[..., kind, mode] = own
+            taken += own
+            room[..., kind] -= own
+    counts[..., 0] = room
+    return counts
+
+
+def _in_turn(layers: IntArray, taken: IntArray, room: IntArray) -> IntArray:
+    """(c, v) of so many layers those that chunks with room for some get, the emptiest first.
+
+    Args:
+        layers: (c,) at most the sum of `room`.
+        taken: (c, v) layers that chunks have already.
+        room: (c, v) layers that chunks may get.
+    """
+    own, left = np.zeros_like(room), layers.copy()
+    for turn in range(int((taken + room).max(initial=0))):
+        gets = (taken + own <= turn) & (own < room)
+        gets &= gets.cumsum(axis=1) <= left[:, None]
+        own += gets
+        left -= gets.sum(axis=1)
+        if not left.any():
+            break
+    return own
 
 
 def chunk_times(chunks: IntArray, seconds: FloatArray) -> FloatArray:

@@ -36,7 +36,7 @@ from planner.cost.step import (
 )
 from planner.cost.terms import StateTerms
 from planner.distinct import distinct
-from planner.plan import GPIPE, ZERO_BUBBLE, FloatArray, IntArray
+from planner.plan import GPIPE, ZERO_BUBBLE, BoolArray, FloatArray, IntArray
 from planner.search.uneven.aligned import chunk_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
@@ -50,11 +50,14 @@ class Fills:
         counts: (c, 2, r) layers by kind (`KINDS`) and recomputation (`Rows.recomputes`).
         sharding: (c,) codes.
         clock: (c,) indices of `RowTerms.clocks`.
+        spread: (c,) whether all chunks recompute alike, else the first ones first
+            (`planner.search.uneven.aligned`); False where there is one chunk.
     """
 
     counts: IntArray
     sharding: IntArray
     clock: IntArray
+    spread: BoolArray
 
     def __len__(self) -> int:
         return len(self.sharding)
@@ -276,7 +279,8 @@ class OneRow:
         modes = 2 * len(self.rows.recomputes)
         one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
         same = np.zeros(2 * modes, dtype=np.int64)
-        fills = Fills(counts=np.concatenate([one, 2 * one]), sharding=same, clock=same)
+        counts = np.concatenate([one, 2 * one])
+        fills = Fills(counts=counts, sharding=same, clock=same, spread=same > 0)
         saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 

@@ -1,22 +1,23 @@
 """What devices with several chunks may hold: the columns of an interleaved row.
 
 T v = (m v - 1) max D + sum (v C + ends) + ...: D is all of a device's time, C its longest chunk,
-ends what embedding and head take there. How many layers the chunks of a device have, and which of
-them are recomputed, `planner.search.uneven.aligned` says from how many the device has in all. What
-they are depends on where they begin, in the states of `solvers.stages.sequence`: columns are all
-ways to recompute them, with sharding and clock, that fit.
+ends what embedding and head take there. How many layers the chunks of a device have, and in which
+two ways those that recompute are dealt out, `planner.search.uneven.aligned` says from how many the
+device has in all. What they are depends on where they begin, in the states of
+`solvers.stages.sequence`: columns are all ways to recompute them, with sharding and clock, that
+fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from planner.plan import FULL, NO_RECOMPUTE, BoolArray, FloatArray, IntArray
-from planner.search.uneven.aligned import dealt, device_sizes, given_sizes
-from planner.search.uneven.fills import OneRow
+from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
+from planner.search.uneven.fills import Fills, OneRow
 from planner.search.uneven.packing import Offer, Packing, place_of, ways
 from planner.search.uneven.terms import KINDS
 from solvers.stages.devices import DeviceColumns, Layout
@@ -225,11 +226,12 @@ class InterleavedRow:
         vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         soon = packing.soon(place, counts)
         fills, vector = packing.crossed(counts[soon], vector[soon])
-        held = self.one.bytes_of(place, fills, self._dealt(fills.counts, kinds[vector])).total[0]
+        fills, vector = self._both_ways(fills, vector, kinds)
+        held = self.one.bytes_of(place, fills, self._dealt(fills, kinds[vector])).total[0]
         fits = np.flatnonzero(held <= packing.limit_bytes)
         packing.deadline.check()
         fills, vector = packing.clocked(fills.take(fits), vector[fits])
-        costs = self.one.costs(place, fills, self._dealt(fills.counts, kinds[vector]))
+        costs = self.one.costs(place, fills, self._dealt(fills, kinds[vector]))
         offer = Offer(fills=fills, costs=costs, vector=vector)
         return packing.useful(offer.take(np.flatnonzero(packing.timely(place, offer))))
 
@@ -251,13 +253,25 @@ class InterleavedRow:
                 peaks=np.stack(peaks, axis=1),
             ),
             setting=offer.fills.sharding * len(self.one.terms.clocks) + offer.fills.clock,
-            counts=self._dealt(offer.fills.counts, contents.kinds[at]),
+            counts=self._dealt(offer.fills, contents.kinds[at]),
         )
 
-    def _dealt(self, held: IntArray, kinds: IntArray) -> IntArray:
-        """(c, v, 2, r) layers in each chunk; see `planner.search.uneven.aligned.dealt`."""
+    def _both_ways(self, fills: Fills, vector: IntArray, kinds: IntArray) -> tuple[Fills, IntArray]:
+        """The fills, and once more spread those that differ then, with their rows of `kinds`."""
+        if self.one.first >= 0:
+            return fills, vector
+        own = kinds[vector]
+        differ = (dealt(fills.counts, own) != spread(fills.counts, own)).any(axis=(1, 2, 3))
+        at = np.concatenate([np.arange(len(vector)), np.flatnonzero(differ)])
+        spreads = np.arange(len(at)) >= len(vector)
+        return replace(fills.take(at), spread=spreads), vector[at]
+
+    def _dealt(self, fills: Fills, kinds: IntArray) -> IntArray:
+        """(c, v, 2, r) layers in each chunk; see `planner.search.uneven.aligned`."""
         if self.one.first < 0:
-            return dealt(held, kinds)
+            chunks = dealt(fills.counts, kinds)
+            chunks[fills.spread] = spread(fills.counts[fills.spread], kinds[fills.spread])
+            return chunks
         codes, first = self.one.rows.recomputes, _first_layers(kinds, self.one.first)
         chunks = np.zeros((*kinds.shape, len(codes)), dtype=np.int64)
         chunks[..., codes.index(NO_RECOMPUTE)] = kinds - first

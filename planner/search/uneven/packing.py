@@ -361,6 +361,7 @@ class Packing:
             counts=np.repeat(counts, len(codes), axis=0),
             sharding=np.tile(codes, len(counts)),
             clock=np.zeros(len(codes) * len(counts), dtype=np.int64),
+            spread=np.zeros(len(codes) * len(counts), dtype=np.bool_),
         )
         return fills, np.repeat(vector, len(codes))
 
@@ -371,6 +372,7 @@ class Packing:
             counts=np.repeat(fills.counts, len(clocks), axis=0),
             sharding=np.repeat(fills.sharding, len(clocks)),
             clock=np.tile(clocks, len(fills)),
+            spread=np.repeat(fills.spread, len(clocks)),
         )
         return found, np.repeat(vector, len(clocks))
 

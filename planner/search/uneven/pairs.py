@@ -241,6 +241,7 @@ class Pairs:
             counts=np.repeat(counts, copies, axis=0),
             sharding=np.tile(np.repeat(shardings, len(clocks)), len(counts)),
             clock=np.tile(clocks, len(counts) * len(shardings)),
+            spread=np.zeros(len(counts) * copies, dtype=np.bool_),
         )
         costs = self.one.pair_costs(self._place(d), fills)
         found = Mixes(fills=fills, costs=costs, vector=np.repeat(vector, copies))

@@ -298,7 +298,8 @@ def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatA
     """(n,) step times, with the fullest device and the longest chunks of interleaved rows.
 
     `planner.search.uneven.aligned` says how many layers these have. Chunks of identical layers
-    that differ do so by a layer at least; no more devices have layers of a second kind than there
+    that differ, the longer ones first, do so by a layer at least, of which the first recompute no
+    fewer; no more devices have layers of a second kind than there
     are such layers.
     """
     step = forms.step_s(slowest)
