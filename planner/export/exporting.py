@@ -9,6 +9,7 @@ from dataclasses import replace
 from planner.cost.context import CostModel
 from planner.errors import InputError
 from planner.export.export import Export, Lost
+from planner.export.hosts import hosts_of
 from planner.export.launch import Launch
 from planner.messages import not_one_of
 from planner.plan import Plan, PlanTable
@@ -51,12 +52,13 @@ def export_plan(
     if impossible:
         raise InputError("\n".join(f"plan: {line}" for line in impossible))
     refused = tuple(Lost(rule.field, line) for rule, line in wrong)
-    export = _exporter(target)(Launch(cost=cost, plan=plan, version=version))
+    launch = Launch(cost=cost, plan=plan, version=version)
+    export = _exporter(target)(launch)
     unsupported = tuple(dict.fromkeys((*refused, *export.unsupported)))
     if unsupported and not allow_lossy:
         lines = [f"{lost.field}: {lost.reason}" for lost in unsupported]
         raise InputError("\n".join((*lines, _WAY_OUT.format(target.title, target.name))))
-    return replace(export, unsupported=unsupported)
+    return replace(export, unsupported=unsupported, hosts=hosts_of(launch))
 
 
 def _exporter(target: Target) -> Exporter:
