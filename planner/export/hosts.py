@@ -28,9 +28,9 @@ def hosts_of(launch: Launch) -> tuple[str, ...]:
     used = _share(launch, level.name) // node
     domains = launch.nodes // used
     if domains == 1:
-        return (f"Hosts: {used} of the {whole} of one {level.name} domain.",)
+        return (f"{used} of the {whole} hosts of one {level.name} domain.",)
     return (
-        f"Hosts: {used} of the {whole} of each of {domains} {level.name} domains, those of one "
+        f"{used} of the {whole} hosts of each of {domains} {level.name} domains, those of one "
         "domain in a row:",
         f"hosts 0 to {used - 1} in the first, and so on (Slurm, block topology: --segment={used}).",
     )

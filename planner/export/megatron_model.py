@@ -271,6 +271,7 @@ def flags_of_weights(launch: Launch) -> list[str]:
     flags = {
         "--norm-epsilon": True,
         "--rotary-base": rotary,
+        "--position-embedding-type": rotary and not latent,
         "--rotary-percent": rotary and not latent,
         "--use-rope-scaling": rotary and not latent,
         "--rotary-scaling-factor": latent,
