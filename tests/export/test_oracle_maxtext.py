@@ -119,11 +119,11 @@ def test_random_plans_are_accepted() -> None:
         (case, export)
         for seed, name in enumerate(MODELS)
         for case, _, export in runnable(
-            TARGET, replace(CASES[name], framework="jax"), count=15, seed=seed
+            TARGET, replace(CASES[name], framework="jax"), count=20, seed=seed
         )
     ]
     answers = asked([question(case, export) for case, export in drawn])
-    assert len(drawn) >= 60
+    assert len(drawn) >= 140
     for (case, _), found in zip(drawn, answers, strict=True):
         assert "error" not in found, (case, found)
         assert found["global_batch_size_to_train_on"] == case.global_batch
