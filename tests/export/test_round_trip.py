@@ -1,6 +1,5 @@
 """Plans that are written for a framework and read again are the same plans."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,8 @@ from planner.targets import target_named
 FILES = {"megatron": "args.txt", "torchtitan": "torchtitan.sh", "deepspeed": "ds_config.json"}
 TOLD = {"megatron": (), "torchtitan": (), "deepspeed": ("pp", "tp", "cp", "recompute")}
 """What the file of a target leaves to code, so that it is said beside it."""
+LAYERS_IN_CODE = ("deepspeed",)
+"""Targets that have the layers of listed stages in code."""
 
 
 def read_again(source: str, case: Case, export: Export, folder: Path) -> LaunchRead:
@@ -57,7 +58,7 @@ def check(source: str, case: Case, export: Export, folder: Path) -> None:
     assert found.imported.unknown == ()
     assert found.request.seq_len == case.seq_len
     assert found.request.batch_tokens == case.seq_len * case.global_batch
-    assert found.request.precision == "bf16"
+    assert found.request.precision == case.precision
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].hardware != "tpu-v5p"])
@@ -81,5 +82,6 @@ def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
 )
 def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    for random_case, plan, export in runnable(target_named(source), case, 3, seed=5):
-        check(source, replace(random_case, plan=plan), export, tmp_path)
+    for random_case, plan, export in runnable(target_named(source), case, 4, seed=5):
+        if plan.stages is None or source not in LAYERS_IN_CODE:
+            check(source, random_case, export, tmp_path)
