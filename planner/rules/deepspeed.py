@@ -21,6 +21,7 @@ from planner.rules.maxtext_models import block_of
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
+VENDORS = ("NVIDIA", "AMD", "Intel")
 PRECISIONS = ("bf16", "fp16", "fp32")
 PIPELINED = ("llama2", "mixtral", "qwen2", "qwen3", "qwen3_moe")
 
@@ -93,6 +94,11 @@ def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
 def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
     """The job trains all weights."""
     return np.full(len(plans), model.job.kind != "lora")
+
+
+def has_accelerator(model: CostModel, plans: PlanTable) -> BoolArray:
+    """DeepSpeed has an accelerator of that kind: cuda (also AMD's), and Intel's xpu, hpu, cpu."""
+    return np.full(len(plans), model.chip.vendor in VENDORS)
 
 
 _VERSION = "edaa722 (2026-08-22)"
@@ -284,6 +290,19 @@ DEEPSPEED: tuple[Rule, ...] = (
         source="DeepSpeed runtime/pipe/module.py: one activation_checkpoint_interval",
         holds=alike.choices_alike,
         explain=lambda c, p: alike.unlike_choices("deepspeed", p),
+        launch=True,
+    ),
+    Rule(
+        name="deepspeed-chips",
+        field="hardware",
+        framework="deepspeed",
+        version=_VERSION,
+        source="DeepSpeed accelerator/real_accelerator.py SUPPORTED_ACCELERATOR_LIST: cuda, xpu, "
+        "hpu, cpu; neither TPUs nor Trainium",
+        holds=has_accelerator,
+        explain=lambda c, p: (
+            f"deepspeed runs on chips of {', '.join(VENDORS)}, not on {c.chip.name}"
+        ),
         launch=True,
     ),
 )

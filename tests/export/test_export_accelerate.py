@@ -164,6 +164,14 @@ def test_a_broken_rule_is_named(name: str) -> None:
     assert "\n" not in found[name]
 
 
+@pytest.mark.parametrize(("hardware", "runs"), [("mi300x-8way", True), ("gaudi3", False)])
+def test_chips_are_gpus(hardware: str, runs: bool) -> None:
+    case = replace(DENSE, hardware=hardware)
+    table = PlanTable.from_plans([case.plan])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("accelerate-chips" not in names) == runs
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_it_is_written_only_on_demand(name: str) -> None:
     case, changes = BROKEN[name]

@@ -122,6 +122,7 @@ BROKEN = {
         replace(CASES["one-chip"], global_batch=8),
         {"pp": 2, "schedule": "1f1b"},
     ),
+    "deepspeed-chips": (replace(CASES["slices"], framework="deepspeed"), {}),
     "deepspeed-stages": (
         STAGES,
         {"stages": (Stage(layers=9, full=(2, 0)), *STAGES.plan.stages[1:])},
@@ -139,3 +140,14 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "runs"),
+    [("gaudi2", True), ("mi300x-8way", True), ("trn2", False)],
+)
+def test_chips_that_deepspeed_has_an_accelerator_for(hardware: str, runs: bool) -> None:
+    case = replace(SHARDED, hardware=hardware, plan=Plan(sharding="ddp"), model="gpt3-125m")
+    table = PlanTable.from_plans([case.plan])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("deepspeed-chips" not in names) == runs
