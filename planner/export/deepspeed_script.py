@@ -35,8 +35,10 @@ def configuration():
 
 _WHOLE = '''
 def SAMPLE(tokens):
-    positions = torch.arange(SEQ_LEN)
-    return {"input_ids": tokens, "labels": tokens.clone(), "position_ids": positions}
+    sample = {"input_ids": tokens, "labels": tokens.clone()}
+    if SEQUENCE_RANKS > 1:
+        sample["position_ids"] = torch.arange(SEQ_LEN)
+    return sample
 
 
 def sharded():

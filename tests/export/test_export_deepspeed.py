@@ -97,6 +97,19 @@ def test_a_clock_is_lost_with_the_command_that_sets_it() -> None:
     assert "nvidia-smi --lock-gpu-clocks=" in lost["clock"]
 
 
+def test_the_model_of_the_job_is_built() -> None:
+    found = constants(export(replace(SHARDED, model="gemma2-9b")))
+    assert found["MODEL_TYPE"] == "gemma2"
+    assert found["DIMENSIONS"]["sliding_window"] == 4096
+    assert found["ATTENTION"] == "flash_attention_2"
+
+
+def test_attention_without_a_fused_kernel_is_said() -> None:
+    one = export(replace(SHARDED, model="mpt-7b"))
+    assert constants(one)["ATTENTION"] == "eager"
+    assert "scores" in next(lost.reason for lost in one.lossy if lost.field == "model")
+
+
 BROKEN = {
     "deepspeed-pipeline": (STAGES, {"sharding": "zero2"}),
     "deepspeed-ring": (SHARDED, {"fsdp": 16, "cp": 4}),
@@ -118,6 +131,11 @@ BROKEN = {
         {"dp": 64, "fsdp": 1, "sharding": "zero2", "offload": ("weights",)},
     ),
     "deepspeed-offload-activations": (SHARDED, {"recompute": "none", "offload": ("activations",)}),
+    "deepspeed-model": (replace(SHARDED, model="llama4-scout"), {}),
+    "deepspeed-attention": (
+        replace(SHARDED, model="mpt-7b"),
+        {"fsdp": 16, "cp": 4, "cp_mode": "all-to-all"},
+    ),
     "deepspeed-pipelined-model": (
         replace(CASES["one-chip"], global_batch=8),
         {"pp": 2, "schedule": "1f1b"},
