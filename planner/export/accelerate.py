@@ -26,6 +26,7 @@ SCRIPT = "run_clm.py"
 TOKENIZER = "TOKENIZER"
 PORT = 29500
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+"""Precisions of `planner.rules.accelerate` to those of PyTorch."""
 
 
 def export(launch: Launch) -> Export:
@@ -51,7 +52,6 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT} {ARGUMENTS}",
         environment=hosts if several else (),
         lossy=_losses(launch, known=model is not None),
-        unsupported=_refusals(launch),
     )
 
 
@@ -188,17 +188,6 @@ def _losses(launch: Launch, *, known: bool) -> tuple[Lost, ...]:
         reason = "the tp plans of Transformers leave norms and residuals undivided"
         found.append(Lost("sequence_parallel", reason))
     return (*found, *lost_clock(launch))
-
-
-def _refusals(launch: Launch) -> tuple[Lost, ...]:
-    """What no rule can see."""
-    job, found = launch.cost.job, []
-    if job.precision not in LOADED_IN:
-        reason = f"runs in {', '.join(LOADED_IN)}, not in {job.precision}; nearest: bf16"
-        found.append(Lost("precision", reason))
-    if not job.trains_all:
-        found.append(Lost("job", f"{SCRIPT} trains all weights; LoRA needs the library PEFT"))
-    return tuple(found)
 
 
 def _comments(launch: Launch) -> str:

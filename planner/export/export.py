@@ -44,7 +44,8 @@ class Export:
         environment: Environment variables with their values, which the command needs.
         lossy: What the texts leave to the framework or to other settings: the plan runs all the
             same, perhaps not as predicted.
-        unsupported: What the target cannot do: it would run another plan.
+        unsupported: What the target cannot do: it would run another plan. The rules say it
+            (`planner.export.export_plan`), not the exporter of the target.
     """
 
     target: str

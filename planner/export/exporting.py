@@ -16,12 +16,6 @@ from planner.rules import broken
 from planner.targets import Target
 
 Exporter = Callable[[Launch], Export]
-_WAY_OUT = (
-    "{} cannot run this plan as it is: planner solve --runnable-in {} finds the best one that it "
-    "can, --allow-lossy writes what it would run in place of this one"
-)
-
-
 def export_plan(
     cost: CostModel,
     plan: Plan,
@@ -46,17 +40,40 @@ def export_plan(
     version = version or target.versions[0]
     if version not in target.versions:
         raise InputError(f"target-version: {not_one_of(version, target.versions)}")
-    wrong = broken(cost, PlanTable.from_plans([plan]), target=target)
+    table = PlanTable.from_plans([plan])
+    wrong = broken(cost, table, target=target, version=version)
     impossible = [line for rule, line in wrong if rule.framework == "any"]
     if impossible:
         raise InputError("\n".join(f"plan: {line}" for line in impossible))
-    refused = tuple(Lost(rule.field, line) for rule, line in wrong)
+    refused = tuple(dict.fromkeys(Lost(rule.field, line) for rule, line in wrong))
+    if refused and not allow_lossy:
+        lines = [f"{lost.field}: {lost.reason}" for lost in refused]
+        raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
     export = _exporter(target)(Launch(cost=cost, plan=plan, version=version))
-    unsupported = tuple(dict.fromkeys((*refused, *export.unsupported)))
-    if unsupported and not allow_lossy:
-        lines = [f"{lost.field}: {lost.reason}" for lost in unsupported]
-        raise InputError("\n".join((*lines, _WAY_OUT.format(target.title, target.name))))
-    return replace(export, unsupported=unsupported)
+    return replace(export, unsupported=refused)
+
+
+def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) -> str:
+    """What to do about a plan that a version of a target does not run.
+
+    A search asks the rules of the default version, so that it finds nothing where those about the
+    job are broken, and perhaps the same plan where only those of another version are.
+    """
+    default = target.versions[0]
+    broken_by = {v: broken(cost, table, target=target, version=v) for v in target.versions}
+    of_job = {v: any(rule.of_job for rule, _ in found) for v, found in broken_by.items()}
+    ways = []
+    if others := [name for name, found in broken_by.items() if not found]:
+        ways.append(f"--target-version {' or '.join(others)} writes this one")
+    if broken_by[default] and not of_job[default]:
+        whose = "it" if version == default else f"{target.title} {default}"
+        search = f"planner solve --runnable-in {target.name}"
+        ways.append(f"{search} finds the best one that {whose} can run")
+    ways.append("--allow-lossy writes what it would run in place of this one")
+    named = f"{target.title} {version}".strip()
+    if of_job[version]:
+        return f"{named} runs no plan of this job: {', '.join(ways)}"
+    return f"{named} cannot run this plan as it is: {', '.join(ways)}"
 
 
 def _exporter(target: Target) -> Exporter:

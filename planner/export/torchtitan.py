@@ -14,8 +14,8 @@ from planner.export.export import Export, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import made_by, plan_summary
 from planner.export.toml_text import toml_text
-from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, refusals
-from planner.export.torchtitan_models import Flavor, builds_llama, flavor_of
+from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, must_be_registered
+from planner.rules.torchtitan_models import Flavor, flavor_of
 from planner.export.torchtitan_python import FUNCTION, added_model, config_module
 from planner.export.torchtitan_settings import Settings, settings_of
 
@@ -46,7 +46,6 @@ def export(launch: Launch) -> Export:
         command=command,
         environment=tuple(environment),
         lossy=losses(launch),
-        unsupported=refusals(launch, flavor),
     )
 
 
@@ -56,7 +55,7 @@ Written = tuple[tuple[TextFile, ...], str]
 def _toml(launch: Launch, flavor: Flavor | None, settings: Settings) -> Written:
     """A file for v0.2.2, with a module for a model that it lacks."""
     model = launch.model
-    own = flavor is None and builds_llama(model, launch.version)
+    own = flavor is None and not must_be_registered(launch)
     module = flavor.module if flavor else "llama3" if own else TO_REGISTER
     mode: dict[str, Any] = {"mode": common_recompute(launch)}
     if mode["mode"] == "selective":
@@ -85,7 +84,7 @@ def _overrides(launch: Launch, flavor: Flavor | None, settings: Settings) -> Wri
     files = []
     if flavor is not None and flavor.config:
         module, function = flavor.module, flavor.config
-    elif flavor is None and not builds_llama(launch.model, launch.version):
+    elif must_be_registered(launch):
         module, function = TO_REGISTER, function_name(launch)
     else:
         module, function = MODULE, FUNCTION

@@ -7,8 +7,8 @@ from typing import Any
 from planner.export.chosen import common_recompute
 from planner.export.launch import Launch
 from planner.export.python_text import Assign, Call, Function, Name, module_text
-from planner.export.torchtitan_lost import TO_REGISTER, function_name
-from planner.export.torchtitan_models import Flavor, builds_llama
+from planner.export.torchtitan_lost import TO_REGISTER, function_name, must_be_registered
+from planner.rules.torchtitan_models import Flavor
 from planner.export.torchtitan_settings import Settings
 
 FUNCTION = "planned"
@@ -64,7 +64,7 @@ def config_module(
 
 def _model(launch: Launch, flavor: Flavor | None, imports: dict[str, list[str]]) -> list[Assign]:
     """A complete configuration of torchtitan, with the model that is wanted."""
-    if flavor is None and not builds_llama(launch.model, launch.version):
+    if must_be_registered(launch):
         imports[TO_REGISTER] = [function_name(launch)]
         return [Assign("config", Call(function_name(launch)))]
     module = f"torchtitan.models.{flavor.module if flavor else 'llama3'}"

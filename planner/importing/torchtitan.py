@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from models_db import Model
-from planner.export.torchtitan_models import FLAVORS, Flavor
+from planner.rules.torchtitan_models import FLAVORS, Flavor
 from planner.importing.imported import Imported
 from planner.importing.taking import Asked, Taking, chips_of, data_ranks
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings

@@ -52,6 +52,17 @@ def accelerate_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.recompute != SELECTIVE)
 
 
+def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Weights are stored as they are multiplied."""
+    return np.full(len(plans), model.job.precision in PRECISIONS)
+
+
+def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains all weights."""
+    return np.full(len(plans), model.job.trains_all)
+
+
+PRECISIONS = ("bf16", "fp16", "fp32")
 _VERSION = "16cb6eb (2026-07-24)"
 
 ACCELERATE: tuple[Rule, ...] = (
@@ -160,6 +171,31 @@ ACCELERATE: tuple[Rule, ...] = (
         source="Accelerate parallelism_config.py: the device mesh of PyTorch; TPUs have XLA apart",
         holds=alike.on_gpus,
         explain=lambda c, p: f"Accelerate shards on {alike.GPUS}, not on {c.chip.name}",
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-precision",
+        field="precision",
+        framework="fsdp",
+        version=_VERSION,
+        source="Transformers 5.23 configuration_utils.py: dtype of the weights; narrower formats "
+        "are mixed with wider weights",
+        holds=known_precision,
+        explain=lambda c, p: (
+            f"Accelerate runs one precision of {', '.join(PRECISIONS)}, not {c.job.precision}; "
+            "nearest: bf16"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-adapters",
+        field="job",
+        framework="fsdp",
+        version=_VERSION,
+        source="Transformers 5.23 examples/pytorch/language-modeling/run_clm.py trains all "
+        "weights; LoRA is another library (PEFT)",
+        holds=no_adapters,
+        explain=lambda c, p: "run_clm.py trains all weights; job lora must be finetune",
         launch=True,
     ),
 )

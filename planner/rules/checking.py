@@ -20,18 +20,23 @@ SPLIT_RULE = "split-offered"
 STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
-def applicable(framework: Framework, target: Target | None = None) -> tuple[Rule, ...]:
+def applicable(
+    framework: Framework, target: Target | None = None, version: str = ""
+) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic, its own and its parent's.
 
-    With a target also those of what it can be told; a split that it does not know is no matter
-    where it is given the layers of every stage.
+    With a target also those of what a version of it can be told, the default one where none is
+    named; a split that it does not know is no matter where it is given the layers of every stage.
     """
     own = {"any", "framework", framework.name, framework.derived_from}
     whose = own if target is None else own | {*target.rules}
     told = target is not None
     found = (rule for rule in RULES if rule.framework in whose and (told or not rule.launch))
-    listed = target is not None and target.lists_layers
-    return tuple(rule for rule in found if not (listed and rule.name == SPLIT_RULE))
+    if target is None:
+        return tuple(found)
+    version = version or target.versions[0]
+    found = (rule for rule in found if version in (rule.versions or (version,)))
+    return tuple(r for r in found if not (target.lists_layers and r.name == SPLIT_RULE))
 
 
 def judged_for(model: CostModel, target: Target) -> CostModel:
@@ -70,6 +75,7 @@ def broken(
     arithmetic_only: bool = False,
     all_orders: bool = False,
     target: Target | None = None,
+    version: str = "",
 ) -> list[tuple[Rule, str]]:
     """The broken rules with one line per plan, in order; empty when all plans can run.
 
@@ -82,9 +88,10 @@ def broken(
         arithmetic_only: Leave out the framework's own rules.
         all_orders: Leave out what rank layouts the framework has: others were asked for.
         target: What is to run them; with its rules, of its framework.
+        version: Version of the target's input; empty: the default one.
     """
     model = model if target is None else judged_for(model, target)
-    rules = applicable(model.framework, target)
+    rules = applicable(model.framework, target, version)
     if arithmetic_only:
         rules = tuple(rule for rule in rules if rule.framework == "any")
     if all_orders:

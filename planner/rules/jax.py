@@ -51,7 +51,7 @@ JAX: tuple[Rule, ...] = (
     ),
     Rule(
         name="jax-devices",
-        field="mesh",
+        field="hardware",
         framework="jax",
         version=_VERSION,
         source="MaxText e591f30 utils/accelerator_to_spec_map.py: tpu7x has two devices per chip",

@@ -10,6 +10,8 @@ from planner.plan import BoolArray, Plan, PlanTable
 
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
+OF_JOB = ("model", "precision", "job", "hardware", "seq_len")
+"""`Rule.field` of rules that look at the job and its chips alone: one plan is as good as another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class Rule:
             sharding, clock), so that every stage must obey it.
         launch: It is about what the framework can be told, which only counts where a plan is to be
             launched: a search for the best plan leaves it out unless a target is asked for.
+        versions: Those of `planner.targets.Target.versions` that it holds for; empty: all.
     """
 
     name: str
@@ -39,3 +42,9 @@ class Rule:
     explain: Explanation
     per_stage: bool = False
     launch: bool = False
+    versions: tuple[str, ...] = ()
+
+    @property
+    def of_job(self) -> bool:
+        """Whether it holds for every plan of a job or for none."""
+        return self.field in OF_JOB

@@ -1,7 +1,8 @@
 """What targets (`planner.targets`) can run of a space: meshes, placements, plans.
 
 Rules about placement depend on the mesh and on the order of its axes; they decide which placements
-a mesh has, and a mesh without one is dropped. All other rules are held against whole plans.
+a mesh has, and a mesh without one is dropped. Rules about the job drop all meshes or none. All
+other rules are held against whole plans.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def runnable_plans(
 ) -> BoolArray:
     """(n,) plans of those kept that targets can run in some order; `tally` grows by the others."""
     for demand in demands_of(model, options.runnable_in):
-        if demand.rule.field != PLACEMENT:
+        if demand.rule.field != PLACEMENT and not demand.rule.of_job:
             keep = without(keep, demand.holds(plans), demand.name, tally)
     return keep
 
@@ -59,7 +60,7 @@ def runnable_meshes(
     count = len(columns["tp"])
     keep, every = np.ones(count, dtype=np.bool_), np.arange(count)
     for demand in demands:
-        if demand.rule.field == _OF_MESHES:
+        if demand.rule.field == _OF_MESHES or demand.rule.of_job:
             holds = demand.holds(_plans(columns, every, DEFAULT_ORDER))
             keep = without(keep, holds, demand.name, tally)
     codes = [ORDERS.index(order) for order in options.orders(model.framework)]

@@ -14,7 +14,7 @@ from export.cases import CASES, Case
 from models_db import load_model
 from planner.errors import InputError
 from planner.export import Export, export_plan
-from planner.export.torchtitan_models import FLAVORS, flavor_of
+from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
 from planner.targets import TARGETS

@@ -24,7 +24,7 @@ from export.random_plans import runnable
 from models_db import load_model
 from planner.export import Export, export_plan
 from planner.export.torchtitan import SOURCES
-from planner.export.torchtitan_models import FLAVORS, flavor_of
+from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.plan import Plan
 from planner.targets import TARGETS
 

@@ -1,0 +1,177 @@
+"""The rules of torchtitan about models and jobs, which differ between its versions.
+
+Which models a version ships: `planner.rules.torchtitan_models`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.plan import BoolArray, Plan, PlanTable
+from planner.rules.rule import Rule
+from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
+
+PRECISIONS = ("bf16", "fp32")
+SOURCES = {"0.2": "v0.2.2 73a0e69 (2026-02-20)", "0.3": "0.3.0", "main": "b5bcd76 (2026-08-21)"}
+"""Version of `planner.targets` to what was read."""
+
+
+def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Matrices are multiplied as they are stored."""
+    return np.full(len(plans), model.job.precision in PRECISIONS)
+
+
+def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains all weights."""
+    return np.full(len(plans), model.job.trains_all)
+
+
+def sequence_parallel(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Tensor parallelism divides the norms too."""
+    return np.asarray((plans.tp == 1) | plans.sequence_parallel)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Predicates about the models of one version, a key of `SOURCES`."""
+
+    version: str
+
+    def known(self, model: CostModel, plans: PlanTable) -> BoolArray:
+        """The version ships the model, or builds it as it does Llama 3."""
+        built = builds_llama(model.job.model, self.version)
+        return np.full(len(plans), built or self._flavor(model) is not None)
+
+    def unknown(self, model: CostModel, plan: Plan) -> str:
+        """Which models there are, in one sentence."""
+        shipped = dict.fromkeys(one.module for one in FLAVORS if self.version in one.versions)
+        tied = " with a head of its own" if self.version == "0.2" else ""
+        return (
+            f"torchtitan {self.version} has no model with the dimensions of "
+            f"{model.job.model.name}; it has those of {', '.join(shipped)}, and any that is built "
+            f"as llama3{tied}"
+        )
+
+    def contexts_split(self, model: CostModel, plans: PlanTable) -> BoolArray:
+        """The version has context parallelism for the model."""
+        flavor = self._flavor(model)
+        splits = flavor is None or self.version in flavor.splits_context
+        return np.asarray((plans.cp == 1) | splits)
+
+    def unsplit(self, model: CostModel, plan: Plan) -> str:
+        """Whose contexts are not split, in one sentence."""
+        return (
+            f"torchtitan {self.version} does not split the contexts of {model.job.model.name}: "
+            f"cp {plan.cp} must be 1"
+        )
+
+    def short(self, model: CostModel, plans: PlanTable) -> BoolArray:
+        """The model has positions for whole sequences."""
+        flavor = self._flavor(model)
+        return np.full(len(plans), flavor is None or model.job.seq_len <= flavor.longest)
+
+    def long(self, model: CostModel, plan: Plan) -> str:
+        """How long sequences may be, in one sentence."""
+        flavor = self._flavor(model)
+        most = flavor.longest if flavor else model.job.seq_len
+        return (
+            f"torchtitan {self.version} has {model.job.model.name} with at most {most} tokens per "
+            f"sequence, not {model.job.seq_len}"
+        )
+
+    def _flavor(self, model: CostModel) -> Flavor | None:
+        return flavor_of(model.job.model, self.version)
+
+
+def _model(version: str) -> Rule:
+    models = Models(version)
+    return Rule(
+        name=f"torchtitan-model-{version}",
+        field="model",
+        framework="torchtitan",
+        version=SOURCES[version],
+        source="torchtitan models/*/__init__.py: tables of configurations; a configuration of "
+        "Llama 3 with other dimensions can be added",
+        holds=models.known,
+        explain=models.unknown,
+        launch=True,
+        versions=(version,),
+    )
+
+
+def _contexts(version: str) -> Rule:
+    models = Models(version)
+    return Rule(
+        name=f"torchtitan-contexts-{version}",
+        field="cp",
+        framework="torchtitan",
+        version=SOURCES[version],
+        source="torchtitan models/*/infra/parallelize.py: not every model takes cp > 1",
+        holds=models.contexts_split,
+        explain=models.unsplit,
+        launch=True,
+        versions=(version,),
+    )
+
+
+def _positions(version: str) -> Rule:
+    models = Models(version)
+    return Rule(
+        name=f"torchtitan-positions-{version}",
+        field="seq_len",
+        framework="torchtitan",
+        version=SOURCES[version],
+        source="torchtitan models/*/__init__.py: positions of the rotary table",
+        holds=models.short,
+        explain=models.long,
+        launch=True,
+        versions=(version,),
+    )
+
+
+TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
+    *map(_model, SOURCES),
+    *map(_contexts, SOURCES),
+    *map(_positions, ("0.3", "main")),  # 0.2 makes the table as long as the sequence
+    Rule(
+        name="torchtitan-sequence-parallel-0.2",
+        field="sequence_parallel",
+        framework="torchtitan",
+        version=SOURCES["0.2"],
+        source="torchtitan v0.2.2 models/llama3/infra/parallelize.py: norms are sequence parallel",
+        holds=sequence_parallel,
+        explain=lambda c, p: (
+            f"torchtitan 0.2 has sequence parallelism wherever tp > 1 (tp {p.tp}); set it"
+        ),
+        launch=True,
+        versions=("0.2",),
+    ),
+    Rule(
+        name="torchtitan-precision",
+        field="precision",
+        framework="torchtitan",
+        version=SOURCES["main"],
+        source="torchtitan config/configs.py: training.mixed_precision_param; other formats are "
+        "converters of a model (components/quantization)",
+        holds=known_precision,
+        explain=lambda c, p: (
+            f"torchtitan runs in {', '.join(PRECISIONS)} without a converter, not in "
+            f"{c.job.precision}; nearest: bf16"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="torchtitan-adapters",
+        field="job",
+        framework="torchtitan",
+        version=SOURCES["main"],
+        source="torchtitan train.py: the optimizer has all weights, but with a converter for LoRA",
+        holds=no_adapters,
+        explain=lambda c, p: "torchtitan trains all weights; job lora must be finetune",
+        launch=True,
+    ),
+)
+"""Each of some versions, or of all."""
