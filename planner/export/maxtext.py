@@ -17,6 +17,7 @@ from planner.export.chosen import common_recompute, common_sharding, recompute_l
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
+from planner.export.maxtext_slices import slice_name
 from planner.export.texts import Section, made_by, yaml_text
 from planner.rules.jax import TWIN_CHIPS
 from planner.rules.maxtext import formats, on_tpu
@@ -28,15 +29,6 @@ _TRAIN = "python3 -m maxtext.trainers.pre_train.train"
 _COMPILE = "python3 -m maxtext.trainers.pre_train.train_compile"
 _REMAT = {"none": "minimal_with_context", "selective": "save_dot_except_mlp", "full": "full"}
 _DTYPES = {"fp16": "float16", "fp32": "float32"}
-_SLICE_NAMES = {
-    "tpu-v4": ("v4", 2),
-    "tpu-v5e": ("v5e", 1),
-    "tpu-v5p": ("v5p", 2),
-    "tpu-v6e": ("v6e", 1),
-    "tpu-v7": ("tpu7x", 2),
-}
-"""Chip to the name of its slices in MaxText utils/accelerator_to_spec_map.py, and what the number
-behind it counts per chip (cores)."""
 
 
 def export(launch: Launch) -> Export:
@@ -65,14 +57,6 @@ def export(launch: Launch) -> Export:
         environment=_environment(launch),
         lossy=tuple(_lossy(launch, mesh)),
     )
-
-
-def compile_topology(launch: Launch, mesh: SliceMesh) -> str:
-    """MaxText's name of a slice, as `compile_topology` takes it; empty where it is no TPU."""
-    if launch.cost.chip.name not in _SLICE_NAMES:
-        return ""
-    name, cores = _SLICE_NAMES[launch.cost.chip.name]
-    return f"{name}-{cores * mesh.chips}"
 
 
 def _devices(launch: Launch) -> int:
@@ -230,7 +214,7 @@ def _lossy(launch: Launch, mesh: SliceMesh) -> list[Lost]:
 def _placement(launch: Launch, mesh: SliceMesh) -> str:
     """What JAX decides itself, and how to try a TPU slice without TPUs."""
     reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
-    topology = compile_topology(launch, mesh)
+    topology = slice_name(launch.cost.chip.name, mesh.chips)
     if not topology:
         return reason
     return (

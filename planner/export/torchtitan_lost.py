@@ -25,11 +25,6 @@ def losses(launch: Launch) -> tuple[Lost, ...]:
     if plan.cp > 1 and not early:
         reason = "keys and values are gathered before attention instead of passed from rank to rank"
         found.append(Lost("cp_mode", reason))
-    if launch.model.moe is not None and plan.ep == 1 and plan.tp > 1:
-        found.append(
-            Lost("ep", f"without ep the width of experts is divided by tp {plan.tp}; the plan "
-                 "counts whole experts")
-        )  # fmt: skip
     if launch.model.mtp_modules:
         found.append(Lost("model", "the modules of multi-token prediction are left out"))
     return (*found, *lost_clock(launch))

@@ -9,10 +9,10 @@ import numpy as np
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
-from planner.rules import words
+from planner.rules import experts, words
 from planner.rules.maxtext_models import block_of, name_of
 from planner.rules.numbers import nearest_divisors
-from planner.rules.predicates import whole_rounds
+from planner.rules.predicates import micro_batches, whole_rounds
 from planner.rules.rule import Rule
 
 VENDORS = ("Google", "NVIDIA", "AMD")
@@ -80,9 +80,15 @@ def pipelined_model(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Expert groups take their ranks from fsdp alone."""
-    alone = (plans.tp == 1) & (plans.cp == 1) & (plans.fsdp % plans.ep == 0)
-    return np.asarray((plans.ep == 1) | alone)
+    """Experts are not divided by tp, and their groups take their ranks from fsdp alone."""
+    alone = (plans.cp == 1) & (plans.fsdp % plans.ep == 0)
+    return np.asarray(experts.undivided(model, plans) & ((plans.ep == 1) | alone))
+
+
+def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Gradients are not accumulated where products are in 8 bits on GPUs; pipelines do not."""
+    eight_bits = formats(model).get(model.job.precision) == "fp8"
+    return np.asarray((plans.pp > 1) | (micro_batches(model, plans) <= 1) | (not eight_bits))
 
 
 def context_shards(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -110,11 +116,10 @@ def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def _misplaced(model: CostModel, plan: Plan) -> str:
     """Why MaxText cannot place the experts, in one sentence."""
-    if plan.tp > 1 or plan.cp > 1:
-        return (
-            f"maxtext divides every expert by tp {plan.tp} and has it beside cp {plan.cp}: ep "
-            f"{plan.ep} needs tp 1 and cp 1"
-        )
+    if plan.tp > 1:
+        return experts.divided("maxtext", plan)
+    if plan.cp > 1:
+        return f"maxtext has no expert groups beside cp {plan.cp}: ep {plan.ep} needs cp 1"
     both = math.gcd(plan.fsdp, model.shapes.experts)
     return (
         f"maxtext shards all weights over the ranks of ep {plan.ep}, which it takes from fsdp "
@@ -170,6 +175,19 @@ MAXTEXT: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"maxtext has no precision {c.job.precision!r} on {c.chip.title}; it has bf16, fp16, "
             f"fp32, {', '.join(formats(c))}"
+        ),
+    ),
+    Rule(
+        name="maxtext-accumulation",
+        field="micro_batch",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: quantization fp8 excludes gradient_accumulation_steps > 1",
+        holds=accumulates_gradients,
+        explain=lambda c, p: (
+            f"maxtext accumulates no gradients in fp8 on GPUs: {words.micro_batches(c, p):g} "
+            "micro-batches must be 1, or pp more than 1; nearest micro_batch: "
+            f"{c.job.global_batch // (p.dp * p.fsdp)}"
         ),
     ),
     Rule(

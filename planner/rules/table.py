@@ -6,6 +6,7 @@ from planner.cost.listed import wrong_counts
 from planner.rules import predicates, words
 from planner.rules.accelerate import ACCELERATE
 from planner.rules.deepspeed import DEEPSPEED
+from planner.rules.experts import EXPERTS
 from planner.rules.jax import JAX
 from planner.rules.maxtext import MAXTEXT
 from planner.rules.megatron import MEGATRON
@@ -250,7 +251,7 @@ GENERAL: tuple[Rule, ...] = (
 )
 
 RULES = (
-    *GENERAL, *MEGATRON, *TORCHTITAN, *TORCHTITAN_VERSIONS, *ACCELERATE, *JAX, *MAXTEXT, *NANOTRON,
-    *DEEPSPEED,
+    *GENERAL, *MEGATRON, *TORCHTITAN, *TORCHTITAN_VERSIONS, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
+    *NANOTRON, *DEEPSPEED,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""

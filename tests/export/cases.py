@@ -20,6 +20,7 @@ class Case:
         global_batch: Sequences per step.
         seq_len: Tokens per sequence.
         plan: The plan.
+        precision, kind: Of the job.
     """
 
     model: str
@@ -28,6 +29,8 @@ class Case:
     global_batch: int
     seq_len: int
     plan: Plan
+    precision: str = "bf16"
+    kind: str = "pretrain"
 
     def cost(self) -> CostModel:
         """The cost model of the job."""
@@ -38,6 +41,8 @@ class Case:
             global_batch=self.global_batch,
             framework=framework,
             era=framework.era,
+            precision=self.precision,
+            kind=self.kind,
         )
         return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era))
 

@@ -10,8 +10,7 @@ from export.cases import CASES, Case
 from hardware_db import load_cluster
 from planner.errors import InputError
 from planner.export import Export, export_plan
-from planner.export.launch import Launch
-from planner.export.maxtext import compile_topology
+from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
 from planner.rules.slices import slice_mesh
@@ -71,9 +70,33 @@ def test_a_share_that_no_float_hits_still_gives_the_batch() -> None:
     ("chips", "name"), [(4, "v5p-8"), (64, "v5p-128"), (512, "v5p-1024"), (4096, "v5p-8192")]
 )
 def test_slices_are_named_by_their_cores(chips: int, name: str) -> None:
-    cost, plan = SLICES.cost(), Plan(fsdp=chips, sharding="zero3")
-    launch = Launch(cost=cost, plan=plan)
-    assert compile_topology(launch, slice_mesh(cost, plan)) == name
+    assert slice_name("tpu-v5p", chips) == name
+
+
+@pytest.mark.parametrize("chips", [4288, 8704])
+def test_a_slice_that_maxtext_does_not_list_has_no_name(chips: int) -> None:
+    assert slice_name("tpu-v5p", chips) == ""
+
+
+@pytest.mark.parametrize(("fsdp", "told"), [(512, True), (1024, False)])
+def test_a_listed_slice_alone_is_offered_for_compiling(fsdp: int, told: bool) -> None:
+    case = replace(SLICES, hardware="tpu-v4", global_batch=fsdp)
+    lossy = export(case, fsdp=fsdp).lossy
+    assert any("compile_topology" in lost.reason for lost in lossy) == told
+
+
+@pytest.mark.parametrize(("precision", "changes", "told"), [
+    ("fp8", {"micro_batch": 2}, True),
+    ("fp8", {"micro_batch": 1}, False),
+    ("mxfp8", {"micro_batch": 1}, True),
+])  # fmt: skip
+def test_gradients_in_8_bits_are_not_accumulated(
+    precision: str, changes: dict[str, int], told: bool
+) -> None:
+    case = replace(CASES["dense-sharded"], precision=precision, hardware="dgx-b200-ndr")
+    plan = replace(case.plan, **changes)
+    found = {rule.name for rule, _ in broken(case.cost(), table(plan), target=TARGET)}
+    assert ("maxtext-accumulation" not in found) == told
 
 
 def test_axes_cross_slices_in_the_order_of_the_plan() -> None:
@@ -129,6 +152,10 @@ BROKEN = {
     "maxtext-all-to-all": (CASES["dense-hybrid"], {"cp_mode": "all-to-all"}),
     "maxtext-model": (replace(SLICES, model="olmo2-7b"), {}),
     "maxtext-hardware": (replace(SLICES, hardware="trn2"), {}),
+    "maxtext-accumulation": (
+        replace(CASES["dense-sharded"], precision="fp8"),
+        {"micro_batch": 1},
+    ),
     "jax-devices": (replace(SLICES, hardware="tpu-v7"), {}),
 }
 

@@ -24,8 +24,9 @@ from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
 from planner.export import Export, export_plan
-from planner.export.launch import Launch
-from planner.export.maxtext import VERSION, compile_topology
+from planner.export.maxtext import VERSION
+from planner.export.maxtext_slices import SLICES as NAMED_SLICES
+from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan
 from planner.rules.maxtext_models import NAMED
 from planner.rules.slices import slice_mesh
@@ -162,16 +163,21 @@ def test_what_breaks_a_rule_is_refused() -> None:
         assert "error" in found, name
 
 
-@pytest.mark.parametrize("name", ["tpu-v5p", "tpu-v6e", "tpu-v5e"])
+def test_slices_are_those_that_maxtext_lists() -> None:
+    names = [f"{name}-{number}" for name, _, listed in NAMED_SLICES.values() for number in listed]
+    assert sorted(names) == sorted(name for name in asked("slices") if name != "a3")
+
+
+@pytest.mark.parametrize("name", ["tpu-v4", "tpu-v5p", "tpu-v6e", "tpu-v5e"])
 def test_slices_have_the_shapes_of_their_names(name: str) -> None:
-    known, cluster = asked("slices"), load_cluster(name)
+    known, cluster, named = asked("slices"), load_cluster(name), 0
     cost = replace(SLICES, hardware=name).cost()
     for chips in itertools.takewhile(lambda n: n <= 4096, cluster.chip_counts(4096)):
         plan = Plan(fsdp=chips, sharding="zero3" if chips > 1 else "ddp")
-        mesh = slice_mesh(cost, plan)
-        topology = known.get(compile_topology(Launch(cost=cost, plan=plan), mesh))
-        if mesh.slices > 1 or chips < cluster.node_chips:
+        title = slice_name(name, chips)
+        if not title or slice_mesh(cost, plan).slices > 1:
             continue
         shape = sorted(cost.allocation(chips).levels[0].torus_dims)
-        assert topology is not None, chips
-        assert sorted(map(int, topology.split(":")[1].split("x"))) == shape, chips
+        assert sorted(map(int, known[title].split(":")[1].split("x"))) == shape, chips
+        named += 1
+    assert named >= 4
