@@ -16,6 +16,8 @@ from planner.rules import broken
 from planner.targets import Target
 
 Exporter = Callable[[Launch], Export]
+
+
 def export_plan(
     cost: CostModel,
     plan: Plan,
