@@ -40,6 +40,8 @@ def export_plan(
             field), or the target has no such version.
     """
     version = version or target.versions[0]
+    if target.versions == ("",) and version:
+        raise InputError(f"target-version: {target.title} has one version only; leave it out")
     if version not in target.versions:
         raise InputError(f"target-version: {not_one_of(version, target.versions)}")
     table = PlanTable.from_plans([plan])
