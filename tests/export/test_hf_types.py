@@ -119,3 +119,45 @@ def test_parameters_are_those_of_transformers(name: str, tmp_path: Path) -> None
     assert sum(one.numel() for one in counted) == model.total_parameters
     needed = "flash_attention_2" if flash_attention(model) else None
     assert needed is None or type(built)._supports_flash_attn
+
+
+def small(name: str) -> Model:
+    """The model with two layers and narrow matrices."""
+    model = load_model(name)
+    groups = 1 if model.kv_heads == 1 else 4 if model.kv_heads == model.heads else 2
+    attention, mlp, moe = model.attention, model.mlp, model.moe
+    if attention.kind == "mla":
+        rank = None if attention.q_lora_rank is None else 16
+        attention = replace(attention, q_lora_rank=rank, kv_lora_rank=16, v_head_dim=16,
+                            qk_nope_head_dim=16, qk_rope_head_dim=16)  # fmt: skip
+    if mlp.hidden is not None:
+        mlp = replace(mlp, hidden=256)
+    if moe is not None:
+        shared = 32 if moe.shared_experts else 0
+        dense = min(moe.first_dense_layers, 1)
+        moe = replace(moe, experts=8, experts_per_token=2, expert_hidden=32,
+                      shared_expert_hidden=shared, first_dense_layers=dense)  # fmt: skip
+    return replace(model, layers=2, hidden=64, heads=4, kv_heads=groups, head_dim=16,
+                   vocab_size=1000, attention=attention, mlp=mlp, moe=moe)  # fmt: skip
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind])
+def test_a_small_one_learns_a_step(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    model = small(name)
+    kind = transformers_type(model)
+    assert kind == KINDS[name]
+    kernel = "sdpa" if flash_attention(model) and kind != "gemma2" else "eager"
+    config = transformers.AutoConfig.for_model(
+        kind, attn_implementation=kernel, use_cache=False, **dimensions(model, 64)
+    )
+    built = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    built.gradient_checkpointing_enable()
+    tokens = torch.randint(0, model.vocab_size, (2, 64))
+    built(input_ids=tokens, labels=tokens.clone()).loss.backward()
+    routed = ("mlp.experts", "e_score")
+    unlearned = [own for own, one in built.named_parameters() if one.grad is None]
+    assert all(any(part in own for part in routed) for own in unlearned)
