@@ -45,6 +45,7 @@ class ExportResult(Shown):
             "files": {file.name: file.text for file in export.files},
             "command": export.command,
             "environment": dict(export.environment),
+            "hosts": list(export.hosts),
             "lossy": _fields(export.lossy),
             "unsupported": _fields(export.unsupported),
             "warnings": list(self.warnings),

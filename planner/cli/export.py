@@ -129,6 +129,7 @@ def _print_main(result: ExportResult) -> None:
     lines = [f"unsupported: {lost.field}: {lost.reason}" for lost in export.unsupported]
     lines += [f"lossy: {lost.field}: {lost.reason}" for lost in export.lossy]
     lines += [f"warning: {line}" for line in result.warnings]
+    lines += [f"note: {' '.join(export.hosts)}"] if export.hosts else []
     lines += [f"note: -o FOLDER writes {names} as well"] if names else []
     for line in lines:
         print(line, file=sys.stderr)

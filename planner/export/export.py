@@ -42,6 +42,7 @@ class Export:
         files: Texts; the first is the main one.
         command: The command line that launches it, as one would type it on every node.
         environment: Environment variables with their values, which the command needs.
+        hosts: Lines on which hosts it is launched; empty where any do, one after the other.
         lossy: What the texts leave to the framework or to other settings: the plan runs all the
             same, perhaps not as predicted.
         unsupported: What the target cannot do: it would run another plan. The rules say it
@@ -54,5 +55,6 @@ class Export:
     files: tuple[TextFile, ...]
     command: str = ""
     environment: tuple[tuple[str, str], ...] = ()
+    hosts: tuple[str, ...] = ()
     lossy: tuple[Lost, ...] = ()
     unsupported: tuple[Lost, ...] = ()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from planner.cost.context import CostModel
 from planner.errors import InputError
 from planner.export.export import Export, Lost
+from planner.export.hosts import hosts_of
 from planner.export.launch import Launch
 from planner.messages import not_one_of
 from planner.plan import Plan, PlanTable
@@ -53,8 +54,9 @@ def export_plan(
     if refused and not allow_lossy:
         lines = [f"{lost.field}: {lost.reason}" for lost in refused]
         raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
-    export = _exporter(target)(Launch(cost=cost, plan=plan, version=version))
-    return replace(export, unsupported=refused)
+    launch = Launch(cost=cost, plan=plan, version=version)
+    export = _exporter(target)(launch)
+    return replace(export, unsupported=refused, hosts=hosts_of(launch))
 
 
 def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) -> str:

@@ -7,9 +7,10 @@ from planner.export.launch import Launch
 from planner.export.megatron_environment import environment
 from planner.export.megatron_flags import Group, argument_text, flag
 from planner.export.megatron_lost import lost_of
-from planner.export.megatron_model import model_groups, model_lost
+from planner.export.megatron_model import flags_of_weights, model_groups, model_lost
 from planner.export.megatron_parallel import parallel_groups
 from planner.export.megatron_script import launch_command, script_text
+from planner.export.texts import left_to_weights
 
 VERSION = "core 0.20.0 dev, d98e8a64dd (2026-08-22)"
 
@@ -35,7 +36,11 @@ def export(launch: Launch) -> Export:
         ),
         command=launch_command(launch),
         environment=variables,
-        lossy=(*lost_of(launch), *model_lost(launch)),
+        lossy=(
+            *lost_of(launch),
+            *model_lost(launch),
+            left_to_weights("Megatron-LM", flags_of_weights(launch)),
+        ),
     )
 
 

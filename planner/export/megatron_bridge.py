@@ -17,10 +17,12 @@ from planner.export.launch import Launch
 from planner.export.megatron import all_groups
 from planner.export.megatron_bridge_keys import Setting, Value, settings_of
 from planner.export.megatron_environment import environment
+from planner.export.megatron_flags import flag
 from planner.export.megatron_lost import lost_of
-from planner.export.megatron_model import model_lost
+from planner.export.megatron_model import flags_of_weights, model_lost
 from planner.export.megatron_parallel import uses_fsdp
 from planner.export.megatron_script import launch_command, script_text, title
+from planner.export.texts import left_to_weights
 
 VERSION = "067f987 (2026-08-22)"
 RECIPE = "vanilla_gpt_pretrain_config"
@@ -56,7 +58,12 @@ def export(launch: Launch) -> Export:
         ),
         command=launch_command(launch),
         environment=variables,
-        lossy=(*lost_of(launch), *model_lost(launch), *_table(launch)),
+        lossy=(
+            *lost_of(launch),
+            *model_lost(launch),
+            *_table(launch),
+            left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
+        ),
     )
 
 
@@ -96,6 +103,11 @@ def _table(launch: Launch) -> list[Lost]:
         return []
     reason = f"the table of positions has {launch.seq_len} rows here, {rows} in the model"
     return [Lost("model", reason)]
+
+
+def _keys_of_weights(launch: Launch) -> list[str]:
+    """Fields of the model that a record does not hold."""
+    return [one.key for name in flags_of_weights(launch) for one in settings_of(flag(name))]
 
 
 def overrides_text(launch: Launch, settings: Sequence[Setting]) -> str:
@@ -153,6 +165,7 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
         "from megatron.bridge.models.mla_provider import MLAModelProvider": (
             launch.model.attention.kind == "mla"
         ),
+        "from megatron.core.fusions.fused_bias_geglu import quick_gelu": "quick_gelu" in code,
         f"from megatron.bridge.recipes.gpt.vanilla_gpt import {RECIPE}": True,
         "from megatron.bridge.training.config import MockGPTDatasetConfig": True,
         "from megatron.bridge.training.gpt_step import forward_step": True,

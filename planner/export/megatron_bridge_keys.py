@@ -49,6 +49,8 @@ _SKIPPED = frozenset(
 )
 _KEYS = {
     "--seq-length": ("model.seq_length", "dataset.seq_length"),
+    "--norm-epsilon": ("model.layernorm_epsilon",),
+    "--use-rope-scaling": ("model.rope_scaling",),
     "--num-experts": ("model.num_moe_experts",),
     "--num-virtual-stages-per-pipeline-rank": ("model.virtual_pipeline_model_parallel_size",),
     "--micro-batch-size": ("train.micro_batch_size",),
@@ -84,6 +86,10 @@ _SEVERAL = {
     "--swiglu": (
         Setting("model.gated_linear_unit", True),
         Setting("model.activation_func", "silu", "silu"),
+    ),
+    "--quick-geglu": (
+        Setting("model.gated_linear_unit", True),
+        Setting("model.activation_func", "quick_gelu", "quick_gelu"),
     ),
     "--untie-embeddings-and-output-weights": (
         Setting("model.share_embeddings_and_output_weights", False),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from models_db import Model, Moe
+from planner.export.activations import CLAMPED, GELU, NAMES, SILU, activation_of
 from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.export.megatron_flags import Flag, Group, flag, switches
@@ -56,7 +57,7 @@ def _block(launch: Launch) -> tuple[Flag, ...]:
         flag("--num-layers", model.layers),
         flag("--hidden-size", model.hidden),
         flag("--ffn-hidden-size", width),
-        *switches(swiglu=model.mlp.gated),
+        *_activation(model),
         flag("--normalization", "RMSNorm" if model.norm.kind == "rmsnorm" else "LayerNorm"),
         flag("--position-embedding-type", kinds.get(model.positions.kind, "none")),
         flag("--seq-length", launch.seq_len),
@@ -70,6 +71,26 @@ def _block(launch: Launch) -> tuple[Flag, ...]:
         flag("--hidden-dropout", "0.0"),
         flag("--attention-dropout", "0.0"),
     )
+
+
+def _activation(model: Model) -> list[Flag]:
+    """Between the matrices; the clamped one is a kernel of experts only.
+
+    Source: megatron/core/transformer/mlp.py and megatron/training/argument_utils.py,
+    core_transformer_config_from_args.
+    """
+    if _clamped(model):
+        return [
+            flag("--quick-geglu"),
+            flag("--glu-linear-offset", "1.0"),
+            flag("--activation-func-clamp-value", "7.0"),
+        ]
+    return switches(swiglu=model.mlp.gated)
+
+
+def _clamped(model: Model) -> bool:
+    """Whether all layers have experts with the clamped activation."""
+    return activation_of(model) == CLAMPED and model.mlp.gated and model.mlp.hidden is None
 
 
 def _linear_bias(model: Model) -> bool:
@@ -165,7 +186,7 @@ def _experts(launch: Launch, moe: Moe) -> tuple[Flag, ...]:
         *((flag("--moe-shared-expert-intermediate-size", shared),) if shared else ()),
         *switches(moe_shared_expert_gate=moe.shared_expert_gate),
         flag("--moe-router-topk", moe.experts_per_token),
-        *_router(moe),
+        *_router(launch.model, moe),
         flag("--moe-token-dispatcher-type", "alltoall"),
         *switches(
             moe_grouped_gemm=True,
@@ -175,12 +196,13 @@ def _experts(launch: Launch, moe: Moe) -> tuple[Flag, ...]:
     )
 
 
-def _router(moe: Moe) -> list[Flag]:
+def _router(model: Model, moe: Moe) -> list[Flag]:
     """Scores and balance: with a bias per expert as DeepSeek-V3 has it, else a softmax.
 
+    Where all matrices have biases, the router has one by itself (core/transformer/moe/router.py).
     A softmax over one chosen expert has no gradient, so that it comes before the choice then.
     """
-    if moe.router_bias:
+    if _balanced_by_bias(model):
         return [
             flag("--moe-router-score-function", "sigmoid"),
             flag("--moe-router-enable-expert-bias"),
@@ -194,6 +216,11 @@ def _router(moe: Moe) -> list[Flag]:
         flag("--moe-aux-loss-coeff", "1e-2"),
         flag("--moe-router-dtype", "fp32"),
     ]
+
+
+def _balanced_by_bias(model: Model) -> bool:
+    """Whether the bias of the router is that which balances the experts."""
+    return model.moe is not None and model.moe.router_bias and not _linear_bias(model)
 
 
 def model_lost(launch: Launch) -> list[Lost]:
@@ -215,7 +242,45 @@ def model_lost(launch: Launch) -> list[Lost]:
         ),
         f"positions beyond the {model.positions.max_positions} of the model are new rows of its "
         "table": launch.seq_len > (model.positions.max_positions or launch.seq_len),
-        "the router's bias is that of balancing (--moe-router-enable-expert-bias), beside sigmoid "
-        "scores": model.moe is not None and model.moe.router_bias and model.attention.kind != "mla",
+        "the router has a bias in Megatron-LM, as all matrices have": (
+            model.moe is not None and _linear_bias(model) and not model.moe.router_bias
+        ),
+        _other_activation(model): bool(_other_activation(model)),
     }
     return [Lost("model", reason) for reason, holds in lost.items() if holds]
+
+
+def _other_activation(model: Model) -> str:
+    """Which activation stands in for one that no flag names; empty: none."""
+    wanted, written = activation_of(model), SILU if model.mlp.gated else GELU
+    if wanted == written or _clamped(model):
+        return ""
+    gated = int(model.mlp.gated)
+    return (
+        f"the activation is {NAMES[wanted][gated]}, written is {NAMES[written][gated]}, which "
+        "takes as long: Megatron-LM has no flag for it (in Megatron-Bridge: model.activation_func)"
+    )
+
+
+def flags_of_weights(launch: Launch) -> list[str]:
+    """Flags for what a record does not hold."""
+    model = launch.model
+    latent, rotary = model.attention.kind == "mla", model.positions.kind == "rope"
+    moe = model.moe
+    chosen = moe is not None and (latent or _balanced_by_bias(model))
+    flags = {
+        "--norm-epsilon": True,
+        "--rotary-base": rotary,
+        "--rotary-percent": rotary and not latent,
+        "--use-rope-scaling": rotary and not latent,
+        "--rotary-scaling-factor": latent,
+        "--mscale": latent,
+        "--mscale-all-dim": latent,
+        "--moe-router-num-groups": chosen,
+        "--moe-router-group-topk": chosen,
+        "--moe-router-topk-scaling-factor": chosen,
+        "--moe-router-pre-softmax": (
+            moe is not None and moe.experts_per_token > 1 and not _balanced_by_bias(model)
+        ),
+    }
+    return [name for name, asked in flags.items() if asked]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.export.hosts import hosts_of
 from planner.export.launch import Launch
 from planner.export.megatron_flags import Group, array_text
 from planner.plan_words import recompute_words, sharding_words, split_words
@@ -67,8 +68,7 @@ def script_text(
         f"#!/bin/bash\n{head}",
         "set -euo pipefail",
         f"{home}=${{{home}:-.}}",
-        f"# Ranks count through the hosts in order, as the placement of the plan does.\n"
-        f"{_distributed(launch)}",
+        _distributed(launch),
         exports,
         arrays,
         " \\\n    ".join(call),
@@ -80,6 +80,8 @@ def _distributed(launch: Launch) -> str:
     """Arguments of torchrun; Slurm and the user may say which host this is."""
     return "\n".join(
         (
+            "# Ranks count through the hosts in order, as the placement of the plan does.",
+            *(f"# {line}" for line in hosts_of(launch)),
             "DISTRIBUTED_ARGS=(",
             f'    --nnodes "${{NNODES:-{launch.nodes}}}"',
             f"    --nproc-per-node {launch.node_chips}",

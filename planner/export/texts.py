@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.plan_words import recompute_words, sharding_words, split_words
 from planner.version import __version__
@@ -55,3 +56,12 @@ def yaml_text(title: str, sections: Sequence[Section]) -> str:
             head = f"# {section.comment}\n" if section.comment else ""
             parts.append(head + yaml.safe_dump(section.values, sort_keys=False, width=96))
     return "\n".join(parts)
+
+
+def left_to_weights(framework: str, names: Sequence[str]) -> Lost:
+    """Settings that only published weights need, by their names in a framework."""
+    return Lost(
+        "model",
+        f"{framework}'s defaults hold for what is no matter of the plan; to load published "
+        f"weights, set as in config.json: {', '.join(names)}",
+    )

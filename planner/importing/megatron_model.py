@@ -60,9 +60,10 @@ def model_dimensions(taking: Taking) -> dict[str, Any]:
 
 def _widths(taking: Taking, hidden: int) -> dict[str, Any]:
     """The MLP, and the experts where there are any."""
-    gated = taking.on("--swiglu")
+    swiglu = taking.on("--swiglu")
+    gated = swiglu or taking.on("--quick-geglu")
     # Megatron-LM: 8/3 of the hidden width in multiples of 64 with SwiGLU, else 4 times.
-    width = int(hidden * 4 * 2 / 3 / 64) * 64 if gated else 4 * hidden
+    width = int(hidden * 4 * 2 / 3 / 64) * 64 if swiglu else 4 * hidden
     width = taking.whole("--ffn-hidden-size", width)
     experts = taking.whole("--num-experts")
     if not experts:

@@ -28,6 +28,8 @@ def export_view(result: ExportResult, folder: Path | None = None) -> RenderableT
     parts += [section(where, table(("file", "lines"), lines, right=("lines",))), Text()]
     if export.command:
         parts += [section("Launch", indented(export.command.split("\n"))), Text()]
+    if export.hosts:
+        parts += [section("Hosts", indented(export.hosts)), Text()]
     if export.environment:
         parts += [section("Environment", pairs(export.environment)), Text()]
     parts += _remarks(f"{result.target.title} runs another plan", export.unsupported)

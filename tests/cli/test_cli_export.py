@@ -60,6 +60,18 @@ def test_json_holds_everything(plan: Path) -> None:
     assert document["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"] == "1"
 
 
+def test_hosts_of_racks_are_named(tmp_path: Path) -> None:
+    path = written(CASES["latent-experts"], tmp_path / "plan.yaml")
+    folder = tmp_path / "launch"
+    outcome = planner("export", str(path), "--to", "megatron", "-o", str(folder))
+    assert "16 of the 18 of each of 4 nvlink domains" in outcome.out
+    assert "# Hosts: 16 of the 18" in (folder / "run.sh").read_text(encoding="utf-8")
+    printed = planner("export", str(path), "--to", "megatron")
+    assert "note: Hosts: 16 of the 18" in printed.err
+    document = json.loads(planner("export", str(path), "--to", "megatron", "--json").out)
+    assert "--segment=16" in document["hosts"][1]
+
+
 def test_what_cannot_be_run_is_refused_by_field_and_nothing_is_written(
     plan: Path, tmp_path: Path
 ) -> None:

@@ -9,6 +9,8 @@ set -euo pipefail
 PLAN_HOME=${PLAN_HOME:-.}
 
 # Ranks count through the hosts in order, as the placement of the plan does.
+# Hosts: 16 of the 18 of each of 4 nvlink domains, those of one domain in a row:
+# hosts 0 to 15 in the first, and so on (Slurm, block topology: --segment=16).
 DISTRIBUTED_ARGS=(
     --nnodes "${NNODES:-64}"
     --nproc-per-node 4
