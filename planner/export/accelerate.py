@@ -15,9 +15,9 @@ import yaml
 from planner.export.chosen import common_recompute, common_sharding
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
-from planner.export.hf_model import dimensions
+from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
-from planner.export.texts import made_by
+from planner.export.texts import left_to_weights, made_by
 from planner.rules.hf_types import transformers_type
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
@@ -174,7 +174,9 @@ def _accumulation(launch: Launch) -> int:
 def _losses(launch: Launch, *, known: bool) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
     plan, found = launch.plan, []
-    if not known:
+    if known:
+        found.append(left_to_weights("the model type", keys_of_weights(launch.model)))
+    else:
         found.append(
             Lost("model", f"no config.json is written for the architecture of {launch.model.name}; "
                  f"put the name of its configuration for MODEL in {ARGUMENTS}")

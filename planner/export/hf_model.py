@@ -14,6 +14,25 @@ from planner.rules.hf_types import LISTED, transformers_type
 _EXPERT_WIDTH = ("mixtral", "gpt_oss")
 _NAMES = {"mixtral": "num_local_experts", "gpt_oss": "num_local_experts",
           "qwen2_moe": "num_experts", "qwen3_moe": "num_experts"}  # fmt: skip
+_ACTIVATIONS = {"gemma": "hidden_activation", "gemma2": "hidden_activation",
+                "gemma3_text": "hidden_activation", "gpt2": "activation_function",
+                "opt": "activation_function", "falcon": "activation", "bloom": "",
+                "mpt": ""}  # fmt: skip
+_EPSILONS = {"gpt2": "layer_norm_epsilon", "bloom": "layer_norm_epsilon",
+             "mpt": "layer_norm_epsilon", "falcon": "layer_norm_epsilon", "opt": "",
+             "gpt_neox": "layer_norm_eps", "cohere": "layer_norm_eps"}  # fmt: skip
+_GROUPS = ("routed_scaling_factor", "n_group", "topk_group", "norm_topk_prob")
+_SCALES = {
+    "gemma2": ("query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"),
+    "gemma3_text": ("query_pre_attn_scalar",),
+    "cohere": ("logit_scale",),
+    "deepseek_v2": (*_GROUPS, "topk_method"),
+    "deepseek_v3": _GROUPS,
+    "glm4_moe": _GROUPS,
+    "gpt_oss": ("swiglu_limit",),
+    "qwen2_moe": ("norm_topk_prob",),
+    "qwen3_moe": ("norm_topk_prob",),
+}
 _OPT_OFFSET = 2
 """Rows of OPT's table before the first position."""
 
@@ -41,6 +60,7 @@ def dimensions(model: Model, seq_len: int) -> dict[str, Any]:
         "tie_word_embeddings": model.tied_embeddings,
     }
     if kind == "gpt_neox":
+        del values["num_key_value_heads"], values["head_dim"]
         values |= {
             "use_parallel_residual": model.parallel_block,
             "attention_bias": bool(model.attention.bias),
@@ -50,6 +70,15 @@ def dimensions(model: Model, seq_len: int) -> dict[str, Any]:
     if kind == "llama" and model.mlp.bias:
         values["mlp_bias"] = True
     return values | _norms(model, kind) | _window(model, kind) | _latent(model) | _moe(model, kind)
+
+
+def keys_of_weights(model: Model) -> tuple[str, ...]:
+    """Keys of the model's type that published weights need and a record does not hold."""
+    kind = transformers_type(model) or "llama"
+    keys = [_ACTIVATIONS.get(kind, "hidden_act"), _EPSILONS.get(kind, "rms_norm_eps")]
+    if model.positions.kind == "rope":
+        keys.append("rope_parameters")
+    return (*filter(None, keys), *_SCALES.get(kind, ()))
 
 
 def _width(model: Model, kind: str) -> int:

@@ -171,9 +171,10 @@ def test_a_sound_plan_breaks_no_rule(case: Case) -> None:
 
 
 def test_what_is_lossy() -> None:
-    assert export(DENSE).lossy == ()
-    assert {lost.field for lost in export(HYBRID).lossy} == {"tp", "sequence_parallel"}
-    assert [lost.field for lost in export(DENSE, clock=0.8).lossy] == ["clock"]
+    assert [lost.field for lost in export(DENSE).lossy] == ["model"]
+    assert "rms_norm_eps" in export(DENSE).lossy[0].reason
+    assert {lost.field for lost in export(HYBRID).lossy} == {"model", "tp", "sequence_parallel"}
+    assert [lost.field for lost in export(DENSE, clock=0.8).lossy] == ["model", "clock"]
 
 
 def test_replicas_beside_tp_become_shards_where_that_is_accepted() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models_db import Model, list_models, load_model
-from planner.export.hf_model import dimensions
+from planner.export.hf_model import dimensions, keys_of_weights
 from planner.rules.hf_types import TYPES, flash_attention, transformers_type
 
 KINDS = {
@@ -93,6 +93,23 @@ def test_positions_reach_as_far_as_the_sequences() -> None:
     model = load_model("gpt3-125m")
     assert dimensions(model, 1024)["n_positions"] == 2048
     assert dimensions(model, 4096)["n_positions"] == 4096
+
+
+def test_what_published_weights_need_beside_a_record() -> None:
+    llama = ("hidden_act", "rms_norm_eps", "rope_parameters")
+    assert keys_of_weights(load_model("llama3-8b")) == llama
+    assert keys_of_weights(load_model("gpt3-125m")) == ("activation_function", "layer_norm_epsilon")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind])
+def test_keys_are_those_of_the_type(name: str) -> None:
+    auto = pytest.importorskip("transformers").AutoConfig
+    model = load_model(name)
+    config = auto.for_model(KINDS[name])
+    keys = {*dimensions(model, 2048), *keys_of_weights(model)}
+    own = {key for key in keys if not hasattr(config, key)}
+    assert own <= {"head_dim", "use_sliding_window"}
 
 
 @pytest.mark.oracle
