@@ -19,7 +19,7 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import left_to_weights, made_by
 from planner.plan import SHARDINGS
-from planner.rules.deepspeed import attention_kernel
+from planner.rules.deepspeed import PRESETS, attention_kernel
 from planner.rules.hf_types import transformers_type
 
 VERSION = "0.19.8 and edaa722 (2026-08-22)"
@@ -28,7 +28,6 @@ TOP_LEVEL = (
     "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
     "sequence_parallel_size", "expert_parallel",
 )  # fmt: skip
-_PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 _STEPS = 30
 
@@ -71,7 +70,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         values["sequence_parallel_size"] = plan.cp
     if plan.ep > 1 and plan.pp == 1:
         kind = transformers_type(launch.model)
-        preset = {"preset_model": kind} if kind in _PRESETS else {}
+        preset = {"preset_model": kind} if kind in PRESETS else {}
         values["expert_parallel"] = {"enabled": True, "autoep_size": plan.ep} | preset
     return values
 
@@ -140,14 +139,11 @@ def _command(launch: Launch) -> str:
 
 def _lossy(launch: Launch) -> list[Lost]:
     plan, lost = launch.plan, list(lost_clock(launch))
-    kind = transformers_type(launch.model)
     keys = hf_model.keys_of_weights(launch.model)
     lost.append(left_to_weights("the model type", keys))
     if attention_kernel(launch.cost) == "eager":
         reason = "transformers keeps the scores of this model's attention, for want of a kernel"
         lost.append(Lost("model", reason))
-    if plan.ep > 1 and kind not in _PRESETS:
-        lost.append(Lost("ep", "AutoEP has no preset for the model: name its patterns"))
     kept = recompute_layers(launch)
     if kept["selective"]:
         reason = "the scores are what FlashAttention computes again; nothing else is"

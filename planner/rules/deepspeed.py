@@ -23,6 +23,8 @@ from planner.rules.rule import Rule
 
 VENDORS = ("NVIDIA", "AMD", "Intel")
 PRECISIONS = ("bf16", "fp16", "fp32")
+PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
+"""Types whose experts AutoEP finds by a preset of that name."""
 CAPPED = ("gemma2",)
 """Types whose scores are capped, which PyTorch's own attention does not do."""
 PIPELINED = ("llama", "mixtral", "qwen2", "qwen3", "qwen3_moe")
@@ -61,6 +63,11 @@ def kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
 def experts_unpiped(model: CostModel, plans: PlanTable) -> BoolArray:
     """Expert parallelism without a pipeline, tp and cp."""
     return np.asarray((plans.ep == 1) | ((plans.pp == 1) & (plans.tp == 1) & (plans.cp == 1)))
+
+
+def known_experts(model: CostModel, plans: PlanTable) -> BoolArray:
+    """AutoEP finds the experts of the model."""
+    return np.asarray((plans.ep == 1) | (transformers_type(model.job.model) in PRESETS))
 
 
 def shards_everywhere(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -216,6 +223,19 @@ DEEPSPEED: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"deepspeed has ep {p.ep} (AutoEP) with tp, cp and pp 1, not with tp {p.tp}, "
             f"cp {p.cp}, pp {p.pp}; nearest ep: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="deepspeed-expert-presets",
+        field="ep",
+        framework="deepspeed",
+        version=_VERSION,
+        source="DeepSpeed module_inject/auto_ep_presets: PRESET_NAME of each",
+        holds=known_experts,
+        explain=lambda c, p: (
+            f"deepspeed spreads experts over ep {p.ep} for models like those of "
+            f"{', '.join(PRESETS)}, which {c.job.model.name} is not; nearest ep: 1"
         ),
         launch=True,
     ),

@@ -121,6 +121,10 @@ BROKEN = {
     "deepspeed-sequence-parallel": (SHARDED, {"fsdp": 16, "tp": 4, "sequence_parallel": True}),
     "deepspeed-kv-heads": (SHARDED, {"fsdp": 4, "tp": 16, "sequence_parallel": False}),
     "deepspeed-experts": (CASES["experts"], {}),
+    "deepspeed-expert-presets": (
+        replace(CASES["experts"], model="gpt-oss-20b"),
+        {"dp": 128, "tp": 1, "pp": 1, "ep": 8},
+    ),
     "deepspeed-replicas": (SHARDED, {"dp": 8, "fsdp": 8}),
     "deepspeed-offload-optimizer": (
         SHARDED,
