@@ -10,7 +10,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.plan_words import recompute_words
-from planner.rules import RULES, TARGET
+from planner.rules import RULES, TARGET, demands_of
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
@@ -68,6 +68,12 @@ def diagnose(
         deadline: `time.perf_counter` value after which nothing further is looked for.
     """
     search = Search(model=model, options=options, limits=limits, deadline=deadline)
+    if refused := refused_jobs(model, chips, options):
+        return Diagnosis(
+            constraint="runnable-in",
+            explanation="; ".join(refused),
+            remedies=_first(other_options(search, chips)),
+        )
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
     roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
@@ -77,6 +83,17 @@ def diagnose(
     if len(leanest.points) == 0:
         return _rules(search, chips, leanest)
     return _memory(search, chips, leanest.plans)
+
+
+def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[str]:
+    """Why what is to run the plans takes none of this job, whatever the plan; a line each."""
+    plan = Plan(dp=chips, sharding="zero1" if chips > 1 else "ddp")
+    table = PlanTable.from_plans([plan])
+    return [
+        f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
+        for demand in demands_of(model, options.runnable_in)
+        if demand.rule.of_job and not demand.holds(table)[0]
+    ]
 
 
 def _unfinished(limits: Limits) -> Diagnosis:

@@ -109,7 +109,8 @@ RunnableIn = Annotated[
     option(
         "Only plans that these can run and be told, e.g. megatron; several: runnable in all of "
         "megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron "
-        "that are named (default: whatever the framework runs).",
+        "that are named, in the version that export writes by default (default: whatever the "
+        "framework runs).",
         "Search",
         metavar="TARGET,...",
     ),

@@ -55,7 +55,8 @@ OtherMaxMemory = Annotated[
 RunnableIn = Annotated[
     str | None,
     typer.Option(
-        help="Also warn of what these cannot run or be told, e.g. megatron,torchtitan.",
+        help="Also warn of what these cannot run or be told in their default version, e.g. "
+        "megatron,torchtitan.",
         metavar="TARGET,...",
     ),
 ]

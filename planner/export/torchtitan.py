@@ -15,9 +15,9 @@ from planner.export.launch import Launch
 from planner.export.texts import made_by, plan_summary
 from planner.export.toml_text import toml_text
 from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, must_be_registered
-from planner.rules.torchtitan_models import Flavor, flavor_of
 from planner.export.torchtitan_python import FUNCTION, added_model, config_module
 from planner.export.torchtitan_settings import Settings, settings_of
+from planner.rules.torchtitan_models import Flavor, flavor_of
 
 SOURCES = {
     "0.2": "torchtitan v0.2.2 73a0e69 (2026-02-20)",

@@ -8,8 +8,8 @@ from planner.export.chosen import common_recompute
 from planner.export.launch import Launch
 from planner.export.python_text import Assign, Call, Function, Name, module_text
 from planner.export.torchtitan_lost import TO_REGISTER, function_name, must_be_registered
-from planner.rules.torchtitan_models import Flavor
 from planner.export.torchtitan_settings import Settings
+from planner.rules.torchtitan_models import Flavor
 
 FUNCTION = "planned"
 POLICIES = {"none": "", "selective": "SelectiveAC", "full": "FullAC"}

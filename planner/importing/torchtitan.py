@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from models_db import Model
-from planner.rules.torchtitan_models import FLAVORS, Flavor
 from planner.importing.imported import Imported
 from planner.importing.taking import Asked, Taking, chips_of, data_ranks
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
 from planner.importing.torchtitan_stages import pipeline_of
 from planner.importing.torchtitan_text import settings_in
 from planner.plan import Plan
+from planner.rules.torchtitan_models import FLAVORS, Flavor
 
 _BOOLEANS = {"true": True, "false": False}
 _RESHARDS = {"default": "zero3", "always": "zero3", "never": "zero2"}

@@ -11,7 +11,7 @@ from planner.plan import BoolArray, Plan, PlanTable
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
 OF_JOB = ("model", "precision", "job", "hardware", "seq_len")
-"""`Rule.field` of rules that look at the job and its chips alone: one plan is as good as another."""
+"""`Rule.field` of rules that look at the job and its chips alone, whatever the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,6 +105,7 @@ def test_every_target_and_version_writes_something(target: str, tmp_path: Path) 
         (("--to", "megatorn"), "'megatorn' is not one of"),
         (("--to", "megatorn"), "did you mean 'megatron'"),
         (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),
+        (("--to", "megatron", "--target-version", "3"), "Megatron-LM has one version only"),
         (("--to", "megatron", "--row", "2"), "row"),
     ],
 )

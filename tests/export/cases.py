@@ -44,7 +44,9 @@ class Case:
             precision=self.precision,
             kind=self.kind,
         )
-        return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era))
+        return CostModel.build(
+            job, cluster, calibrated(cluster.chip, framework.era, self.precision)
+        )
 
 
 CASES = {

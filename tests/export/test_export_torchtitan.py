@@ -14,9 +14,9 @@ from export.cases import CASES, Case
 from models_db import load_model
 from planner.errors import InputError
 from planner.export import Export, export_plan
-from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
+from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.targets import TARGETS
 
 TARGET = TARGETS["torchtitan"]
@@ -216,9 +216,10 @@ def test_a_narrow_mlp_is_rounded_up_to_its_width() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_unknown_model_is_to_be_registered(version: str) -> None:
-    with pytest.raises(InputError, match=r"model: .*models_to_register\.mixtral_8x7b"):
+    with pytest.raises(InputError, match=f"model: torchtitan {version} has no model"):
         export(replace(DENSE, model="mixtral-8x7b"), version)
     one = export(replace(DENSE, model="mixtral-8x7b"), version, allow_lossy=True)
+    assert "models_to_register.mixtral_8x7b" in str(one.lossy)
     assert "models_to_register" in "".join(file.text for file in one.files)
 
 
@@ -244,6 +245,8 @@ BROKEN = {
         {"stages": (Stage(layers=20), Stage(layers=0), *[Stage(layers=10)] * 2)},
     ),
     "torchtitan-chips": (CASES["slices"], {}),
+    "torchtitan-precision": (replace(DENSE, precision="fp8"), {}),
+    "torchtitan-adapters": (replace(DENSE, kind="lora"), {}),
 }
 
 
@@ -291,21 +294,54 @@ def test_what_is_lossy() -> None:
     assert lost(export(DENSE, "0.3", **alone)) == set()
 
 
-@pytest.mark.parametrize(
-    ("field", "version", "case", "changes"),
-    [
-        ("sequence_parallel", "0.2", DENSE, {"fsdp": 8, "tp": 8, "sequence_parallel": False}),
-        ("seq_len", "0.3", replace(DENSE, model="qwen3-8b", seq_len=65536), {"micro_batch": 1}),
-        ("cp", "0.2", replace(EXPERTS, plan=Plan(fsdp=32, cp=2, ep=8, sharding="zero3")), {}),
-    ],
-)
+QWEN = replace(DENSE, model="qwen3-8b", seq_len=65536)
+SPLIT = replace(EXPERTS, plan=Plan(fsdp=32, cp=2, ep=8, sharding="zero3"))
+OF_VERSIONS = [
+    ("torchtitan-sequence-parallel", ("0.2",), DENSE, Plan(fsdp=8, tp=8, sequence_parallel=False)),
+    ("torchtitan-positions", ("0.3", "main"), QWEN, Plan(fsdp=64)),
+    ("torchtitan-contexts", ("0.2",), SPLIT, SPLIT.plan),
+    ("torchtitan-model", ("0.3", "main"), replace(DENSE, model="llama4-scout"), Plan(fsdp=64)),
+    ("torchtitan-model", VERSIONS, replace(DENSE, model="mixtral-8x7b"), Plan(fsdp=64)),
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("name", "versions", "case", "plan"), OF_VERSIONS)
 def test_what_a_version_cannot_do(
-    field: str, version: str, case: Case, changes: dict[str, Any]
+    name: str, versions: tuple[str, ...], case: Case, plan: Plan, version: str
 ) -> None:
-    with pytest.raises(InputError, match=f"(?m)^{field}: "):
+    one = replace(case, plan=replace(plan, sharding="zero3"))
+    table = PlanTable.from_plans([one.plan])
+    found = {r.name: (r.field, line) for r, line in
+             broken(one.cost(), table, target=TARGET, version=version)}  # fmt: skip
+    written = export(one, version, allow_lossy=True)
+    full = f"{name}-{version}"
+    assert (full in found) == (version in versions)
+    assert (full not in found) or found[full] in [(x.field, x.reason) for x in written.unsupported]
+    assert len(written.unsupported) == len(found)
+
+
+def refused(case: Case, version: str = "", **changes: Any) -> str:
+    with pytest.raises(InputError) as caught:
         export(case, version, **changes)
-    one = export(case, version, allow_lossy=True, **changes)
-    assert field in {entry.field for entry in one.unsupported}
+    return str(caught.value).splitlines()[-1]
+
+
+def test_the_way_out_is_one() -> None:
+    solve = "planner solve --runnable-in torchtitan finds the best one that"
+    lossy = "--allow-lossy writes what it would run in place of this one"
+    other = refused(DENSE, "0.2", fsdp=8, tp=8, sequence_parallel=False)
+    assert other.endswith(f"as it is: --target-version 0.3 or main writes this one, {lossy}")
+    scout = replace(DENSE, model="llama4-scout")
+    assert refused(scout) == (
+        f"torchtitan 0.3 runs no plan of this job: --target-version 0.2 writes this one, {lossy}"
+    )
+    mixture = refused(replace(DENSE, model="mixtral-8x7b"))
+    assert mixture == f"torchtitan 0.3 runs no plan of this job: {lossy}"
+    odd = {"offload": ("optimizer",)}
+    assert refused(DENSE, **odd).endswith(f"as it is: {solve} it can run, {lossy}")
+    later = refused(DENSE, "0.2", **odd)
+    assert later.endswith(f"as it is: {solve} torchtitan 0.3 can run, {lossy}")
 
 
 def test_zero1_is_written_as_shards_that_are_gathered_once() -> None:

@@ -1,18 +1,23 @@
 """What a search for a target answers is what export writes for it."""
 
+import os
+import random
 from itertools import product
 
 import pytest
 
+from export.random_plans import random_plan
 from hardware_db import load_cluster
 from models_db import load_model
 from planner.assumptions import PRECISIONS, calibrated
 from planner.cost.context import CostModel
+from planner.diagnose import diagnose
 from planner.errors import InputError
 from planner.export import export_plan
 from planner.frameworks import FRAMEWORKS
 from planner.job import JOB_KINDS, Job
-from planner.rules import TARGET
+from planner.plan import Plan, PlanTable
+from planner.rules import TARGET, applicable, broken, judged_for
 from planner.search.engine import Found, Search
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -23,7 +28,10 @@ MODELS = ("gpt3-125m", "llama3-8b", "qwen3-8b", "gemma2-9b", "mixtral-8x7b", "de
 MACHINES = ("dgx-h200-ndr", "gb200-nvl72", "tpu-v5p")
 EVERY = tuple(product(MODELS, MACHINES, PRECISIONS, JOB_KINDS))
 USUAL = tuple((model, "dgx-h200-ndr", "bf16", "pretrain") for model in MODELS)
-JOBS = tuple(dict.fromkeys((*USUAL, *EVERY[::17])))
+SOME = os.environ.get("PLANNER_EVERY", "71")  # of so many jobs one
+JOBS = tuple(dict.fromkeys((*USUAL, *EVERY[:: int(SOME)])))
+CHIPS = 8
+PLAIN = PlanTable.from_plans([Plan(dp=CHIPS)])
 
 
 def cost_of(model: str, hardware: str, precision: str, kind: str, target: Target) -> CostModel:
@@ -42,22 +50,22 @@ def cost_of(model: str, hardware: str, precision: str, kind: str, target: Target
 
 def searched(cost: CostModel, target: Target) -> Found:
     options = SpaceOptions(runnable_in=(target,), clocks=False)
-    return Search(model=cost, options=options, limits=Limits()).run((16,))
+    return Search(model=cost, options=options, limits=Limits()).run((CHIPS,))
 
 
 def written(cost: CostModel, target: Target) -> int:
-    """Plans that the search finds; export writes them all, or the search says what is in the way."""
+    """Plans that the search finds and export writes; a rule about the job drops all."""
     found = searched(cost, target)
-    for at in range(len(found.plans)):
-        assert not export_plan(cost, found.plans.plan(at), target).unsupported
-    said = {name for counts in found.counts.values() for name in counts}
-    assert len(found.plans) or any(
-        name in ("memory", "framework") or name.startswith(f"{target.name}{TARGET}")
-        for name in said
-    )
-    return len(found.plans)
+    plans = [found.plans.plan(at) for at in range(len(found.plans))]
+    for plan in plans:
+        assert not export_plan(cost, plan, target).unsupported
+    of_job = [rule.name for rule, _ in broken(cost, PLAIN, target=target) if rule.of_job]
+    dropped = {name.rpartition(TARGET)[2] for name in found.counts["meshes"]}
+    assert not of_job or (not plans and dropped & {*of_job})
+    return len(plans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_whatever_is_found_is_written(name: str) -> None:
     target, some = TARGETS[name], 0
@@ -68,3 +76,28 @@ def test_whatever_is_found_is_written(name: str) -> None:
             continue  # no such matrix format on the chip
         some += written(cost, target) > 0
     assert some
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_rules_of_the_job_say_the_same_of_all_plans(name: str) -> None:
+    target, source = TARGETS[name], random.Random(name)
+    for job in USUAL:
+        cost = judged_for(cost_of(*job, target), target)
+        mixture = cost.shapes.experts > 0
+        table = PlanTable.from_plans([random_plan(source, 64, mixture) for _ in range(100)])
+        for version in target.versions:
+            rules = [r for r in applicable(cost.framework, target, version) if r.of_job]
+            assert rules
+            for rule in rules:
+                assert len(set(rule.holds(cost, table).tolist())) == 1, rule.name
+
+
+def test_an_answer_without_plans_says_what_is_allowed() -> None:
+    target = TARGETS["torchtitan"]
+    cost = cost_of("mixtral-8x7b", "dgx-h200-ndr", "bf16", "pretrain", target)
+    found = searched(cost, target)
+    assert len(found.plans) == 0
+    options = SpaceOptions(runnable_in=(target,), clocks=False)
+    explanation = diagnose(cost, CHIPS, options, Limits(), found).explanation
+    assert explanation.startswith("torchtitan: torchtitan 0.3 has no model")
+    assert "it has those of llama3, qwen3, deepseek_v3, gpt_oss" in explanation

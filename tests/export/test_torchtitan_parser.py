@@ -24,8 +24,8 @@ from export.random_plans import runnable
 from models_db import load_model
 from planner.export import Export, export_plan
 from planner.export.torchtitan import SOURCES
-from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.plan import Plan
+from planner.rules.torchtitan_models import FLAVORS, flavor_of
 from planner.targets import TARGETS
 
 pytestmark = pytest.mark.oracle

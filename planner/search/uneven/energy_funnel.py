@@ -98,6 +98,14 @@ class Funnel:
         return len(open_low), float(open_low.min()) * self.family.units.joules
 
 
+class NoRowsError(Exception):
+    """No row is left to choose from; the funnel says what dropped them."""
+
+    def __init__(self, funnel: Funnel) -> None:
+        super().__init__("no rows")
+        self.funnel = funnel
+
+
 def energy_rows(
     model: CostModel,
     options: SpaceOptions,
@@ -120,12 +128,15 @@ def energy_rows(
 
     Raises:
         OutOfTime: The deadline passed.
+        NoRowsError: There are none: stages cannot differ.
     """
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
     rows = cross_rows(model, skeletons, options, deadline)
     funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
+    if not len(rows):
+        raise NoRowsError(funnel)
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
     work = (model, limits, clocks, points, (lower_s, upper_s), funnel, deadline)
     left = _cheap(*work, rows, forms)

@@ -26,7 +26,7 @@ from planner.search.engine import Found, Progress
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
-from planner.search.uneven.energy_funnel import Funnel, energy_rows
+from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.found import Certificate, TimeStep, UnevenFound
 from solvers.frontier import nondominated
@@ -89,6 +89,8 @@ def energy_front(
         family, funnel = energy_rows(model, options, limits, chips, *at)
     except OutOfTime:
         return _nothing_proved(known, start, standing_w(model, chips) * chips, objective, started)
+    except NoRowsError as none:
+        return _known_alone(known, start, none.funnel, objective, started)
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
@@ -153,6 +155,35 @@ def _nothing_proved(
             left=0,
             lowest_left=None,
             solvers={},
+        ),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _known_alone(
+    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
+) -> UnevenFound:
+    """The front where no stages can differ: that of the uniform plans."""
+    value = float(known.points[:, 1].min())
+    if objective == EDP:
+        value = float(known.points.prod(axis=1).min())
+    return UnevenFound(
+        plans=PlanTable.from_plans(known.plans),
+        points=known.points,
+        status=start.status,
+        bound=np.array([start.bound[0], known.points[:, 1].min()]),
+        front_complete=start.status is Status.OPTIMAL and objective == ENERGY,
+        certificate=Certificate(
+            uniform=value,
+            objective=value,
+            bound=value,
+            funnel=funnel.stages(),
+            solved=0,
+            stage_solves=0,
+            left=0,
+            lowest_left=None,
+            solvers={},
+            refused=funnel.refused,
         ),
         seconds=time.perf_counter() - started,
     )

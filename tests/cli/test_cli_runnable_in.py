@@ -1,0 +1,46 @@
+"""`--runnable-in` on the command line: targets without lists of layers, and jobs that none runs."""
+
+import pytest
+
+from cli.command import planner
+
+SMALL = ("--model", "llama3.1-8b", "--hardware", "h100-sxm5-80", "--chips", "8",
+         "--batch-tokens", "256Ki")  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["maxtext", "nanotron"])
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+def test_where_no_stages_can_differ_the_uniform_plans_are_the_front(
+    target: str, objective: str
+) -> None:
+    flags = (*SMALL, "--runnable-in", target, "--objective", objective, "--json")
+    uneven = planner("solve", *flags, "--layout", "uneven").document
+    uniform = planner("solve", *flags, "--chips-exact").document
+    assert uneven["status"] == uniform["status"] == "optimal"
+    assert uneven["objective"] == pytest.approx(uniform["objective"], rel=1e-9)
+    assert uneven["certificate"]["gap"] < 1e-6
+    assert uneven["uniform"] is not None
+    if objective == "energy":
+        assert uneven["front_complete"]
+        values = [[point["step_time_s"] for point in one["front"]] for one in (uneven, uniform)]
+        assert values[0] == pytest.approx(values[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "hardware", "words"),
+    [
+        ("bloom-7b1", "h100-sxm5-80", "Megatron-LM: megatron (pretrain_gpt.py) does not build"),
+        ("llama3.1-8b", "tpu-v5p", "Megatron-LM: megatron runs on GPUs of NVIDIA and AMD, not on"),
+    ],
+)
+@pytest.mark.parametrize("layout", ["uniform", "uneven"])
+def test_a_job_that_no_plan_brings_to_a_target_says_why(
+    model: str, hardware: str, words: str, layout: str
+) -> None:
+    outcome = planner("solve", "--model", model, "--hardware", hardware, "--chips", "8",
+                      "--seq-len", "2048", "--batch-tokens", "256Ki", "--layout", layout,
+                      "--runnable-in", "megatron", "--json")  # fmt: skip
+    assert outcome.code == 3
+    diagnosis = outcome.document["diagnosis"]
+    assert diagnosis["explanation"].startswith(words)
+    assert diagnosis["remedies"] == ["without --runnable-in megatron"]
