@@ -15,9 +15,10 @@ import yaml
 from planner.export.chosen import common_recompute, common_sharding
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
-from planner.export.hf_config import hf_config
+from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
-from planner.export.texts import made_by
+from planner.export.texts import left_to_weights, made_by
+from planner.rules.hf_types import transformers_type
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
 CONFIG, ARGUMENTS, MODEL = "accelerate.yaml", "training.json", "config.json"
@@ -36,13 +37,12 @@ def export(launch: Launch) -> Export:
     )
     command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
     hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
-    model = hf_config(launch.model, launch.seq_len)
+    model = model_configuration(launch)
     files = [
         TextFile(name=CONFIG, text=_comments(launch) + _yaml(_configuration(launch))),
         TextFile(name=ARGUMENTS, text=_json(_arguments(launch, known=model is not None))),
     ]
     if model is not None:
-        model["dtype"] = LOADED_IN.get(launch.cost.job.precision, "bfloat16")
         files.append(TextFile(name=MODEL, text=_json(model)))
     return Export(
         target="accelerate",
@@ -53,6 +53,19 @@ def export(launch: Launch) -> Export:
         environment=hosts if several else (),
         lossy=_losses(launch, known=model is not None),
     )
+
+
+def model_configuration(launch: Launch) -> dict[str, Any] | None:
+    """The model's config.json; None where transformers has no architecture of its build."""
+    kind = transformers_type(launch.model)
+    if kind is None:
+        return None
+    return {
+        "model_type": kind,
+        **dimensions(launch.model, launch.seq_len),
+        "dtype": LOADED_IN.get(launch.cost.job.precision, "bfloat16"),
+        "use_cache": False,
+    }
 
 
 def _configuration(launch: Launch) -> dict[str, Any]:
@@ -161,7 +174,9 @@ def _accumulation(launch: Launch) -> int:
 def _losses(launch: Launch, *, known: bool) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
     plan, found = launch.plan, []
-    if not known:
+    if known:
+        found.append(left_to_weights("the model type", keys_of_weights(launch.model)))
+    else:
         found.append(
             Lost("model", f"no config.json is written for the architecture of {launch.model.name}; "
                  f"put the name of its configuration for MODEL in {ARGUMENTS}")

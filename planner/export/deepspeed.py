@@ -17,8 +17,10 @@ from planner.export.clocks import lost_clock
 from planner.export.deepspeed_script import script
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
-from planner.export.texts import made_by
+from planner.export.texts import left_to_weights, made_by
 from planner.plan import SHARDINGS
+from planner.rules.deepspeed import PRESETS, attention_kernel
+from planner.rules.hf_types import transformers_type
 
 VERSION = "0.19.8 and edaa722 (2026-08-22)"
 TOP_LEVEL = (
@@ -26,7 +28,6 @@ TOP_LEVEL = (
     "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
     "sequence_parallel_size", "expert_parallel",
 )  # fmt: skip
-_PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 _STEPS = 30
 
@@ -68,8 +69,8 @@ def settings(launch: Launch) -> dict[str, Any]:
     if plan.cp > 1 and plan.tp == plan.pp == 1:
         values["sequence_parallel_size"] = plan.cp
     if plan.ep > 1 and plan.pp == 1:
-        kind = hf_model.model_type(launch.model)
-        preset = {"preset_model": kind} if kind in _PRESETS else {}
+        kind = transformers_type(launch.model)
+        preset = {"preset_model": kind} if kind in PRESETS else {}
         values["expert_parallel"] = {"enabled": True, "autoep_size": plan.ep} | preset
     return values
 
@@ -113,10 +114,10 @@ def _script(launch: Launch) -> str:
     plan, stage = launch.plan, zero_stage(launch)
     pipeline = plan.pp > 1
     constants: dict[str, Any] = {
-        "MODEL_TYPE": hf_model.model_type(launch.model) or "llama",
+        "MODEL_TYPE": transformers_type(launch.model) or "llama",
         "DIMENSIONS": hf_model.dimensions(launch.model, launch.seq_len),
         "DTYPE": _DTYPES.get(launch.cost.job.precision, "float32"),
-        "ATTENTION": "sdpa" if launch.cost.job.precision == "fp32" else "flash_attention_2",
+        "ATTENTION": attention_kernel(launch.cost),
         "SEQ_LEN": launch.seq_len,
         "SEQUENCES": launch.global_batch,
         "STEPS": _STEPS,
@@ -138,12 +139,11 @@ def _command(launch: Launch) -> str:
 
 def _lossy(launch: Launch) -> list[Lost]:
     plan, lost = launch.plan, list(lost_clock(launch))
-    kind = hf_model.model_type(launch.model)
-    if not kind:
-        reason = f"transformers' model for {launch.model.name} is not known here: put yours"
-        lost.append(Lost("model", f"{reason} in place of MODEL_TYPE and DIMENSIONS in train.py"))
-    if plan.ep > 1 and kind not in _PRESETS:
-        lost.append(Lost("ep", "AutoEP has no preset for the model: name its patterns"))
+    keys = hf_model.keys_of_weights(launch.model)
+    lost.append(left_to_weights("the model type", keys))
+    if attention_kernel(launch.cost) == "eager":
+        reason = "transformers keeps the scores of this model's attention, for want of a kernel"
+        lost.append(Lost("model", reason))
     kept = recompute_layers(launch)
     if kept["selective"]:
         reason = "the scores are what FlashAttention computes again; nothing else is"

@@ -35,8 +35,10 @@ def configuration():
 
 _WHOLE = '''
 def SAMPLE(tokens):
-    positions = torch.arange(SEQ_LEN)
-    return {"input_ids": tokens, "labels": tokens.clone(), "position_ids": positions}
+    sample = {"input_ids": tokens, "labels": tokens.clone()}
+    if SEQUENCE_RANKS > 1:
+        sample["position_ids"] = torch.arange(SEQ_LEN)
+    return sample
 
 
 def sharded():
@@ -206,7 +208,8 @@ if __name__ == "__main__":
 def script(title: str, constants: dict[str, Any], *, pipeline: bool) -> str:
     """The script under a comment, with the constants that its text reads."""
     lines = [
-        f"{name} = {pprint.pformat(value, sort_dicts=False)}" for name, value in constants.items()
+        f"{name} = {pprint.pformat(value, sort_dicts=False, compact=True)}"
+        for name, value in constants.items()
     ]
     body = _PIPELINE if pipeline else _WHOLE
     return f"# {title}\n" + "\n".join(lines) + "\n" + _IMPORTS + "\n" + body

@@ -53,9 +53,9 @@ def export(launch: Launch) -> Export:
         version=launch.version,
         framework_version=VERSION,
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
-        command=_command(),
+        command=_command(launch, mesh),
         environment=_environment(launch),
-        lossy=tuple(_lossy(launch, mesh)),
+        lossy=tuple(_lossy(launch)),
     )
 
 
@@ -171,10 +171,18 @@ def _memory(launch: Launch) -> dict[str, Any]:
     }
 
 
-def _command() -> str:
-    return (
+def _command(launch: Launch, mesh: SliceMesh) -> str:
+    """Training; below it, as a comment, what compiles for the slices without TPUs."""
+    train = (
         f"{_TRAIN} {FILE} run_name=YOUR_RUN_NAME base_output_directory=YOUR_OUTPUT_DIRECTORY "
         "steps=30"
+    )
+    topology = slice_name(launch.cost.chip.name, mesh.chips)
+    if not topology:
+        return train
+    return (
+        f"{train}\n# compiles it for the slices without TPUs: {_COMPILE} {FILE} "
+        f"compile_topology={topology} compile_topology_num_slices={mesh.slices}"
     )
 
 
@@ -190,11 +198,12 @@ def _environment(launch: Launch) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _lossy(launch: Launch, mesh: SliceMesh) -> list[Lost]:
+def _lossy(launch: Launch) -> list[Lost]:
     plan = launch.plan
     lost = [*lost_clock(launch), *maxtext_model.lossy(launch)]
     if sum(size > 1 for _, size in plan.ranks) > 1:
-        lost.append(Lost("placement", _placement(launch, mesh)))
+        reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
+        lost.append(Lost("placement", reason))
     kept = recompute_layers(launch)
     if kept["none"] and "activations" not in plan.offload:
         reason = "remat_policy minimal_with_context computes what is not a matrix product again"
@@ -209,15 +218,3 @@ def _lossy(launch: Launch, mesh: SliceMesh) -> list[Lost]:
         reason = "axis tensor divides the hidden width between blocks, where nothing is divided"
         lost.append(Lost("sequence_parallel", reason))
     return lost
-
-
-def _placement(launch: Launch, mesh: SliceMesh) -> str:
-    """What JAX decides itself, and how to try a TPU slice without TPUs."""
-    reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
-    topology = slice_name(launch.cost.chip.name, mesh.chips)
-    if not topology:
-        return reason
-    return (
-        f"{reason}; to compile for the slices without TPUs: {_COMPILE} {FILE} "
-        f"compile_topology={topology} compile_topology_num_slices={mesh.slices}"
-    )

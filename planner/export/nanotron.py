@@ -13,12 +13,14 @@ from planner.export.chosen import common_recompute, common_sharding
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
-from planner.export.texts import Section, made_by, yaml_text
+from planner.export.texts import Section, left_to_weights, made_by, yaml_text
 
 VERSION = "2411b02 (2026-04-07)"
 FILE = "nanotron.yaml"
 _DTYPES = {"fp16": "float16", "fp32": "float32"}
 _STEPS = 30
+_OF_WEIGHTS = ("hidden_act", "rms_norm_eps", "rope_theta", "rope_scaling")
+"""Keys of model_config that published weights need and a record does not hold."""
 
 
 def export(launch: Launch) -> Export:
@@ -152,7 +154,7 @@ def _command(launch: Launch) -> str:
 
 
 def _lossy(launch: Launch) -> list[Lost]:
-    lost = list(lost_clock(launch))
+    lost = [*lost_clock(launch), left_to_weights("nanotron", _OF_WEIGHTS)]
     if launch.plan.cp > 1:
         reason = "llama3_ring_attention gathers keys and values head by head instead of passing on"
         lost.append(Lost("cp_mode", reason))

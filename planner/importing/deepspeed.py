@@ -60,7 +60,7 @@ def read(text: str, asked: Asked) -> Imported:
             cp_mode="all-to-all" if sizes["cp"] > 1 else "ring",
             recompute=_recompute(taking),
             offload=_offload(taking),
-            split="front" if sizes["pp"] > 1 else "even",
+            split="front",
         )
     )
     precision = _precision(taking)

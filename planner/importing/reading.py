@@ -90,7 +90,9 @@ def read_launch(
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)
     model = model_named(request.model)
-    plan = with_rule(imported.plan, model, str(imported.job["framework"]))
+    plan = imported.plan
+    if "split" not in asked.fix:
+        plan = with_rule(plan, model, request.framework or str(imported.job["framework"]))
     return LaunchRead(request, plan, origin, replace(imported, plan=plan))
 
 
@@ -147,7 +149,12 @@ def _number(given: object) -> int | None:
 
 
 def with_rule(plan: Plan, model: Model, framework: str) -> Plan:
-    """A plan whose stages are those of a rule of the framework named by that rule."""
+    """A plan whose stages are those of a rule of the framework named by that rule.
+
+    Without a pipeline every rule gives the same stage, and the framework's first one is named.
+    """
+    if plan.pp == 1 and plan.stages is None:
+        return replace(plan, split=framework_named(framework).splits[0])
     if plan.stages is None or any(replace(one, layers=0) != _NOTHING for one in plan.stages):
         return plan
     layers = plan_chunks(plan, model)

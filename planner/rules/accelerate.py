@@ -170,9 +170,7 @@ ACCELERATE: tuple[Rule, ...] = (
         version=_VERSION,
         source="Accelerate parallelism_config.py: the device mesh of PyTorch; TPUs have XLA apart",
         holds=alike.on_gpus,
-        explain=lambda c, p: (
-            f"Accelerate shards on GPUs ({', '.join(alike.GPU_VENDORS)}), not on {c.chip.name}"
-        ),
+        explain=lambda c, p: f"Accelerate shards on {alike.GPUS}, not on {c.chip.name}",
         launch=True,
     ),
     Rule(

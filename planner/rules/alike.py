@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardware_db import Chip
 from planner.cost.context import CostModel
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, Plan, PlanTable
 
@@ -61,12 +62,25 @@ def middle_chunks_filled(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(~((layers == 0) & followed)[:, 1:].any(axis=1))
 
 
-GPU_VENDORS = ("NVIDIA", "AMD", "Intel")
+CUDA_VENDORS = ("NVIDIA", "AMD")
+GPUS = "GPUs (NVIDIA, AMD, Intel)"
+_INTEL_GPU = "xe"
+
+
+def is_gpu(chip: Chip) -> bool:
+    """A GPU as PyTorch has them; of Intel's chips those whose architecture is an Xe."""
+    intel = chip.vendor == "Intel" and chip.architecture.lower().startswith(_INTEL_GPU)
+    return chip.vendor in CUDA_VENDORS or intel
 
 
 def on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
     """The chips are GPUs."""
-    return np.full(len(plans), model.chip.vendor in GPU_VENDORS)
+    return np.full(len(plans), is_gpu(model.chip))
+
+
+def on_cuda(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The chips are GPUs that PyTorch calls cuda, as it calls AMD's too."""
+    return np.full(len(plans), model.chip.vendor in CUDA_VENDORS)
 
 
 def unlike_layers(framework: str, plan: Plan) -> str:

@@ -174,4 +174,16 @@ NANOTRON: tuple[Rule, ...] = (
         explain=lambda c, p: alike.unlike_choices("nanotron", p),
         launch=True,
     ),
+    Rule(
+        name="nanotron-chips",
+        field="hardware",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron distributed.py initialize_torch_distributed: CUDA or nothing",
+        holds=alike.on_cuda,
+        explain=lambda c, p: (
+            f"nanotron runs on GPUs of {' and '.join(alike.CUDA_VENDORS)}, not on {c.chip.name}"
+        ),
+        launch=True,
+    ),
 )

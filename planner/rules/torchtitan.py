@@ -212,9 +212,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan tools/utils.py: the accelerator of PyTorch, with NCCL, RCCL or XCCL",
         holds=alike.on_gpus,
-        explain=lambda c, p: (
-            f"torchtitan runs on GPUs ({', '.join(alike.GPU_VENDORS)}), not on {c.chip.name}"
-        ),
+        explain=lambda c, p: f"torchtitan runs on {alike.GPUS}, not on {c.chip.name}",
         launch=True,
     ),
 )

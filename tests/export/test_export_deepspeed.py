@@ -97,6 +97,19 @@ def test_a_clock_is_lost_with_the_command_that_sets_it() -> None:
     assert "nvidia-smi --lock-gpu-clocks=" in lost["clock"]
 
 
+def test_the_model_of_the_job_is_built() -> None:
+    found = constants(export(replace(SHARDED, model="gemma2-9b")))
+    assert found["MODEL_TYPE"] == "gemma2"
+    assert found["DIMENSIONS"]["sliding_window"] == 4096
+    assert found["ATTENTION"] == "flash_attention_2"
+
+
+def test_attention_without_a_fused_kernel_is_said() -> None:
+    one = export(replace(SHARDED, model="mpt-7b"))
+    assert constants(one)["ATTENTION"] == "eager"
+    assert any("scores" in lost.reason for lost in one.lossy if lost.field == "model")
+
+
 BROKEN = {
     "deepspeed-pipeline": (STAGES, {"sharding": "zero2"}),
     "deepspeed-ring": (SHARDED, {"fsdp": 16, "cp": 4}),
@@ -108,6 +121,10 @@ BROKEN = {
     "deepspeed-sequence-parallel": (SHARDED, {"fsdp": 16, "tp": 4, "sequence_parallel": True}),
     "deepspeed-kv-heads": (SHARDED, {"fsdp": 4, "tp": 16, "sequence_parallel": False}),
     "deepspeed-experts": (CASES["experts"], {}),
+    "deepspeed-expert-presets": (
+        replace(CASES["experts"], model="gpt-oss-20b"),
+        {"dp": 128, "tp": 1, "pp": 1, "ep": 8},
+    ),
     "deepspeed-replicas": (SHARDED, {"dp": 8, "fsdp": 8}),
     "deepspeed-offload-optimizer": (
         SHARDED,
@@ -118,10 +135,16 @@ BROKEN = {
         {"dp": 64, "fsdp": 1, "sharding": "zero2", "offload": ("weights",)},
     ),
     "deepspeed-offload-activations": (SHARDED, {"recompute": "none", "offload": ("activations",)}),
+    "deepspeed-model": (replace(SHARDED, model="llama4-scout"), {}),
+    "deepspeed-attention": (
+        replace(SHARDED, model="mpt-7b"),
+        {"fsdp": 16, "cp": 4, "cp_mode": "all-to-all"},
+    ),
     "deepspeed-pipelined-model": (
         replace(CASES["one-chip"], global_batch=8),
         {"pp": 2, "schedule": "1f1b"},
     ),
+    "deepspeed-chips": (replace(CASES["slices"], framework="deepspeed"), {}),
     "deepspeed-stages": (
         STAGES,
         {"stages": (Stage(layers=9, full=(2, 0)), *STAGES.plan.stages[1:])},
@@ -139,3 +162,14 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "runs"),
+    [("gaudi2", True), ("mi300x-8way", True), ("trn2", False)],
+)
+def test_chips_that_deepspeed_has_an_accelerator_for(hardware: str, runs: bool) -> None:
+    case = replace(SHARDED, hardware=hardware, plan=Plan(sharding="ddp"), model="gpt3-125m")
+    table = PlanTable.from_plans([case.plan])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("deepspeed-chips" not in names) == runs

@@ -81,8 +81,16 @@ def test_a_slice_that_maxtext_does_not_list_has_no_name(chips: int) -> None:
 @pytest.mark.parametrize(("fsdp", "told"), [(512, True), (1024, False)])
 def test_a_listed_slice_alone_is_offered_for_compiling(fsdp: int, told: bool) -> None:
     case = replace(SLICES, hardware="tpu-v4", global_batch=fsdp)
-    lossy = export(case, fsdp=fsdp).lossy
-    assert any("compile_topology" in lost.reason for lost in lossy) == told
+    one = export(case, fsdp=fsdp)
+    assert ("compile_topology=v4-" in one.command) == told
+    assert "placement" in {lost.field for lost in one.lossy}
+
+
+def test_a_slice_of_one_axis_is_offered_for_compiling_too() -> None:
+    one = export(SLICES, fsdp=512, tp=1, sequence_parallel=False)
+    assert "placement" not in {lost.field for lost in one.lossy}
+    assert one.command.count("\n#") == 1
+    assert "compile_topology=v5p-1024 compile_topology_num_slices=1" in one.command
 
 
 @pytest.mark.parametrize(("precision", "changes", "told"), [

@@ -75,6 +75,7 @@ def test_experts_are_whole() -> None:
 
 
 BROKEN = {
+    "nanotron-chips": (replace(CASES["slices"], framework="nanotron"), {}),
     "nanotron-kv-heads": (CASES["dense-sharded"], {"fsdp": 4, "tp": 16, "sequence_parallel": True}),
     "nanotron-model": (CASES["latent-experts"], {}),
     "nanotron-experts": (CASES["experts"], {}),
@@ -99,6 +100,17 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "runs"),
+    [("mi300x-8way", True), ("gaudi2", False), ("trn2", False)],
+)
+def test_chips_that_nanotron_runs_on(hardware: str, runs: bool) -> None:
+    case = replace(CASES["dense-sharded"], hardware=hardware, framework="nanotron")
+    table = PlanTable.from_plans([Plan()])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("nanotron-chips" not in names) == runs
 
 
 def _fields(source: Path) -> dict[str, dict[str, bool]]:

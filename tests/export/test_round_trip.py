@@ -85,3 +85,17 @@ def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
     for random_case, plan, export in runnable(target_named(source), case, 4, seed=5):
         if plan.stages is None or source not in LAYERS_IN_CODE:
             check(source, random_case, export, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "split"),
+    [("megatron", "even"), ("torchtitan", "front-counted"), ("deepspeed", "front")],
+)
+def test_a_plan_without_a_pipeline_has_the_split_of_its_framework(
+    source: str, split: str, tmp_path: Path
+) -> None:
+    case = replace(CASES["dense-sharded"], framework=source)
+    plan = replace(case.plan, split=split, sharding="zero1" if source == "megatron" else "zero3")
+    plan = replace(plan, dp=64, fsdp=1) if source == "megatron" else plan
+    export = export_plan(case.cost(), plan, target_named(source))
+    assert read_again(source, replace(case, plan=plan), export, tmp_path).plan == plan

@@ -6,8 +6,8 @@ DIMENSIONS = {'num_hidden_layers': 126,
  'num_key_value_heads': 8,
  'head_dim': 128,
  'intermediate_size': 53248,
- 'max_position_embeddings': 8192,
  'vocab_size': 128256,
+ 'max_position_embeddings': 8192,
  'tie_word_embeddings': False}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'
@@ -42,8 +42,10 @@ def configuration():
 
 
 def SAMPLE(tokens):
-    positions = torch.arange(SEQ_LEN)
-    return {"input_ids": tokens, "labels": tokens.clone(), "position_ids": positions}
+    sample = {"input_ids": tokens, "labels": tokens.clone()}
+    if SEQUENCE_RANKS > 1:
+        sample["position_ids"] = torch.arange(SEQ_LEN)
+    return sample
 
 
 def sharded():

@@ -6,8 +6,8 @@ DIMENSIONS = {'num_hidden_layers': 80,
  'num_key_value_heads': 8,
  'head_dim': 128,
  'intermediate_size': 28672,
- 'max_position_embeddings': 8192,
  'vocab_size': 128256,
+ 'max_position_embeddings': 8192,
  'tie_word_embeddings': False}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'

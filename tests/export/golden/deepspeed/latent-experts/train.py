@@ -6,8 +6,8 @@ DIMENSIONS = {'num_hidden_layers': 61,
  'num_key_value_heads': 128,
  'head_dim': 64,
  'intermediate_size': 18432,
- 'max_position_embeddings': 4096,
  'vocab_size': 129280,
+ 'max_position_embeddings': 4096,
  'tie_word_embeddings': False,
  'q_lora_rank': 1536,
  'kv_lora_rank': 512,
@@ -18,7 +18,9 @@ DIMENSIONS = {'num_hidden_layers': 61,
  'num_experts_per_tok': 8,
  'moe_intermediate_size': 2048,
  'n_shared_experts': 1,
- 'first_k_dense_replace': 3}
+ 'first_k_dense_replace': 3,
+ 'n_group': 1,
+ 'topk_group': 1}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'
 SEQ_LEN = 4096

@@ -5,7 +5,8 @@ DIMENSIONS = {'n_layer': 12,
  'n_head': 12,
  'n_inner': 3072,
  'n_positions': 2048,
- 'vocab_size': 50257}
+ 'vocab_size': 50257,
+ 'tie_word_embeddings': True}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'
 SEQ_LEN = 2048
@@ -39,8 +40,10 @@ def configuration():
 
 
 def SAMPLE(tokens):
-    positions = torch.arange(SEQ_LEN)
-    return {"input_ids": tokens, "labels": tokens.clone(), "position_ids": positions}
+    sample = {"input_ids": tokens, "labels": tokens.clone()}
+    if SEQUENCE_RANKS > 1:
+        sample["position_ids"] = torch.arange(SEQ_LEN)
+    return sample
 
 
 def sharded():

@@ -6,11 +6,11 @@ DIMENSIONS = {'num_hidden_layers': 80,
  'num_key_value_heads': 8,
  'head_dim': 128,
  'intermediate_size': 28672,
- 'max_position_embeddings': 4096,
  'vocab_size': 32000,
+ 'max_position_embeddings': 4096,
  'tie_word_embeddings': False}
 DTYPE = 'bfloat16'
-ATTENTION = 'flash_attention_2'
+ATTENTION = 'sdpa'
 SEQ_LEN = 4096
 SEQUENCES = 1024
 STEPS = 30
@@ -42,8 +42,10 @@ def configuration():
 
 
 def SAMPLE(tokens):
-    positions = torch.arange(SEQ_LEN)
-    return {"input_ids": tokens, "labels": tokens.clone(), "position_ids": positions}
+    sample = {"input_ids": tokens, "labels": tokens.clone()}
+    if SEQUENCE_RANKS > 1:
+        sample["position_ids"] = torch.arange(SEQ_LEN)
+    return sample
 
 
 def sharded():

@@ -6,8 +6,8 @@ DIMENSIONS = {'num_hidden_layers': 40,
  'num_key_value_heads': 40,
  'head_dim': 128,
  'intermediate_size': 13824,
- 'max_position_embeddings': 4096,
  'vocab_size': 32000,
+ 'max_position_embeddings': 4096,
  'tie_word_embeddings': False}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'
