@@ -83,8 +83,7 @@ def test_rules_of_the_job_say_the_same_of_all_plans(name: str) -> None:
     target, source = TARGETS[name], random.Random(name)
     for job in USUAL:
         cost = judged_for(cost_of(*job, target), target)
-        mixture = cost.shapes.experts > 0
-        table = PlanTable.from_plans([random_plan(source, 64, mixture) for _ in range(100)])
+        table = PlanTable.from_plans([random_plan(source, cost) for _ in range(100)])
         for version in target.versions:
             rules = [r for r in applicable(cost.framework, target, version) if r.of_job]
             assert rules

@@ -1,5 +1,6 @@
 """Plans that are written for a framework and read again are the same plans."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
