@@ -116,7 +116,7 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
     if plan.stages is not None:
         sizes = tuple(stage.layers for stage in plan.stages)
         if len(set(sizes)) > 1:
-            words = estimate.format(9 if is_aligned(sizes, plan.pp) else 15)
+            words = estimate.format(12 if is_aligned(sizes, plan.pp) else 15)
             lines.append(f"interleave: the {chunks} chunks have unequal layers; {words}")
     elif not equal_chunks(model, chunks, code_of("split", plan.split)):
         lines.append(
