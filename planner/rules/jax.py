@@ -19,6 +19,11 @@ def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.chip.name not in TWIN_CHIPS)
 
 
+def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains all weights."""
+    return np.full(len(plans), model.job.trains_all)
+
+
 def sharded_ranks(plans: PlanTable) -> IntArray:
     """(n,) ranks over which a matrix or its optimizer states are divided."""
     own = np.where(plans.sharding == ZERO3, plans.fsdp, plans.dp) * plans.cp
@@ -60,6 +65,17 @@ JAX: tuple[Rule, ...] = (
             f"jax shows each {c.chip.title} as two devices, so that its mesh has twice the chips "
             "of the plan"
         ),
+        launch=True,
+    ),
+    Rule(
+        name="jax-adapters",
+        field="job",
+        framework="jax",
+        version=_VERSION,
+        source="MaxText e591f30 trainers/pre_train/train.py trains all weights, and the exported "
+        "program lays out the optimizer of all",
+        holds=no_adapters,
+        explain=lambda c, p: "jax and maxtext train all weights here; job lora must be finetune",
         launch=True,
     ),
     Rule(

@@ -10,6 +10,7 @@ from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
 from planner.rules import experts, words
+from planner.rules.formats import scales_blocks
 from planner.rules.maxtext_models import block_of, name_of
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches, whole_rounds
@@ -27,7 +28,8 @@ def on_tpu(model: CostModel) -> bool:
 
 def formats(model: CostModel) -> dict[str, str]:
     """Precisions of the matrix multiplications below 16 bits, and MaxText's names for them."""
-    return TPU_FORMATS if on_tpu(model) else GPU_FORMATS
+    known = TPU_FORMATS if on_tpu(model) else GPU_FORMATS
+    return {name: one for name, one in known.items() if scales_blocks(model.chip, name)}
 
 
 def uniform(model: Model) -> bool:
@@ -59,11 +61,6 @@ def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     """MaxText multiplies at the precision on such chips."""
     allowed = {"bf16", "fp16", "fp32", *formats(model)}
     return _always(plans, model.job.precision in allowed)
-
-
-def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The job trains all weights."""
-    return _always(plans, model.job.kind != "lora")
 
 
 def kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -189,16 +186,6 @@ MAXTEXT: tuple[Rule, ...] = (
             "micro-batches must be 1, or pp more than 1; nearest micro_batch: "
             f"{c.job.global_batch // (p.dp * p.fsdp)}"
         ),
-    ),
-    Rule(
-        name="maxtext-adapters",
-        field="job",
-        framework="maxtext",
-        version=_VERSION,
-        source="MaxText trainers/pre_train/train.py trains all weights",
-        holds=no_adapters,
-        explain=lambda c, p: "maxtext pre-trains all weights; job lora must be finetune",
-        launch=True,
     ),
     Rule(
         name="maxtext-kv-heads",

@@ -8,6 +8,7 @@ from collections import Counter
 from planner.cost.context import CostModel
 from planner.plan import Plan
 from planner.plan_words import sharding_words
+from planner.rules.formats import scales_blocks
 from planner.rules.numbers import nearest_divisors
 
 _ORDERS = (("tp", "cp", "fsdp", "dp", "pp"), ("tp", "cp", "pp", "fsdp", "dp"))
@@ -58,6 +59,9 @@ def job_lacks(model: CostModel) -> list[str]:
         "LoRA": not job.trains_all,
         f"precision {job.precision}, only {', '.join(_PRECISIONS)}": (
             job.precision not in _PRECISIONS
+        ),
+        f"precision {job.precision} on {model.chip.title}, of NVIDIA's only on Blackwell": (
+            not scales_blocks(model.chip, job.precision)
         ),
         "sequences of a fraction of tokens": job.seq_len != int(job.seq_len),
     }

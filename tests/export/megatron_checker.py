@@ -6,7 +6,8 @@ A launch is {"args": [...], "world": ranks, "environment": {...}, "hopper": bool
 {"accepted": bool, "why": text, "layers": [[layers of every chunk] of every stage], "micro": n}.
 Its own checks run: validate_args, TransformerConfig, get_num_layers_to_build of every stage and
 chunk (for a layout string the count of its own parser), the micro-batch calculator. Replaced are
-questions about the GPU, and flags of kernels that are not installed.
+questions about the GPU and about the version of Transformer Engine, and flags of its kernels,
+which are not installed.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import typing
 import warnings
 
 NO_KERNELS = ["--no-rope-fusion", "--transformer-impl", "local"]
+KERNELS = "2.14.0"
 FUSED = ("--moe-permute-fusion", "--moe-router-fusion")
 
 
@@ -28,8 +30,11 @@ def prepared(checkout):
     typing.override = typing_extensions.override
     sys.path.insert(0, checkout)
     import torch  # noqa: PLC0415 (its path is an argument)
+    from megatron.core import utils  # noqa: PLC0415 (its path is an argument)
     from megatron.training import arguments  # noqa: PLC0415 (its path is an argument)
+    from packaging.version import Version  # noqa: PLC0415 (a dependency of Megatron-LM)
 
+    utils._te_version = Version(KERNELS)
     torch.cuda.get_device_capability = lambda *_: (9, 0)
     return arguments
 

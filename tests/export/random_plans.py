@@ -13,7 +13,7 @@ import numpy as np
 
 from export.cases import CASES, Case
 from models_db import Model
-from planner.assumptions import PRECISIONS
+from planner.assumptions import PRECISIONS, peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.errors import InputError
 from planner.export import Export, export_plan
@@ -110,6 +110,7 @@ def of_job(
     """Random plans of one job that a target runs as they are."""
     try:
         cost = judged_for(case.cost(), target)
+        peak_flop_per_s(cost.chip, case.precision)
     except InputError:
         return
     most = max(512, case.plan.chips)

@@ -164,6 +164,8 @@ BROKEN = {
         replace(CASES["dense-sharded"], precision="fp8"),
         {"micro_batch": 1},
     ),
+    "jax-adapters": (replace(SLICES, kind="lora"), {}),
+    "maxtext-precision": (replace(CASES["dense-sharded"], precision="mxfp8"), {}),
     "jax-devices": (replace(SLICES, hardware="tpu-v7"), {}),
 }
 

@@ -94,6 +94,13 @@ def test_jobs() -> None:
         assert "megatron-job" in found, change
 
 
+@pytest.mark.parametrize(("hardware", "told"), [("dgx-h100-ndr", False), ("dgx-b200-ndr", True)])
+@pytest.mark.parametrize("precision", ["mxfp8", "fp4"])
+def test_blackwell_alone_scales_blocks(hardware: str, precision: str, told: bool) -> None:
+    found = names(replace(FLAT, hardware=hardware, precision=precision))
+    assert ("megatron-job" not in found) == told
+
+
 def test_one_layer_stays_on_the_chip() -> None:
     cost = FLAT.cost()
     small = replace(cost.job.model, layers=1)
