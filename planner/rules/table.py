@@ -13,7 +13,6 @@ from planner.rules.nanotron import NANOTRON
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan import TORCHTITAN
-from planner.rules.torchtitan_versions import TORCHTITAN_VERSIONS
 
 GENERAL: tuple[Rule, ...] = (
     Rule(
@@ -249,8 +248,5 @@ GENERAL: tuple[Rule, ...] = (
     ),
 )
 
-RULES = (
-    *GENERAL, *MEGATRON, *TORCHTITAN, *TORCHTITAN_VERSIONS, *ACCELERATE, *JAX, *MAXTEXT, *NANOTRON,
-    *DEEPSPEED,
-)  # fmt: skip
+RULES = (*GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *JAX, *MAXTEXT, *NANOTRON, *DEEPSPEED)
 """Every rule: those of arithmetic and of what frameworks offer first."""

@@ -19,6 +19,7 @@ from planner.rules import alike, words
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
+from planner.rules.torchtitan_versions import TORCHTITAN_VERSIONS
 
 
 def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -217,4 +218,5 @@ TORCHTITAN: tuple[Rule, ...] = (
         ),
         launch=True,
     ),
+    *TORCHTITAN_VERSIONS,
 )
