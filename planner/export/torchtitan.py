@@ -18,12 +18,8 @@ from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, m
 from planner.export.torchtitan_python import FUNCTION, added_model, config_module
 from planner.export.torchtitan_settings import Settings, settings_of
 from planner.rules.torchtitan_models import Flavor, flavor_of
+from planner.rules.torchtitan_versions import SOURCES
 
-SOURCES = {
-    "0.2": "torchtitan v0.2.2 73a0e69 (2026-02-20)",
-    "0.3": "torchtitan 0.3.0 (PyPI)",
-    "main": "torchtitan main b5bcd76 (2026-08-21)",
-}
 MODULE = "planned_config"
 ALLOCATOR = ("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 PORT = 29500
@@ -41,12 +37,16 @@ def export(launch: Launch) -> Export:
     return Export(
         target="torchtitan",
         version=launch.version,
-        framework_version=SOURCES[launch.version],
+        framework_version=_source(launch),
         files=files,
         command=command,
         environment=tuple(environment),
         lossy=losses(launch),
     )
+
+
+def _source(launch: Launch) -> str:
+    return f"torchtitan {SOURCES[launch.version]}"
 
 
 Written = tuple[tuple[TextFile, ...], str]
@@ -143,7 +143,7 @@ def _comments(launch: Launch) -> list[str]:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
     return [
         made_by(launch),
-        f"For {SOURCES[launch.version]}.",
+        f"For {_source(launch)}.",
         "Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path",
         "(scripts/download_hf_assets.py fills it).",
         "Compilation: the cost model assumes a compiled loss and compiled blocks.",

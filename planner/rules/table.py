@@ -14,7 +14,6 @@ from planner.rules.nanotron import NANOTRON
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan import TORCHTITAN
-from planner.rules.torchtitan_versions import TORCHTITAN_VERSIONS
 
 GENERAL: tuple[Rule, ...] = (
     Rule(
@@ -251,7 +250,7 @@ GENERAL: tuple[Rule, ...] = (
 )
 
 RULES = (
-    *GENERAL, *MEGATRON, *TORCHTITAN, *TORCHTITAN_VERSIONS, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
+    *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
     *NANOTRON, *DEEPSPEED,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""

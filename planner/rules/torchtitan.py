@@ -19,6 +19,7 @@ from planner.rules import alike, words
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
+from planner.rules.torchtitan_versions import TORCHTITAN_VERSIONS
 
 
 def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -215,4 +216,5 @@ TORCHTITAN: tuple[Rule, ...] = (
         explain=lambda c, p: f"torchtitan runs on {alike.GPUS}, not on {c.chip.name}",
         launch=True,
     ),
+    *TORCHTITAN_VERSIONS,
 )

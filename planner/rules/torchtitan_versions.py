@@ -15,7 +15,11 @@ from planner.rules.rule import Rule
 from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
 
 PRECISIONS = ("bf16", "fp32")
-SOURCES = {"0.2": "v0.2.2 73a0e69 (2026-02-20)", "0.3": "0.3.0", "main": "b5bcd76 (2026-08-21)"}
+SOURCES = {
+    "0.2": "v0.2.2 73a0e69 (2026-02-20)",
+    "0.3": "0.3.0 (PyPI)",
+    "main": "main b5bcd76 (2026-08-21)",
+}
 """Version of `planner.targets` to what was read."""
 
 

@@ -44,9 +44,7 @@ class Case:
             precision=self.precision,
             kind=self.kind,
         )
-        return CostModel.build(
-            job, cluster, calibrated(cluster.chip, framework.era, self.precision)
-        )
+        return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era))
 
 
 CASES = {

@@ -23,9 +23,9 @@ from export.cases import CASES, Case
 from export.random_plans import runnable
 from models_db import load_model
 from planner.export import Export, export_plan
-from planner.export.torchtitan import SOURCES
 from planner.plan import Plan
 from planner.rules.torchtitan_models import FLAVORS, flavor_of
+from planner.rules.torchtitan_versions import SOURCES
 from planner.targets import TARGETS
 
 pytestmark = pytest.mark.oracle
@@ -96,7 +96,7 @@ def test_the_golden_files_are_accepted(version: str) -> None:
         assert expected(CASES[name], version).items() <= answers[name].items()
     facts = {
         "framework": "torchtitan",
-        "version": SOURCES[version],
+        "version": f"torchtitan {SOURCES[version]}",
         "date": str(date.today()),
         "by": "config/manager.py ConfigManager, distributed/parallel_dims.py ParallelDims, "
         "update_from_config of the model",
