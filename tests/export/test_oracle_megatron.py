@@ -178,10 +178,10 @@ def test_what_breaks_a_rule_is_refused() -> None:
     questions = []
     for name, changes in REFUSED.values():
         case = CASES[name]
-        broken = replace(case, plan=replace(case.plan, **changes))
+        wrong = replace(case, plan=replace(case.plan, **changes))
         with pytest.raises(InputError):
-            export_plan(broken.cost(), broken.plan, TARGET)
-        questions.append(question(broken, written(broken, broken.plan)))
+            export_plan(wrong.cost(), wrong.plan, TARGET)
+        questions.append(question(wrong, written(wrong, wrong.plan)))
     for name, found in zip(REFUSED, asked(questions), strict=True):
         assert not found["accepted"], name
 
@@ -194,14 +194,13 @@ def runs(case: Case) -> bool:
     return True
 
 
-def broken_at_the_start(case: Case) -> bool:
-    """Whether a plan breaks a rule that is checked before the first step.
+CHECKED = {"heads", "kv-heads", "batch", "layers"}
+"""Rules of arithmetic that Megatron-LM checks before it builds anything."""
 
-    Whole rounds of micro-batches are the matter of the interleaved schedule as it starts:
-    core/pipeline_parallel/schedules.py, forward_backward_pipelining_with_interleaving.
-    """
-    wrong = broken(case.cost(), PlanTable.from_plans([case.plan]), target=TARGET)
-    return any(rule.name != "interleave" for rule, _ in wrong)
+
+def broken_rules(case: Case) -> set[str]:
+    found = broken(case.cost(), PlanTable.from_plans([case.plan]), target=TARGET)
+    return {rule.name for rule, _ in found}
 
 
 def test_random_plans_that_break_a_rule_it_checks_are_refused() -> None:
@@ -214,11 +213,11 @@ def test_random_plans_that_break_a_rule_it_checks_are_refused() -> None:
         for one, plan, _ in runnable(TARGET, case, count=3, seed=seed)
         for change in changes
     ]
-    plans = [one for one in plans if broken_at_the_start(one)]
+    plans = [one for one in plans if CHECKED & broken_rules(one)]
     answers = asked([question(one, written(one, one.plan)) for one in plans])
     taken = [one.plan for one, found in zip(plans, answers, strict=True) if found["accepted"]]
     assert taken == []
-    assert len(plans) >= 60
+    assert len(plans) >= 40
 
 
 def test_the_environment_is_the_one_that_it_wants() -> None:
