@@ -32,16 +32,17 @@ from planner.rules.maxtext_models import NAMED
 from planner.rules.slices import slice_mesh
 from planner.targets import TARGETS
 
-pytestmark = pytest.mark.oracle
 TARGET = TARGETS["maxtext"]
 HOME = os.environ.get("PLANNER_MAXTEXT", "")
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(not HOME, reason="PLANNER_MAXTEXT names no checkout of MaxText"),
+]
 PYTHON = os.environ.get("PLANNER_MAXTEXT_PYTHON", sys.executable)
 SCRIPT = Path(__file__).parent / "maxtext_parser.py"
 
 
 def asked(questions: Any) -> Any:
-    if not HOME:
-        pytest.skip("PLANNER_MAXTEXT names no checkout of MaxText")
     done = subprocess.run(
         [PYTHON, str(SCRIPT)],
         input=json.dumps(questions),

@@ -37,16 +37,30 @@ KNOWN = ("llama3-8b", "llama3-70b", "llama3.1-405b", "llama2-13b", "llama2-70b",
          "deepseek-v3", "gpt-oss-20b", "gpt-oss-120b")  # fmt: skip
 
 
+def folder_of(version: str) -> str | None:
+    """The checkout of a version, None where the installed one is meant; skips where it is not."""
+    if version not in FOLDERS:
+        if find_spec("torchtitan") is None:
+            pytest.skip("torchtitan is not installed")
+        return None
+    folder = os.environ.get(FOLDERS[version])
+    if not folder or not Path(folder, "torchtitan").is_dir():
+        pytest.skip(f"{FOLDERS[version]} names no checkout of torchtitan {version}")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _there(request: pytest.FixtureRequest) -> None:
+    """Skips tests of a version that is not there before anything is drawn for them."""
+    if "version" in request.fixturenames:
+        folder_of(request.getfixturevalue("version"))
+
+
 def ask(version: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What torchtitan says of exports."""
     environment = dict(os.environ)
-    if version in FOLDERS:
-        folder = os.environ.get(FOLDERS[version])
-        if not folder or not Path(folder, "torchtitan").is_dir():
-            pytest.skip(f"{FOLDERS[version]} names no checkout of torchtitan {version}")
+    if (folder := folder_of(version)) is not None:
         environment["PYTHONPATH"] = folder
-    elif find_spec("torchtitan") is None:
-        pytest.skip("torchtitan is not installed")
     done = subprocess.run(
         [sys.executable, str(PARSER), version],
         input=json.dumps(questions),
