@@ -118,7 +118,8 @@ def record_mistakes(field: str, name: str, error: HardwareError | ModelError) ->
         return f"{field}: is empty; name one ({_LISTED[field]})"
     message = str(error)
     of_config = isinstance(error, ModelError) and is_config(name)
-    if not of_config and (mistaken := _mistaken(field, name)):
+    typed = of_config and "model_type: missing" not in message
+    if not typed and (mistaken := _mistaken(field, name)):
         return f"{field}: {one_line(name)}: {mistaken}"
     if of_config or one_per_line(message) != message:
         return one_per_line(message)

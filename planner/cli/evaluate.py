@@ -147,7 +147,7 @@ def evaluate(
     job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
     launch = LaunchFlags(source=source, job=job, fix=fix)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
-    _check_files(files)
+    _check_files(files, "the plan file" if source is None else "the file")
     result = _evaluated(question_of(plan_file, row, launch, asked), files, quiet=as_json)
     if as_json:
         print_json(result.to_dict())
@@ -189,7 +189,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
     return result
 
 
-def _check_files(files: _Files) -> None:
+def _check_files(files: _Files, read: str) -> None:
     """Finds out before the plan is read that a file could not be written, or would cost it."""
     from planner.report.picture_file import check_picture  # noqa: PLC0415
 
@@ -197,7 +197,7 @@ def _check_files(files: _Files) -> None:
     written = {"plot": files.plot, "output": files.output}
     for name, path in written.items():
         if path is not None and same_path(path, files.plan):
-            raise InputError(f"{name}: {path} is the file that is read; name another")
+            raise InputError(f"{name}: {path} is {read} that is read; name another")
     if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
         raise InputError(f"output: {files.output} is where --plot goes; name another")
     if files.trace is not None:
