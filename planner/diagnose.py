@@ -240,6 +240,52 @@ def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:
     )
 
 
+def cost_diagnosis(
+    limits: Limits,
+    which: str,
+    costs: tuple[float, float, float],
+    power_words: str,
+    remedies: tuple[str, ...],
+) -> Diagnosis:
+    """The first limit that the fastest plan breaks: on the step time, on utilization, on power.
+
+    Args:
+        limits: What was asked for; the plan breaks one of them.
+        which: What the plan is called.
+        costs: Its step in seconds, its MFU, its mean power in watts.
+        power_words: What is said of the power, after the limit.
+        remedies: What frees it.
+    """
+    time_s, mfu, power_w = costs
+    if limits.step_time_s is not None and time_s > limits.step_time_s:
+        return Diagnosis(
+            constraint="max-step-time",
+            explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
+            f"{show_seconds(limits.step_time_s)}",
+            needed=time_s,
+            available=limits.step_time_s,
+            remedies=remedies,
+        )
+    if limits.mfu is not None and mfu < limits.mfu:
+        return Diagnosis(
+            constraint="min-mfu",
+            explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit "
+            f"is {show_percent(limits.mfu)}",
+            needed=limits.mfu,
+            available=mfu,
+            remedies=remedies,
+        )
+    assert limits.power_w is not None
+    return Diagnosis(
+        constraint="max-power",
+        explanation=f"power: no plan within the other limits draws at most "
+        f"{show_watts(limits.power_w)}{power_words} draws {show_watts(power_w)}",
+        needed=power_w,
+        available=limits.power_w,
+        remedies=remedies,
+    )
+
+
 def _allowed_time(limits: Limits) -> str:
     """The limits on time and utilization in words."""
     words = [] if limits.step_time_s is None else [f"a step of {show_seconds(limits.step_time_s)}"]

@@ -10,6 +10,7 @@ from planner.answers import Diagnosis
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pooled import evaluate_pooled
 from planner.cost.pools import Pool
+from planner.diagnose import cost_diagnosis
 from planner.errors import InputError
 from planner.plan import Plan
 from planner.pool_results import pool_uses
@@ -20,7 +21,7 @@ from planner.search.options import SpaceOptions
 from planner.search.remedies import rounded_up
 from planner.search.uneven.pool_shortage import ANY, lean_plan
 from planner.search.uneven.pools import PooledFound, best_on_pools
-from planner.units import show_bytes, show_percent, show_seconds, show_watts
+from planner.units import show_bytes
 
 _MOST = 4
 _MORE_CHIPS = (2, 4, 8, 16)
@@ -163,33 +164,7 @@ def _costs(asked: PooledQuestion, fastest: PooledFound) -> Diagnosis:
     mfu = model_flop(pools[0].model) / (peak * time_s)
     which = "the fastest plan on the pools"
     remedies = _first(_looser(asked, fastest), _freer(asked), _more_chips(asked))
-    if limits.step_time_s is not None and time_s > limits.step_time_s:
-        return Diagnosis(
-            constraint="max-step-time",
-            explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
-            f"{show_seconds(limits.step_time_s)}",
-            needed=time_s,
-            available=limits.step_time_s,
-            remedies=remedies,
-        )
-    if limits.mfu is not None and mfu < limits.mfu:
-        return Diagnosis(
-            constraint="min-mfu",
-            explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit "
-            f"is {show_percent(limits.mfu)}",
-            needed=limits.mfu,
-            available=mfu,
-            remedies=remedies,
-        )
-    assert limits.power_w is not None
-    return Diagnosis(
-        constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most "
-        f"{show_watts(limits.power_w)}; {which} draws {show_watts(power_w)}",
-        needed=power_w,
-        available=limits.power_w,
-        remedies=remedies,
-    )
+    return cost_diagnosis(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
 
 
 def _looser(asked: PooledQuestion, fastest: PooledFound) -> Iterator[str]:

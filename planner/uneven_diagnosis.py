@@ -15,7 +15,7 @@ import numpy as np
 from planner.answers import Diagnosis
 from planner.cost.energy import standing_w
 from planner.cost.evaluate import memory_table
-from planner.diagnose import diagnose
+from planner.diagnose import cost_diagnosis, diagnose
 from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.report.words import choice_words, mesh_words
 from planner.search.engine import Found, Search
@@ -35,7 +35,7 @@ from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.shortage import shortage
-from planner.units import plural, show_bytes, show_percent, show_seconds, show_watts
+from planner.units import plural, show_bytes, show_watts
 
 _MOST = 4
 _MOST_ROWS = 2_000
@@ -167,35 +167,8 @@ def _costs(search: Search, chips: int, free: UnevenFound) -> Diagnosis:
         more_chips(search, chips),
     )
     which = "the fastest plan, whatever its stages,"
-    if limits.step_time_s is not None and time_s > limits.step_time_s:
-        return Diagnosis(
-            constraint="max-step-time",
-            explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
-            f"{show_seconds(limits.step_time_s)}",
-            needed=time_s,
-            available=limits.step_time_s,
-            remedies=remedies,
-        )
-    mfu = mfu_of(model, fastest)
-    if limits.mfu is not None and mfu < limits.mfu:
-        return Diagnosis(
-            constraint="min-mfu",
-            explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit "
-            f"is {show_percent(limits.mfu)}",
-            needed=limits.mfu,
-            available=mfu,
-            remedies=remedies,
-        )
-    assert limits.power_w is not None
-    return Diagnosis(
-        constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most "
-        f"{show_watts(limits.power_w)}, whatever its stages; the fastest draws "
-        f"{show_watts(fastest.power_w)}",
-        needed=fastest.power_w,
-        available=limits.power_w,
-        remedies=remedies,
-    )
+    costs = (time_s, mfu_of(model, fastest), fastest.power_w)
+    return cost_diagnosis(limits, which, costs, ", whatever its stages; the fastest", remedies)
 
 
 def _of_layout(search: Search, chips: int, rows: Rows) -> Diagnosis:

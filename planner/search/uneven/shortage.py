@@ -46,11 +46,6 @@ class Shortage:
     limit_bytes: float
     least_bytes: float
 
-    @property
-    def missing_bytes(self) -> float:
-        """Bytes per chip by which the stage is over the limit."""
-        return self.needed_bytes - self.limit_bytes
-
 
 def shortage(
     model: CostModel, options: SpaceOptions, limits: Limits, chips: int
