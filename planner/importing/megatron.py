@@ -12,7 +12,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.importing.commands import command_in
 from planner.importing.imported import Imported
-from planner.importing.megatron_model import model_dimensions, model_warnings
+from planner.importing.megatron_model import SETTINGS, model_dimensions, model_warnings
 from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
 from planner.importing.megatron_recompute import recomputation_of
@@ -43,7 +43,7 @@ def read(text: str, asked: Asked) -> Imported:
     dimensions = model_dimensions(taking)
     job = _job(taking)
     taking.check()
-    model = asked.model_of(dimensions)
+    model = asked.model_of(dimensions, SETTINGS)
     mesh = mesh_and_sharding(taking, model, chips_of(taking, command.chips, command.said))
     interleave, stages, split = chunks_of(taking, model, mesh["pp"])
     micro_batch = taking.fixed("micro_batch", taking.whole("--micro-batch-size"))

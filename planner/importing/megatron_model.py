@@ -23,6 +23,20 @@ _UNCOUNTED = {
     "--mtp-num-layers": "layers of multi-token prediction",
     "--moe-expert-capacity-factor": "tokens beyond an expert's capacity are dropped",
 }
+SETTINGS = {
+    "layers": "--num-layers",
+    "hidden": "--hidden-size",
+    "heads": "--num-attention-heads",
+    "kv_heads": "--group-query-attention, --num-query-groups",
+    "head_dim": "--kv-channels",
+    "tied_embeddings": "--untie-embeddings-and-output-weights",
+    "mlp.gated": "--swiglu",
+    "mlp.hidden": "--ffn-hidden-size",
+    "moe.experts": "--num-experts",
+    "moe.experts_per_token": "--moe-router-topk",
+    "moe.expert_hidden": "--moe-ffn-hidden-size",
+}
+"""Which flags say a dimension; without them it has Megatron-LM's default."""
 
 
 def model_dimensions(taking: Taking) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from models_db import Model, list_models, load_model
 from planner.errors import InputError
@@ -14,7 +14,16 @@ _MOST = 6
 _SOFT = "vocab_size"  # often a padded one: it only tells models apart that agree otherwise
 
 
-def chosen_model(named: str | None, where: str) -> Callable[[Mapping[str, Any]], Model]:
+class ModelOf(Protocol):
+    """The model with some dimensions; settings name the setting that says each of them."""
+
+    def __call__(
+        self, dimensions: Mapping[str, Any], settings: Mapping[str, str] | None = None
+    ) -> Model:
+        """The model, or an `InputError` that names each dimension which contradicts it."""
+
+
+def chosen_model(named: str | None, where: str) -> ModelOf:
     """A function from the dimensions that a launch states to its model.
 
     Args:
@@ -22,13 +31,13 @@ def chosen_model(named: str | None, where: str) -> Callable[[Mapping[str, Any]],
         where: What messages call the launch.
     """
 
-    def of(dimensions: Mapping[str, Any]) -> Model:
+    def of(dimensions: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> Model:
         if named is None:
             return _agreeing(dimensions, where)
         model = model_named(named)
         lines = [
             f"{where}: {name} {_words(value)} contradicts {model.name}, which has "
-            f"{_words(dimension(model, name))}"
+            f"{_words(dimension(model, name))}{_see(name, settings or {})}"
             for name, value in dimensions.items()
             if name != _SOFT and not _agrees(model, name, value)
         ]
@@ -54,6 +63,10 @@ def _agrees(model: Model, name: str, value: Any) -> bool:
 
 def _words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)
+
+
+def _see(name: str, settings: Mapping[str, str]) -> str:
+    return f" (see {settings[name]})" if name in settings else ""
 
 
 def _agreeing(dimensions: Mapping[str, Any], where: str) -> Model:

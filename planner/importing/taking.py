@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from models_db import Model
 from planner.errors import InputError
 from planner.importing.imported import Imported, Noted
+from planner.importing.models import ModelOf
 from planner.messages import did_you_mean, one_line, shown
 from planner.plan import OFFLOADS, Plan
 from planner.search.options import fixed_values
@@ -33,7 +33,7 @@ class Asked:
     name: str
     chips: int | None = None
     fix: Mapping[str, Any] = field(default_factory=dict)
-    model_of: Callable[[Mapping[str, Any]], Model]
+    model_of: ModelOf
     seq_len: int | None = None
 
 

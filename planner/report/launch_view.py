@@ -10,6 +10,7 @@ from rich.text import Text
 
 from planner.report.tables import indented, section, table
 from planner.results import EvaluateResult
+from planner.units import plural
 
 _ASKED = ("model", "hardware", "batch_tokens", "seq_len", "precision", "framework", "era")
 
@@ -24,8 +25,10 @@ def launch_view(result: EvaluateResult) -> list[RenderableType]:
         rows = _rows(launch["unknown"])
         view = table(("setting", "value", "why"), rows, whole=("setting",))
         parts += [section("Not known, so not counted", view), Text()]
-    count = len(launch["ignored"])
-    parts += [Text(f"{count} settings have no part in a plan; --json lists them."), Text()]
+    if count := len(launch["ignored"]):
+        have = "has" if count == 1 else "have"
+        words = f"{plural(count, 'setting')} {have} no part in a plan; --json lists them."
+        parts += [Text(words), Text()]
     return [*parts, section("What would beat it", indented(next_commands(result)))]
 
 

@@ -193,8 +193,12 @@ def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
         ("--global-batch-size nan", "--global-batch-size: 'nan' is not a whole number of at least "
          "1"),
         ("--lr", "--lr: has no value"),
-        ("--num-layers 41", "layers 41 contradicts llama2-13b, which has 40"),
-        ("--num-experts 8", "moe.experts 8 contradicts llama2-13b, which has 0"),
+        ("--num-layers 41", "layers 41 contradicts llama2-13b, which has 40 "
+         "(see --num-layers)"),
+        ("--num-experts 8", "moe.experts 8 contradicts llama2-13b, which has 0 "
+         "(see --num-experts)"),
+        ("--num-query-groups 4 --group-query-attention", "kv_heads 4 contradicts llama2-13b, which "
+         "has 40 (see --group-query-attention, --num-query-groups)"),
         ("--fp16", "--fp16: stands beside --bf16; keep one"),
         ("--use-torch-fsdp2 --pipeline-model-parallel-size 2", "--use-torch-fsdp2: Megatron-LM "
          "takes it without pipelines, not pp 2"),
