@@ -1,4 +1,4 @@
-"""Launches by torchrun: the ranks of a host follow from which host it is, and importing reads it."""
+"""Launches by torchrun: ranks follow from which host it is, and importing counts the chips."""
 
 import os
 import subprocess
