@@ -45,6 +45,12 @@ def uses_fsdp(plan: Plan) -> bool:
     return plan_sharding(plan) in STRATEGIES
 
 
+def overlaps_tp(launch: Launch) -> bool:
+    """Whether the collectives of tp hide behind products."""
+    overlaps = ERAS[launch.cost.job.era].overlaps_tp and not uses_fsdp(launch.plan)
+    return overlaps and launch.plan.sequence_parallel
+
+
 def plan_sharding(plan: Plan) -> str:
     """The sharding of all stages; of the first one where they differ."""
     return (plan.stages[0].sharding if plan.stages else None) or plan.sharding
@@ -69,7 +75,6 @@ def _data_ranks(plan: Plan) -> str:
 def _mesh(launch: Launch) -> tuple[Flag, ...]:
     """Axes, their order, the pipeline's split; experts are whole on a chip (expert tp is 1)."""
     plan = launch.plan
-    overlaps = ERAS[launch.cost.job.era].overlaps_tp and not uses_fsdp(plan)
     experts = [
         flag("--expert-model-parallel-size", plan.ep),
         flag("--expert-tensor-parallel-size", 1),
@@ -79,7 +84,7 @@ def _mesh(launch: Launch) -> tuple[Flag, ...]:
         flag("--tensor-model-parallel-size", plan.tp),
         *switches(
             sequence_parallel=plan.sequence_parallel,
-            tp_comm_overlap=overlaps and plan.sequence_parallel,
+            tp_comm_overlap=overlaps_tp(launch),
         ),
         flag("--context-parallel-size", plan.cp),
         *((flag("--cp-comm-type", mode),) if plan.cp > 1 else ()),

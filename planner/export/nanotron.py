@@ -18,7 +18,7 @@ from planner.export.torchrun import host_variables, torchrun
 
 VERSION = "2411b02 (2026-04-07)"
 FILE = "nanotron.yaml"
-_DTYPES = {"fp16": "float16", "fp32": "float32"}
+_DTYPES = {"fp16": "float16"}
 _STEPS = 30
 _OF_WEIGHTS = ("hidden_act", "rms_norm_eps", "rope_theta", "rope_scaling")
 """Keys of model_config that published weights need and a record does not hold."""

@@ -18,6 +18,8 @@ from planner.rules.rule import Rule
 
 VENDORS = ("Google", "NVIDIA", "AMD")
 GPU_FORMATS = {"fp8": "fp8", "mxfp8": "te_mxfp8", "int8": "int8"}
+CDNA3_FORMATS = {**GPU_FORMATS, "fp8": "nanoo_fp8"}
+"""Chips whose 8-bit numbers have no negative zero (configs/base.yml: MI300 and MI325)."""
 TPU_FORMATS = {"fp8": "fp8_full", "int8": "int8"}
 
 
@@ -29,6 +31,7 @@ def on_tpu(model: CostModel) -> bool:
 def formats(model: CostModel) -> dict[str, str]:
     """Precisions of the matrix multiplications below 16 bits, and MaxText's names for them."""
     known = TPU_FORMATS if on_tpu(model) else GPU_FORMATS
+    known = CDNA3_FORMATS if model.chip.architecture == "CDNA3" else known
     return {name: one for name, one in known.items() if scales_blocks(model.chip, name)}
 
 
@@ -84,7 +87,7 @@ def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
     """Gradients are not accumulated where products are in 8 bits on GPUs; pipelines do not."""
-    eight_bits = formats(model).get(model.job.precision) == "fp8"
+    eight_bits = formats(model).get(model.job.precision) in ("fp8", "nanoo_fp8")
     return np.asarray((plans.pp > 1) | (micro_batches(model, plans) <= 1) | (not eight_bits))
 
 
