@@ -134,8 +134,7 @@ NANOTRON: tuple[Rule, ...] = (
         field="cp",
         framework="nanotron",
         version=_VERSION,
-        source="nanotron trainer.py: _load_model_checkpoint and training_step, which raise "
-        "NotImplementedError",
+        source="nanotron trainer.py: _load_model_checkpoint and training_step raise otherwise",
         holds=context_starts,
         explain=lambda c, p: (
             f"nanotron starts cp {p.cp} from a checkpoint only (job finetune), with dp more than 1 "
