@@ -30,7 +30,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "head_dim": model.head_dim,
         "base_mlp_dim": model.mlp.hidden or (moe.expert_hidden if moe else 0),
         "base_num_decoder_layers": model.layers,
-        "vocab_size": model.vocab_size,
+        "vocab_size": vocabulary(launch),
         "mlp_activations": _activations(model),
         "logits_via_embedding": model.tied_embeddings,
         "normalize_embedding_logits": False,
@@ -39,6 +39,12 @@ def settings(launch: Launch) -> dict[str, Any]:
     if model.positions.max_positions:
         values["trainable_position_size"] = max(model.positions.max_positions, launch.seq_len)
     return values | _attention(model) | _experts(model)
+
+
+def vocabulary(launch: Launch) -> int:
+    """Rows of the embedding table, which JAX divides equally over tp."""
+    tp = launch.plan.tp
+    return -(-launch.model.vocab_size // tp) * tp
 
 
 def _activations(model: Model) -> list[str]:
@@ -96,6 +102,11 @@ def lossy(launch: Launch) -> list[Lost]:
     name = name_of(model)
     if name in _PADDED:
         reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {_PADDED[name]}"
+        lost.append(Lost("model", reason))
+    if name is None and vocabulary(launch) != model.vocab_size:
+        reason = (
+            f"the {model.vocab_size} tokens are padded to {vocabulary(launch)}, which tp divides"
+        )
         lost.append(Lost("model", reason))
     wanted = activation_of(model)
     if name is None and wanted != _activation(model):

@@ -165,6 +165,14 @@ def own_settings(model: Model) -> dict[str, object]:
     return maxtext_model.settings(Launch(cost=cost, plan=SLICES.plan))
 
 
+def test_the_vocabulary_divides_over_tp() -> None:
+    case = replace(SLICES, model="gpt3-1.3b", seq_len=2048, plan=Plan(dp=32, tp=4))
+    one = export(case)
+    assert settings(one)["vocab_size"] == 50260
+    assert "padded to 50260" in str(one.lossy)
+    assert settings(export(case, dp=128, tp=1, sequence_parallel=False))["vocab_size"] == 50257
+
+
 def test_routers_have_the_bias_of_the_model() -> None:
     assert own_settings(load_model("kimi-k2"))["routed_bias"] is True
     assert "routed_bias" not in own_settings(load_model("deepseek-v2"))
@@ -191,6 +199,16 @@ def test_the_8_bits_of_a_gpu(hardware: str, told: str) -> None:
         export(case, micro_batch=1)
 
 
+CP_OUTSIDE = ("tp", "fsdp", "dp", "pp", "cp")
+
+
+def test_an_exchange_inside_of_a_slice_is_offered() -> None:
+    case, changes = BROKEN["maxtext-all-to-all-slices"]
+    plan = replace(case.plan, **{**changes, "order": ("tp", "cp", "fsdp", "dp", "pp")})
+    found = {rule.name for rule, _ in broken(case.cost(), table(plan), target=TARGET)}
+    assert "maxtext-all-to-all-slices" not in found
+
+
 BROKEN = {
     "jax-stage-layers": (CASES["uneven"], {}),
     "jax-stage-choices": (
@@ -208,6 +226,10 @@ BROKEN = {
     "maxtext-zero2": (CASES["experts"], {"sharding": "zero2"}),
     "maxtext-ring": (SLICES, {"fsdp": 1, "tp": 4, "cp": 128, "sharding": "zero3"}),
     "maxtext-all-to-all": (CASES["dense-hybrid"], {"cp_mode": "all-to-all"}),
+    "maxtext-all-to-all-slices": (
+        replace(SLICES, hardware="tpu-v5e", model="llama2-7b", global_batch=2048),
+        {"fsdp": 128, "cp": 4, "tp": 1, "cp_mode": "all-to-all", "order": CP_OUTSIDE},
+    ),
     "maxtext-model": (replace(SLICES, model="olmo2-7b"), {}),
     "maxtext-hardware": (replace(SLICES, hardware="trn2"), {}),
     "maxtext-accumulation": (

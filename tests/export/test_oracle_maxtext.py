@@ -173,6 +173,22 @@ REFUSED = {
         ),
         {},
     ),
+    "exchange over slices": (
+        replace(
+            SLICES,
+            model="llama2-7b",
+            hardware="tpu-v5e",
+            global_batch=2048,
+            plan=Plan(
+                fsdp=128,
+                cp=4,
+                cp_mode="all-to-all",
+                sharding="zero3",
+                order=("tp", "fsdp", "dp", "pp", "cp"),
+            ),
+        ),
+        {},
+    ),
     "mesh": (PIPELINE, {"ici_fsdp_parallelism": 8}),
     "layers": (PIPELINE, {"num_layers_per_pipeline_stage": 3}),
     "key": (PIPELINE, {"remat_polcy": "full"}),
