@@ -174,9 +174,14 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
     return tuple(flags)
 
 
+def attends_fused(launch: Launch) -> bool:
+    """Whether attention is one kernel; context parallelism has no other."""
+    return ERAS[launch.cost.job.era].fused_attention or launch.plan.cp > 1
+
+
 def _precision(launch: Launch) -> tuple[Flag, ...]:
     """Number formats of products and of gradients on the wire, and the kernels of the era."""
-    precision, era = launch.cost.job.precision, ERAS[launch.cost.job.era]
+    precision = launch.cost.job.precision
     formats = {
         "fp8": [flag("--fp8-format", "hybrid")],
         "mxfp8": [flag("--fp8-format", "e4m3"), flag("--fp8-recipe", "mxfp8")],
@@ -193,7 +198,7 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
         long = "--accumulate-allreduce-grads-in-fp32"
         wire = [flag("--grad-reduce-in-bf16")] if short and precision != "fp16" else []
         wire += [flag(long)] if not short and precision != "fp32" else []
-    fused = [] if era.fused_attention else [flag("--attention-backend", "unfused")]
+    fused = [] if attends_fused(launch) else [flag("--attention-backend", "unfused")]
     loss = launch.cost.framework.logits_bytes <= 6.0
     return (
         *map(flag, base),

@@ -1,5 +1,7 @@
 """The rules of Transformer Engine, whose products below 16 bits want sizes of whole blocks.
 
+Its attention that divides sequences is a kernel for 16 bits.
+
 A rank quantizes its own part: of every matrix after tp has divided it, and of the tokens after cp
 and sequence parallelism have. Source: TransformerEngine d0067d0da6 (2026-08-22), pytorch/utils.py
 assert_dim_for_fp8_exec (8 x 16), pytorch/csrc/quantizer.cpp MXFP8Quantizer (32 x 32) and
@@ -39,6 +41,11 @@ def whole_tokens(model: CostModel, plans: PlanTable) -> BoolArray:
         return np.ones(len(plans), dtype=np.bool_)
     ranks = plans.cp * np.where(plans.sequence_parallel, plans.tp, 1)
     return np.asarray(plans.micro_batch * model.job.seq_len % (ranks * blocks[0]) == 0)
+
+
+def context_in_short(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences are divided in formats of 16 bits and below."""
+    return np.asarray((plans.cp == 1) | (model.job.precision != "fp32"))
 
 
 def _divided(model: CostModel) -> tuple[int, ...]:
@@ -97,6 +104,21 @@ KERNELS: tuple[Rule, ...] = (
         source=_SOURCE,
         holds=whole_tokens,
         explain=_few,
+        launch=True,
+    ),
+    Rule(
+        name="megatron-context-precision",
+        field="cp",
+        framework="megatron",
+        version=_VERSION,
+        source="TransformerEngine pytorch/attention/dot_product_attention/utils.py: "
+        "get_attention_backend, which has unfused attention alone for 32 bits, and no context "
+        "parallelism for it",
+        holds=context_in_short,
+        explain=lambda c, p: (
+            f"megatron (Transformer Engine) does not divide sequences in fp32: cp {p.cp} must be "
+            "1, or the precision bf16"
+        ),
         launch=True,
     ),
 )
