@@ -19,6 +19,7 @@ from planner.explanation.causes import why_of
 from planner.explanation.neighbors import judged_steps, ranked_neighbors
 from planner.explanation.rebuilding import rebuilding
 from planner.front_notes import better_on_fewer, front_note, keeps_to_chips
+from planner.launch_notes import not_launched
 from planner.likely import ranked, spread_of
 from planner.plan import PlanTable
 from planner.planfile import asked_of, job_of
@@ -88,6 +89,8 @@ def reasons(
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
     """What binds the best plan, in sentences, and what plans one step away would cost.
 
+    A last sentence says so where its framework cannot launch it.
+
     Args:
         resolved: The job on its machine.
         result: The best plan.
@@ -96,7 +99,8 @@ def reasons(
     """
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
-    return why, ranked_neighbors(resolved.cost, result, near, objective)
+    untold = not_launched(resolved.request, resolved.cost, result.plan)
+    return (*why, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:

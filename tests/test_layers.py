@@ -41,7 +41,7 @@ LAYERS: dict[str, int] = {
     "planner.records": 7, "planner.kinds": 3, "planner.frontfile": 7, "planner.torus_axes": 7,
     "planner.resolved": 7, "planner.machines": 7, "planner.boundaries": 5,
     "planner.answers": 1, "planner.likely": 8, "planner.joint": 8, "planner.joint_machines": 8,
-    "planner.front_notes": 8,
+    "planner.front_notes": 8, "planner.launch_notes": 8,
     "planner.card_wiring": 7, "planner.ports": 7, "planner.joint_answer": 8,
     "planner.degraded": 7, "planner.scaling": 7, "planner.wiring": 7, "planner.variants": 7,
     "planner.results": 8, "planner.caveats": 8, "planner.explanation": 8, "planner.diagnose": 8,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from models_db import Model
+from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.rules.maxtext_models import block_of, name_of
@@ -29,14 +30,32 @@ def settings(launch: Launch) -> dict[str, Any]:
         "head_dim": model.head_dim,
         "base_mlp_dim": model.mlp.hidden or (moe.expert_hidden if moe else 0),
         "base_num_decoder_layers": model.layers,
-        "vocab_size": model.vocab_size,
-        "mlp_activations": ["silu", "linear"] if model.mlp.gated else ["gelu"],
+        "vocab_size": vocabulary(launch),
+        "mlp_activations": _activations(model),
         "logits_via_embedding": model.tied_embeddings,
+        "normalize_embedding_logits": False,
         "enable_dropout": False,
     }
     if model.positions.max_positions:
         values["trainable_position_size"] = max(model.positions.max_positions, launch.seq_len)
     return values | _attention(model) | _experts(model)
+
+
+def vocabulary(launch: Launch) -> int:
+    """Rows of the embedding table, which JAX divides equally over tp."""
+    tp = launch.plan.tp
+    return -(-launch.model.vocab_size // tp) * tp
+
+
+def _activations(model: Model) -> list[str]:
+    """What is multiplied between the matrices, by the names of flax.linen (layers/linears.py)."""
+    return [_activation(model), "linear"] if model.mlp.gated else [_activation(model)]
+
+
+def _activation(model: Model) -> str:
+    """The clamped one is a part of the decoder block of gpt-oss, which no other model has."""
+    found = activation_of(model)
+    return SILU if found == CLAMPED else found
 
 
 def _attention(model: Model) -> dict[str, Any]:
@@ -72,6 +91,8 @@ def _experts(model: Model) -> dict[str, Any]:
             "first_num_dense_layers": moe.first_dense_layers,
             "shared_experts": moe.shared_experts,
         }
+    if moe.router_bias:
+        values |= {"routed_bias": True, "routed_score_func": "sigmoid"}
     return values
 
 
@@ -81,6 +102,16 @@ def lossy(launch: Launch) -> list[Lost]:
     name = name_of(model)
     if name in _PADDED:
         reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {_PADDED[name]}"
+        lost.append(Lost("model", reason))
+    if name is None and vocabulary(launch) != model.vocab_size:
+        reason = (
+            f"the {model.vocab_size} tokens are padded to {vocabulary(launch)}, which tp divides"
+        )
+        lost.append(Lost("model", reason))
+    wanted = activation_of(model)
+    if name is None and wanted != _activation(model):
+        gated = int(model.mlp.gated)
+        reason = f"the activation is {NAMES[wanted][gated]}, written is {NAMES[SILU][gated]}"
         lost.append(Lost("model", reason))
     if model.window is not None and name is not None and name.startswith("mistral"):
         lost.append(Lost("model", f"{name} attends globally in maxtext, without its window"))

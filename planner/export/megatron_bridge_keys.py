@@ -95,6 +95,7 @@ _SEVERAL = {
         Setting("model.share_embeddings_and_output_weights", False),
     ),
     "--disable-bias-linear": (Setting("model.add_bias_linear", False),),
+    "--no-bias-dropout-fusion": (Setting("model.bias_dropout_fusion", False),),
     "--no-overlap-p2p-communication": (
         Setting("model.overlap_p2p_comm", False),
         Setting("model.batch_p2p_comm", True),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from planner.export.launch import Launch
-from planner.export.megatron_parallel import uses_fsdp
+from planner.export.megatron_parallel import overlaps_tp, uses_fsdp
+
+BEFORE_HOPPER = ("Volta", "Ampere", "Ada")
 
 
 def environment(launch: Launch) -> tuple[tuple[str, str], ...]:
@@ -20,9 +22,19 @@ def environment(launch: Launch) -> tuple[tuple[str, str], ...]:
         return shared
     return (
         *shared,
+        *_without_multicast(launch),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),
         ("TORCH_NCCL_AVOID_RECORD_STREAMS", "1"),
     )
+
+
+def _without_multicast(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """Chips before Hopper have no multicast, without which tp's overlap refuses to start.
+
+    Source: TransformerEngine d0067d0da6 (2026-08-22), pytorch/module/base.py initialize_ub.
+    """
+    early = launch.cost.chip.architecture in BEFORE_HOPPER
+    return (("UB_SKIPMC", "1"),) if early and overlaps_tp(launch) else ()
 
 
 def connections(launch: Launch) -> str:

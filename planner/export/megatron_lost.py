@@ -6,7 +6,8 @@ from itertools import groupby
 
 from planner.export.export import Lost
 from planner.export.launch import Launch
-from planner.frameworks import FRAMEWORKS
+from planner.export.megatron_parallel import attends_fused
+from planner.frameworks import ERAS, FRAMEWORKS
 
 
 def lost_of(launch: Launch) -> tuple[Lost, ...]:
@@ -20,6 +21,9 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     elif framework != FRAMEWORKS["megatron"]:
         reason = f"{framework.name}, whose memory differs"
         found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
+    if attends_fused(launch) and not ERAS[launch.cost.job.era].fused_attention:
+        reason = "context parallelism has fused attention only, which the prediction does not take"
+        found.append(Lost("cp", reason))
     if launch.cost.job.kind == "finetune":
         reason = "it starts from random weights; --load DIRECTORY --finetune continues"
         found.append(Lost("job", reason))

@@ -190,6 +190,7 @@ def _experts(launch: Launch, moe: Moe) -> tuple[Flag, ...]:
         flag("--moe-token-dispatcher-type", "alltoall"),
         *switches(
             moe_grouped_gemm=True,
+            no_bias_dropout_fusion=_linear_bias(launch.model),
             moe_permute_fusion=era.experts in {"permuted", "fused"},
             moe_router_fusion=era.experts == "fused",
         ),

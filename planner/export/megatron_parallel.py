@@ -45,6 +45,12 @@ def uses_fsdp(plan: Plan) -> bool:
     return plan_sharding(plan) in STRATEGIES
 
 
+def overlaps_tp(launch: Launch) -> bool:
+    """Whether the collectives of tp hide behind products."""
+    overlaps = ERAS[launch.cost.job.era].overlaps_tp and not uses_fsdp(launch.plan)
+    return overlaps and launch.plan.sequence_parallel
+
+
 def plan_sharding(plan: Plan) -> str:
     """The sharding of all stages; of the first one where they differ."""
     return (plan.stages[0].sharding if plan.stages else None) or plan.sharding
@@ -69,7 +75,6 @@ def _data_ranks(plan: Plan) -> str:
 def _mesh(launch: Launch) -> tuple[Flag, ...]:
     """Axes, their order, the pipeline's split; experts are whole on a chip (expert tp is 1)."""
     plan = launch.plan
-    overlaps = ERAS[launch.cost.job.era].overlaps_tp and not uses_fsdp(plan)
     experts = [
         flag("--expert-model-parallel-size", plan.ep),
         flag("--expert-tensor-parallel-size", 1),
@@ -79,7 +84,7 @@ def _mesh(launch: Launch) -> tuple[Flag, ...]:
         flag("--tensor-model-parallel-size", plan.tp),
         *switches(
             sequence_parallel=plan.sequence_parallel,
-            tp_comm_overlap=overlaps and plan.sequence_parallel,
+            tp_comm_overlap=overlaps_tp(launch),
         ),
         flag("--context-parallel-size", plan.cp),
         *((flag("--cp-comm-type", mode),) if plan.cp > 1 else ()),
@@ -169,9 +174,14 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
     return tuple(flags)
 
 
+def attends_fused(launch: Launch) -> bool:
+    """Whether attention is one kernel; context parallelism has no other."""
+    return ERAS[launch.cost.job.era].fused_attention or launch.plan.cp > 1
+
+
 def _precision(launch: Launch) -> tuple[Flag, ...]:
     """Number formats of products and of gradients on the wire, and the kernels of the era."""
-    precision, era = launch.cost.job.precision, ERAS[launch.cost.job.era]
+    precision = launch.cost.job.precision
     formats = {
         "fp8": [flag("--fp8-format", "hybrid")],
         "mxfp8": [flag("--fp8-format", "e4m3"), flag("--fp8-recipe", "mxfp8")],
@@ -188,7 +198,7 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
         long = "--accumulate-allreduce-grads-in-fp32"
         wire = [flag("--grad-reduce-in-bf16")] if short and precision != "fp16" else []
         wire += [flag(long)] if not short and precision != "fp32" else []
-    fused = [] if era.fused_attention else [flag("--attention-backend", "unfused")]
+    fused = [] if attends_fused(launch) else [flag("--attention-backend", "unfused")]
     loss = launch.cost.framework.logits_bytes <= 6.0
     return (
         *map(flag, base),

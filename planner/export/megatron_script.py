@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.export.hosts import hosts_of
 from planner.export.launch import Launch
 from planner.export.megatron_flags import Group, array_text
+from planner.export.torchrun import rank_comments, static_ranks
 from planner.plan_words import recompute_words, sharding_words, split_words
 from planner.version import __version__
 
@@ -80,14 +80,9 @@ def _distributed(launch: Launch) -> str:
     """Arguments of torchrun; Slurm and the user may say which host this is."""
     return "\n".join(
         (
-            "# Ranks count through the hosts in order, as the placement of the plan does.",
-            *(f"# {line}" for line in hosts_of(launch)),
+            *(f"# {line}" for line in rank_comments(launch)),
             "DISTRIBUTED_ARGS=(",
-            f'    --nnodes "${{NNODES:-{launch.nodes}}}"',
-            f"    --nproc-per-node {launch.node_chips}",
-            '    --node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}"',
-            '    --master-addr "${MASTER_ADDR:-localhost}"',
-            '    --master-port "${MASTER_PORT:-29500}"',
+            *(f"    {option}" for option in static_ranks(launch)),
             ")",
         )
     )

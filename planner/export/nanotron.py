@@ -14,10 +14,11 @@ from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import Section, left_to_weights, made_by, yaml_text
+from planner.export.torchrun import host_variables, torchrun
 
 VERSION = "2411b02 (2026-04-07)"
 FILE = "nanotron.yaml"
-_DTYPES = {"fp16": "float16", "fp32": "float32"}
+_DTYPES = {"fp16": "float16"}
 _STEPS = 30
 _OF_WEIGHTS = ("hidden_act", "rms_norm_eps", "rope_theta", "rope_scaling")
 """Keys of model_config that published weights need and a record does not hold."""
@@ -41,7 +42,7 @@ def export(launch: Launch) -> Export:
         framework_version=VERSION,
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
         command=_command(launch),
-        environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"),),
+        environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"), *host_variables(launch)),
         lossy=tuple(_lossy(launch)),
     )
 
@@ -144,13 +145,7 @@ def _checkpoints() -> dict[str, Any]:
 
 
 def _command(launch: Launch) -> str:
-    rendezvous = ""
-    if launch.nodes > 1:
-        rendezvous = " --rdzv-backend=c10d --rdzv-endpoint=ADDRESS_OF_THE_FIRST_NODE:29500"
-    return (
-        f"torchrun --nnodes={launch.nodes} --nproc-per-node={launch.node_chips}{rendezvous} "
-        f"run_train.py --config-file {FILE}"
-    )
+    return " ".join((*torchrun(launch), f"run_train.py --config-file {FILE}"))
 
 
 def _lossy(launch: Launch) -> list[Lost]:

@@ -14,6 +14,7 @@ from planner.export.export import Export, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import made_by, plan_summary
 from planner.export.toml_text import toml_text
+from planner.export.torchrun import host_variables, rank_comments, torchrun
 from planner.export.torchtitan_lost import TO_REGISTER, function_name, losses, must_be_registered
 from planner.export.torchtitan_python import FUNCTION, added_model, config_module
 from planner.export.torchtitan_settings import Settings, settings_of
@@ -22,7 +23,6 @@ from planner.rules.torchtitan_versions import SOURCES
 
 MODULE = "planned_config"
 ALLOCATOR = ("PYTORCH_ALLOC_CONF", "expandable_segments:True")
-PORT = 29500
 
 
 def export(launch: Launch) -> Export:
@@ -31,16 +31,13 @@ def export(launch: Launch) -> Export:
     settings = settings_of(launch)
     write = {"0.2": _toml, "0.3": _overrides, "main": _recipe}[launch.version]
     files, command = write(launch, flavor, settings)
-    environment = [ALLOCATOR]
-    if launch.nodes > 1:
-        environment.append(("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"))
     return Export(
         target="torchtitan",
         version=launch.version,
         framework_version=_source(launch),
         files=files,
         command=command,
-        environment=tuple(environment),
+        environment=(ALLOCATOR, *host_variables(launch)),
         lossy=losses(launch),
     )
 
@@ -97,7 +94,8 @@ def _overrides(launch: Launch, flavor: Flavor | None, settings: Settings) -> Wri
         for key, value in table.items()
     ]
     options.append(f"activation-checkpoint:{common_recompute(launch)}")
-    comments = "".join(f"# {line}\n" for line in _comments(launch))
+    lines = (*_comments(launch), *rank_comments(launch))
+    comments = "".join(f"# {line}\n" for line in lines)
     body = " \\\n  ".join([*_launcher(launch), *options])
     script = TextFile(name="torchtitan.sh", text=f"#!/usr/bin/env bash\n{comments}{body}\n")
     return (script, *files), "bash torchtitan.sh"
@@ -122,17 +120,7 @@ def _option(name: str, value: Any) -> str:
 
 
 def _launcher(launch: Launch) -> list[str]:
-    """Torchrun with its options, as it is called on every node."""
-    endpoint = f'"$MASTER_ADDR:{PORT}"' if launch.nodes > 1 else "localhost:0"
-    return [
-        "torchrun",
-        f"--nnodes {launch.nodes}",
-        f"--nproc_per_node {launch.node_chips}",
-        "--rdzv_id planned",
-        "--rdzv_backend c10d",
-        f"--rdzv_endpoint {endpoint}",
-        "-m torchtitan.train",
-    ]
+    return [*torchrun(launch), "-m torchtitan.train"]
 
 
 def _torchrun(launch: Launch, arguments: str) -> str:

@@ -15,9 +15,12 @@ from planner.rules.maxtext_models import block_of, name_of
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches, whole_rounds
 from planner.rules.rule import Rule
+from planner.rules.slices import inside_slices, slice_chips
 
 VENDORS = ("Google", "NVIDIA", "AMD")
 GPU_FORMATS = {"fp8": "fp8", "mxfp8": "te_mxfp8", "int8": "int8"}
+CDNA3_FORMATS = {**GPU_FORMATS, "fp8": "nanoo_fp8"}
+"""Chips whose 8-bit numbers have no negative zero (configs/base.yml: MI300 and MI325)."""
 TPU_FORMATS = {"fp8": "fp8_full", "int8": "int8"}
 
 
@@ -29,6 +32,7 @@ def on_tpu(model: CostModel) -> bool:
 def formats(model: CostModel) -> dict[str, str]:
     """Precisions of the matrix multiplications below 16 bits, and MaxText's names for them."""
     known = TPU_FORMATS if on_tpu(model) else GPU_FORMATS
+    known = CDNA3_FORMATS if model.chip.architecture == "CDNA3" else known
     return {name: one for name, one in known.items() if scales_blocks(model.chip, name)}
 
 
@@ -84,7 +88,7 @@ def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
     """Gradients are not accumulated where products are in 8 bits on GPUs; pipelines do not."""
-    eight_bits = formats(model).get(model.job.precision) == "fp8"
+    eight_bits = formats(model).get(model.job.precision) in ("fp8", "nanoo_fp8")
     return np.asarray((plans.pp > 1) | (micro_batches(model, plans) <= 1) | (not eight_bits))
 
 
@@ -109,6 +113,12 @@ def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """Heads are exchanged on TPUs, by global attention that is not latent."""
     offered = on_tpu(model) and model.job.model.window is None and not model.shapes.latent
     return np.asarray((plans.cp == 1) | (plans.cp_mode != ALL_TO_ALL) | offered)
+
+
+def exchanges_inside(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Heads are exchanged inside of a slice."""
+    exchanged = (plans.cp > 1) & (plans.cp_mode == ALL_TO_ALL)
+    return np.asarray(~exchanged | inside_slices(model, plans, "cp"))
 
 
 def _misplaced(model: CostModel, plan: Plan) -> str:
@@ -270,5 +280,18 @@ MAXTEXT: tuple[Rule, ...] = (
             "maxtext has cp_mode all-to-all on TPUs only, for global attention that is not latent; "
             "use ring"
         ),
+    ),
+    Rule(
+        name="maxtext-all-to-all-slices",
+        field="cp_mode",
+        framework="maxtext",
+        version=_VERSION,
+        source=f"{_TYPES}: Ulysses attention refuses dcn_context_parallelism",
+        holds=exchanges_inside,
+        explain=lambda c, p: (
+            f"maxtext exchanges heads (cp_mode all-to-all) inside of a slice only, and cp {p.cp} "
+            f"crosses slices of {slice_chips(c, p.chips)} chips; use ring, or lay cp further inside"
+        ),
+        launch=True,
     ),
 )

@@ -5,7 +5,7 @@ Names are those of the files in MaxText's configs/models at commit e591f30 (2026
 
 from __future__ import annotations
 
-from models_db import Model, load_model
+from models_db import Model, Moe, load_model
 
 NAMED = {
     "llama2-7b": "llama2-7b",
@@ -58,18 +58,33 @@ def block_of(model: Model) -> str | None:
     attention, moe = model.attention, model.moe
     plain = model.norm.kind == "layernorm" and model.positions.kind == "learned"
     if plain:
-        fits = not model.mlp.gated and model.tied_embeddings and moe is None
-        return "gpt3" if fits and model.kv_heads == model.heads else None
+        return "gpt3" if _like_gpt3(model) else None
     modern = model.norm.kind == "rmsnorm" and model.norm.per_layer == 2
     if not modern or model.parallel_block or model.positions.kind != "rope" or not model.mlp.gated:
         return None
     if model.window is not None or attention.sinks or model.mlp.bias or model.norm.embedding:
         return None
     if attention.kind == "mla":
-        return "deepseek" if moe is not None and moe.layer_period == 1 else None
+        return "deepseek" if moe is not None and _like_deepseek(moe) else None
     dense: _Blocks = {((), "none"): "llama2", (_QKV, "none"): "qwen2", ((), "per-head"): "qwen3"}
     if moe is None:
         return dense.get((attention.bias, attention.qk_norm))
     alike = moe.layer_period == 1 and moe.first_dense_layers == 0 and moe.shared_experts == 0
     mixed: _Blocks = {((), "none"): "mixtral", ((), "per-head"): "qwen3_moe"}
     return mixed.get((attention.bias, attention.qk_norm)) if alike else None
+
+
+def _like_gpt3(model: Model) -> bool:
+    """Whether all matrices and norms have biases, and nothing is between them (models/gpt3.py)."""
+    attention = model.attention
+    biased = model.norm.bias and model.mlp.bias and set(attention.bias) == {*_QKV, "output"}
+    plain = model.window is None and attention.qk_norm == "none" and not attention.sinks
+    alike = model.kv_heads == model.heads and model.norm.per_layer == 2 and model.norm.final
+    whole = not model.mlp.gated and model.tied_embeddings and model.moe is None
+    return biased and plain and alike and whole and not model.parallel_block
+
+
+def _like_deepseek(moe: Moe) -> bool:
+    """Whether shared experts are as wide as the others, without a gate (models/deepseek.py)."""
+    wide = moe.shared_experts == 0 or moe.shared_expert_hidden == moe.expert_hidden
+    return moe.layer_period == 1 and wide and not moe.shared_expert_gate

@@ -22,7 +22,9 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import megatron_words as words
+from planner.rules.megatron_kernels import KERNELS
 from planner.rules.megatron_recompute import told_at_once
+from planner.rules.predicates import laid_out
 from planner.rules.rule import Rule
 
 
@@ -64,6 +66,16 @@ def megatron_fsdp_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
     """Every replica of shards has all experts."""
     hybrid = (plans.sharding == ZERO3) & (plans.dp > 1)
     return np.asarray(~hybrid | (plans.tp * plans.cp * plans.fsdp % plans.ep == 0))
+
+
+def megatron_stages_inside(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Stages lie inside of data ranks where experts have as many data ranks as attention has.
+
+    Experts are whole (expert tp 1); for dense models the expert ranks are those of tp.
+    """
+    inside = laid_out(plans, (words.PIPELINE_INSIDE,)) & ~laid_out(plans, (words.USUAL,))
+    spread = plans.ep if model.shapes.experts else plans.tp
+    return np.asarray(~inside | (spread == plans.tp * plans.cp))
 
 
 def megatron_one_sharding(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -189,6 +201,17 @@ MEGATRON: tuple[Rule, ...] = (
         launch=True,
     ),
     Rule(
+        name="megatron-stages-inside",
+        field="placement",
+        framework="megatron",
+        version=_VERSION,
+        source="Megatron-LM core/parallel_state.py: initialize_model_parallel, orders that do not "
+        "end with pp",
+        holds=megatron_stages_inside,
+        explain=words.experts_inside,
+        launch=True,
+    ),
+    Rule(
         name="megatron-one-sharding",
         field="stages",
         framework="megatron",
@@ -258,4 +281,5 @@ MEGATRON: tuple[Rule, ...] = (
         ),
         launch=True,
     ),
+    *KERNELS,
 )

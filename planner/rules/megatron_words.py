@@ -11,7 +11,9 @@ from planner.plan_words import sharding_words
 from planner.rules.formats import scales_blocks
 from planner.rules.numbers import nearest_divisors
 
-_ORDERS = (("tp", "cp", "fsdp", "dp", "pp"), ("tp", "cp", "pp", "fsdp", "dp"))
+USUAL = ("tp", "cp", "fsdp", "dp", "pp")
+PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
+"""Orders of the axes, innermost first."""
 
 
 def pipeline_inside(plan: Plan) -> bool:
@@ -20,7 +22,8 @@ def pipeline_inside(plan: Plan) -> bool:
     Source: Megatron-LM megatron/core/parallel_state.py, order tp-cp-ep-pp-dp.
     """
     used = [axis for axis, size in plan.ranks if size > 1]
-    usual, other = ([axis for axis in order if getattr(plan, axis) > 1] for order in _ORDERS)
+    orders = (USUAL, PIPELINE_INSIDE)
+    usual, other = ([axis for axis in order if getattr(plan, axis) > 1] for order in orders)
     return used == other and used != usual
 
 
@@ -85,6 +88,16 @@ def experts_across_replicas(model: CostModel, plan: Plan) -> str:
         f"megatron takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the dp "
         f"{plan.dp} replicas of the shards; nearest ep: {near}"
     )
+
+
+def experts_inside(model: CostModel, plan: Plan) -> str:
+    """What stages inside of data ranks ask of the other axes, in one sentence."""
+    start = "megatron puts stages inside of data ranks (--use-tp-pp-dp-mapping) only"
+    end = f"use order {' '.join(USUAL)}"
+    if not model.shapes.experts:
+        return f"{start} without context parallelism, not with cp {plan.cp}; {end}, or cp 1"
+    ranks = plan.tp * plan.cp
+    return f"{start} where ep is tp x cp = {ranks}, not {plan.ep}; {end}, or ep {ranks}"
 
 
 def many_shardings(model: CostModel, plan: Plan) -> str:

@@ -6,13 +6,13 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
-from planner.plan import BY_COST, RING, SELECTIVE, BoolArray, Plan, PlanTable
+from planner.plan import BY_COST, DDP, RING, SELECTIVE, BoolArray, Plan, PlanTable
 from planner.rules import alike
 from planner.rules.maxtext_models import block_of
 from planner.rules.rule import Rule
 
 BLOCKS = ("llama2", "qwen2", "mixtral")
-PRECISIONS = ("bf16", "fp16", "fp32")
+PRECISIONS = ("bf16", "fp16")
 
 
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -36,6 +36,15 @@ def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
 
 
+def context_starts(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Context parallelism goes on from a checkpoint, and its gradients are those of PyTorch's DDP.
+
+    That is so with replicas, or where no optimizer states are shared.
+    """
+    reduced = (plans.dp > 1) | (plans.sharding == DDP)
+    return np.asarray((plans.cp == 1) | (reduced & (model.job.kind == "finetune")))
+
+
 def whole_layers(model: CostModel, plans: PlanTable) -> BoolArray:
     """Layers are recomputed as wholes."""
     return np.asarray(plans.recompute != SELECTIVE)
@@ -47,7 +56,7 @@ def nothing_moves(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def known_job(model: CostModel, plans: PlanTable) -> BoolArray:
-    """16 or 32 bits, and all weights."""
+    """16 bits, and all weights."""
     return np.full(len(plans), model.job.precision in PRECISIONS and model.job.kind != "lora")
 
 
@@ -121,6 +130,19 @@ NANOTRON: tuple[Rule, ...] = (
         launch=True,
     ),
     Rule(
+        name="nanotron-context",
+        field="cp",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron trainer.py: _load_model_checkpoint and training_step raise otherwise",
+        holds=context_starts,
+        explain=lambda c, p: (
+            f"nanotron starts cp {p.cp} from a checkpoint only (job finetune), with dp more than 1 "
+            f"or ddp, not job {c.job.kind} with dp {p.dp} and {p.sharding}; nearest cp: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
         name="nanotron-recompute",
         field="recompute",
         framework="nanotron",
@@ -146,7 +168,8 @@ NANOTRON: tuple[Rule, ...] = (
         field="precision",
         framework="nanotron",
         version=_VERSION,
-        source="nanotron config/utils_config.py: str_to_dtype; all weights are trained",
+        source="nanotron optim/gradient_accumulator.py refuses weights in 32 bits, as flash_attn "
+        "does; all weights are trained",
         holds=known_job,
         explain=lambda c, p: (
             f"nanotron trains all weights in {', '.join(PRECISIONS)}, not job {c.job.kind} in "

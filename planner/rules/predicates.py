@@ -225,8 +225,11 @@ def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework lays out the axes that exceed 1 in this order, and none in parts apart."""
     offered = model.framework.orders
-    if not offered:
-        return np.ones(len(plans), dtype=np.bool_)
+    return laid_out(plans, offered) if offered else np.ones(len(plans), dtype=np.bool_)
+
+
+def laid_out(plans: PlanTable, offered: tuple[tuple[str, ...], ...]) -> BoolArray:
+    """(n,) plans whose axes above 1 lie as in one of some orders, innermost first."""
     sizes = np.stack([getattr(plans, axis) for axis in AXES], axis=1) > 1
     patterns = sizes @ (1 << np.arange(len(AXES)))
     first, which = distinct([plans.order, patterns])

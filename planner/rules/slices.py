@@ -72,6 +72,15 @@ def slices_nest(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(nests[which])
 
 
+def inside_slices(model: CostModel, plans: PlanTable, axis: str) -> BoolArray:
+    """Whether all ranks of an axis are inside of one slice."""
+    first, which = distinct([getattr(plans, axis) for axis in (*AXES, "order")])
+    few = plans.take(first)
+    segments = axis_segments(mesh_of(few))[axis]
+    inside = _inside(segments, _sizes(model, few))[0]
+    return np.asarray((inside == getattr(few, axis))[which])
+
+
 def slice_mesh(model: CostModel, plan: Plan) -> SliceMesh:
     """The mesh of one plan; where slices do not nest, the greatest parts that fit inside."""
     plans = PlanTable.from_plans([plan])

@@ -32,12 +32,6 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
 
 
-def torchtitan_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Sequences divide over 2 cp tp, whatever is parallel."""
-    whole = model.job.seq_len % (2 * plans.cp * plans.tp) == 0
-    return np.asarray(whole | model.assumptions.token_granularity)
-
-
 def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B has a micro-batch for every stage."""
     enough = micro_batches(model, plans) >= plans.pp
@@ -89,18 +83,6 @@ TORCHTITAN: tuple[Rule, ...] = (
         source="torchtitan distributed/parallel_dims.py: dp_shard cp tp % ep = 0",
         holds=torchtitan_experts,
         explain=words.misplaced_experts,
-    ),
-    Rule(
-        name="torchtitan-sequence",
-        field="cp",
-        framework="torchtitan",
-        version=_VERSION,
-        source="torchtitan distributed/parallel_dims.py: seq_len_divisor = tp * 2 cp",
-        holds=torchtitan_sequence,
-        explain=lambda c, p: (
-            f"torchtitan needs sequences that are a multiple of 2 x cp {p.cp} x tp {p.tp}, not of "
-            f"{c.job.seq_len} tokens"
-        ),
     ),
     Rule(
         name="torchtitan-1f1b",

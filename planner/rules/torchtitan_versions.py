@@ -11,6 +11,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
+from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
 
@@ -90,6 +91,18 @@ class Models:
         return flavor_of(model.job.model, self.version)
 
 
+def early_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences divide over 2 cp tp, whatever is parallel; odd ones are another rule's matter."""
+    whole = model.job.seq_len % (2 * plans.cp * plans.tp) == 0
+    return np.asarray(whole | ~even_sequence(model, plans) | model.assumptions.token_granularity)
+
+
+def even_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences have an even number of tokens."""
+    even = model.job.seq_len % 2 == 0 or model.assumptions.token_granularity
+    return np.full(len(plans), even)
+
+
 def _model(version: str) -> Rule:
     models = Models(version)
     return Rule(
@@ -136,10 +149,44 @@ def _positions(version: str) -> Rule:
     )
 
 
+_DIVISOR = (
+    "torchtitan v0.2.2 distributed/parallel_dims.py: seq_len_divisor = tp * 2 cp, asserted in "
+    "models/*/infra/parallelize.py; later versions double cp above 1 only (trainer.py)"
+)
+
 TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
     *map(_model, SOURCES),
     *map(_contexts, SOURCES),
     *map(_positions, ("0.3", "main")),  # 0.2 makes the table as long as the sequence
+    Rule(
+        name="torchtitan-sequence-0.2",
+        field="cp",
+        framework="torchtitan",
+        version=SOURCES["0.2"],
+        source=_DIVISOR,
+        holds=early_sequence,
+        explain=lambda c, p: (
+            f"torchtitan 0.2 needs sequences that are a multiple of 2 x cp {p.cp} x tp {p.tp}, not "
+            f"of {c.job.seq_len} tokens; nearest cp x tp: "
+            f"{nearest_divisors(p.cp * p.tp, int(c.job.seq_len) // 2)}"
+        ),
+        launch=True,
+        versions=("0.2",),
+    ),
+    Rule(
+        name="torchtitan-even-sequence-0.2",
+        field="seq_len",
+        framework="torchtitan",
+        version=SOURCES["0.2"],
+        source=_DIVISOR,
+        holds=even_sequence,
+        explain=lambda c, p: (
+            "torchtitan 0.2 needs an even number of tokens in a sequence whatever cp and tp are, "
+            f"not {c.job.seq_len}; nearest: {int(c.job.seq_len) - 1} or {int(c.job.seq_len) + 1}"
+        ),
+        launch=True,
+        versions=("0.2",),
+    ),
     Rule(
         name="torchtitan-sequence-parallel-0.2",
         field="sequence_parallel",

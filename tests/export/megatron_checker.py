@@ -4,13 +4,14 @@
 
 A launch is {"args": [...], "world": ranks, "environment": {...}, "hopper": bool}. An answer is
 {"accepted": bool, "why": text, "layers": [[layers of every chunk] of every stage], "micro": n}.
-Its own checks run: validate_args, TransformerConfig, get_num_layers_to_build of every stage and
-chunk (for a layout string the count of its own parser), the micro-batch calculator. Replaced are
-questions about the GPU and about the version of Transformer Engine, and flags of its kernels,
-which are not installed.
+Its own checks run: validate_args, TransformerConfig, initialize_model_parallel without the groups
+that it would create, get_num_layers_to_build of every stage and chunk (for a layout string the
+count of its own parser), the micro-batch calculator. Replaced are questions about the GPU and the
+kernels of Transformer Engine, which is not installed; what TEGroupedMLP asserts is asserted here.
 """
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -18,9 +19,15 @@ import sys
 import typing
 import warnings
 
-NO_KERNELS = ["--no-rope-fusion", "--transformer-impl", "local"]
 KERNELS = "2.14.0"
-FUSED = ("--moe-permute-fusion", "--moe-router-fusion")
+FUSED = {
+    "models.common.embeddings.rope_utils": ("apply_rotary_pos_emb", "apply_rotary_pos_emb_thd"),
+    "transformer.moe.moe_utils": (
+        "permute", "permute_with_probs", "sort_chunks_by_index", "sort_chunks_by_index_with_probs",
+        "unpermute",
+    ),
+}  # fmt: skip
+"""Modules of megatron.core to the kernels that they ask for, without `fused_`."""
 
 
 def prepared(checkout):
@@ -36,7 +43,35 @@ def prepared(checkout):
 
     utils._te_version = Version(KERNELS)
     torch.cuda.get_device_capability = lambda *_: (9, 0)
+    for module, names in FUSED.items():
+        for name in names:
+            setattr(importlib.import_module(f"megatron.core.{module}"), f"fused_{name}", object())
     return arguments
+
+
+def lay_out_ranks(args):
+    """Lays out the groups of all ranks and creates none; it raises where they contradict."""
+    import torch.distributed as ranks  # noqa: PLC0415 (its path is an argument)
+    from megatron.core import parallel_state  # noqa: PLC0415 (its path is an argument)
+
+    before = dict(vars(parallel_state))
+    parallel_state.create_group = lambda *_, **__: object()
+    ranks.is_initialized, ranks.get_rank = lambda: True, lambda *_: 0
+    ranks.get_world_size = lambda *_: args.world_size
+    try:
+        parallel_state.initialize_model_parallel(
+            args.tensor_model_parallel_size,
+            args.pipeline_model_parallel_size,
+            args.virtual_pipeline_model_parallel_size,
+            context_parallel_size=args.context_parallel_size,
+            expert_model_parallel_size=args.expert_model_parallel_size,
+            expert_tensor_parallel_size=args.expert_tensor_parallel_size,
+            num_distributed_optimizer_instances=args.num_distributed_optimizer_instances,
+            order="tp-cp-ep-pp-dp" if args.use_tp_pp_dp_mapping else "tp-cp-ep-dp-pp",
+        )
+    finally:
+        vars(parallel_state).update(before)
+        ranks.is_initialized = lambda: False
 
 
 def layers_of(config):
@@ -63,18 +98,18 @@ def judged(arguments, launch):
     from megatron.core import num_microbatches_calculator as calculator  # noqa: PLC0415 (its path is an argument)
 
     arguments.get_device_arch_version = lambda: 9 if launch["hopper"] else 10
-    sys.argv = ["pretrain_gpt.py", *(a for a in launch["args"] if a not in FUSED), *NO_KERNELS]
+    sys.argv = ["pretrain_gpt.py", *launch["args"]]
     os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS", None)
     os.environ.update(launch["environment"], WORLD_SIZE=str(launch["world"]), RANK="0")
     args = arguments.validate_args(arguments.parse_args())
     config = arguments.core_transformer_config_from_args(args)
+    lay_out_ranks(args)
+    if config.num_moe_experts and config.moe_grouped_gemm:
+        assert not (config.add_bias_linear and config.bias_dropout_fusion), "TEGroupedMLP"
     layers = layers_of(config)
     built = sum(map(sum, layers))
     if built != args.num_layers:
         raise ValueError(f"the stages build {built} layers of {args.num_layers}")
-    grid = args.expert_tensor_parallel_size * args.expert_model_parallel_size
-    if args.world_size % (grid * args.pipeline_model_parallel_size):
-        raise ValueError("the expert grid does not divide the ranks")
     calculator.unset_num_microbatches_calculator()
     calculator.init_num_microbatches_calculator(
         0, None, args.global_batch_size, args.micro_batch_size, args.data_parallel_size, False

@@ -8,11 +8,14 @@ import yaml
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
 from hardware_db import load_cluster
+from models_db import Model, load_model
 from planner.errors import InputError
-from planner.export import Export, export_plan
+from planner.export import Export, export_plan, maxtext_model
+from planner.export.launch import Launch
 from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
+from planner.rules.maxtext_models import block_of
 from planner.rules.slices import slice_mesh
 from planner.targets import TARGETS
 
@@ -141,6 +144,71 @@ def test_without_sequence_parallelism_the_axis_is_another() -> None:
     assert "sequence_parallel" in {lost.field for lost in one.lossy}
 
 
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("llama-7b", ["silu", "linear"]),
+        ("gpt3-125m", ["gelu"]),
+        ("opt-1.3b", ["relu"]),
+        ("gemma2-9b", ["gelu", "linear"]),
+    ],
+)
+def test_the_activation_is_that_of_the_model(model: str, told: list[str]) -> None:
+    found = own_settings(load_model(model))
+    assert found["mlp_activations"] == told
+
+
+def own_settings(model: Model) -> dict[str, object]:
+    """Of a model that MaxText does not know by name."""
+    cost = SLICES.cost()
+    cost = replace(cost, job=replace(cost.job, model=replace(model, name="own")))
+    return maxtext_model.settings(Launch(cost=cost, plan=SLICES.plan))
+
+
+def test_the_vocabulary_divides_over_tp() -> None:
+    case = replace(SLICES, model="gpt3-1.3b", seq_len=2048, plan=Plan(dp=32, tp=4))
+    one = export(case)
+    assert settings(one)["vocab_size"] == 50260
+    assert "padded to 50260" in str(one.lossy)
+    assert settings(export(case, dp=128, tp=1, sequence_parallel=False))["vocab_size"] == 50257
+
+
+def test_routers_have_the_bias_of_the_model() -> None:
+    assert own_settings(load_model("kimi-k2"))["routed_bias"] is True
+    assert "routed_bias" not in own_settings(load_model("deepseek-v2"))
+
+
+def test_blocks_have_all_matrices_of_the_model() -> None:
+    gpt, deepseek = load_model("gpt3-125m"), load_model("deepseek-v2")
+    assert deepseek.moe is not None
+    assert (block_of(gpt), block_of(deepseek)) == ("gpt3", "deepseek")
+    assert block_of(replace(gpt, mlp=replace(gpt.mlp, bias=False))) is None
+    assert block_of(replace(gpt, norm=replace(gpt.norm, bias=False))) is None
+    wider = replace(deepseek.moe, shared_expert_hidden=2 * deepseek.moe.expert_hidden)
+    assert block_of(replace(deepseek, moe=wider)) is None
+
+
+@pytest.mark.parametrize(
+    ("hardware", "told"),
+    [("mi300x-8way", "nanoo_fp8"), ("mi355x-8way", "fp8"), ("dgx-h100-ndr", "fp8")],
+)
+def test_the_8_bits_of_a_gpu(hardware: str, told: str) -> None:
+    case = replace(CASES["dense-sharded"], hardware=hardware, precision="fp8")
+    assert settings(export(case))["quantization"] == told
+    with pytest.raises(InputError, match="accumulates no gradients"):
+        export(case, micro_batch=1)
+
+
+CP_OUTSIDE = ("tp", "fsdp", "dp", "pp", "cp")
+
+
+def test_an_exchange_inside_of_a_slice_is_offered() -> None:
+    case, changes = BROKEN["maxtext-all-to-all-slices"]
+    plan = replace(case.plan, **{**changes, "order": ("tp", "cp", "fsdp", "dp", "pp")})
+    found = {rule.name for rule, _ in broken(case.cost(), table(plan), target=TARGET)}
+    assert "maxtext-all-to-all-slices" not in found
+
+
 BROKEN = {
     "jax-stage-layers": (CASES["uneven"], {}),
     "jax-stage-choices": (
@@ -158,6 +226,10 @@ BROKEN = {
     "maxtext-zero2": (CASES["experts"], {"sharding": "zero2"}),
     "maxtext-ring": (SLICES, {"fsdp": 1, "tp": 4, "cp": 128, "sharding": "zero3"}),
     "maxtext-all-to-all": (CASES["dense-hybrid"], {"cp_mode": "all-to-all"}),
+    "maxtext-all-to-all-slices": (
+        replace(SLICES, hardware="tpu-v5e", model="llama2-7b", global_batch=2048),
+        {"fsdp": 128, "cp": 4, "tp": 1, "cp_mode": "all-to-all", "order": CP_OUTSIDE},
+    ),
     "maxtext-model": (replace(SLICES, model="olmo2-7b"), {}),
     "maxtext-hardware": (replace(SLICES, hardware="trn2"), {}),
     "maxtext-accumulation": (

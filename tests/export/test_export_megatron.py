@@ -333,3 +333,30 @@ def test_a_plan_that_it_cannot_run_is_written_as_near_as_it_can() -> None:
     one = of(UNEVEN, allow_lossy=True, stages=stages)
     assert [lost.field for lost in one.unsupported] == ["recompute"]
     assert flags(one)["--recompute-num-layers"] == ["11"]
+
+
+def test_divided_sequences_attend_in_one_kernel() -> None:
+    """Software without fused attention cannot divide sequences; with it both can."""
+    cost = CASES["long"].cost()
+    early = replace(cost, job=replace(cost.job, era="megatron-2022"))
+    alone = replace(CASES["long"].plan, cp=1, dp=32)
+    for plan, unfused in ((CASES["long"].plan, False), (alone, True)):
+        one = export_plan(early, plan, TARGETS["megatron"])
+        assert ("--attention-backend unfused" in one.files[1].text) == unfused
+        assert ("cp" in {lost.field for lost in one.lossy}) != unfused
+
+
+def test_models_with_biases_and_experts_keep_dropout_apart() -> None:
+    """Grouped experts refuse the fusion of bias and dropout where matrices have biases."""
+    assert "--no-bias-dropout-fusion" in flags(of(model("gpt-oss-20b")))
+    assert "--no-bias-dropout-fusion" not in flags(of(CASES["experts"]))
+    gpt_oss = model("gpt-oss-20b")
+    bridge = export_plan(gpt_oss.cost(), gpt_oss.plan, BRIDGE)
+    assert "model.bias_dropout_fusion=false" in bridge.files[2].text
+
+
+def test_chips_without_multicast_are_told_so() -> None:
+    """The overlap of tp refuses to start on chips before Hopper otherwise."""
+    assert ("UB_SKIPMC", "1") in of(UNEVEN).environment
+    assert "UB_SKIPMC" not in dict(of(UNEVEN, sequence_parallel=False).environment)
+    assert "UB_SKIPMC" not in dict(of(replace(UNEVEN, hardware="dgx-h100-ndr")).environment)

@@ -61,7 +61,7 @@ def test_a_plan_is_told() -> None:
 
 
 def test_rings_are_those_of_qwen2() -> None:
-    case = replace(CASES["long"], framework="nanotron")
+    case = replace(CASES["long"], framework="nanotron", kind="finetune")
     config = settings(export(case))["model"]["model_config"]
     assert config["is_qwen2_config"] is True
     assert config["_attn_implementation"] == "llama3_ring_attention"
@@ -80,6 +80,8 @@ BROKEN = {
     "nanotron-model": (CASES["latent-experts"], {}),
     "nanotron-experts": (CASES["experts"], {}),
     "nanotron-ring": (CASES["long"], {"cp_mode": "all-to-all"}),
+    "nanotron-context": (CASES["long"], {}),
+    "nanotron-job": (replace(DENSE, precision="fp32"), {}),
     "nanotron-recompute": (DENSE, {"recompute": "selective"}),
     "nanotron-offload": (DENSE, {"offload": ("optimizer",)}),
     "nanotron-stages": (CASES["uneven"], {}),
@@ -100,6 +102,17 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs"),
+    [({}, True), ({"dp": 1}, False), ({"dp": 1, "sharding": "ddp"}, True)],
+)
+def test_contexts_that_go_on_from_a_checkpoint(changes: dict[str, object], runs: bool) -> None:
+    case = replace(CASES["long"], framework="nanotron", kind="finetune")
+    table = PlanTable.from_plans([replace(case.plan, **changes)])
+    found = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("nanotron-context" not in found) == runs
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from planner.targets import TARGETS
 TARGET = TARGETS["megatron"]
 UNEVEN, EXPERTS = CASES["uneven"], CASES["experts"]
 FLAT = replace(UNEVEN, plan=Plan(dp=16, tp=2))
+INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
 
 
 def names(case: Case, **changes: object) -> list[str]:
@@ -35,6 +36,19 @@ BROKEN = {
         EXPERTS,
         {"pp": 1, "dp": 32, "fsdp": 2, "tp": 2, "ep": 8, "sharding": "zero3"},
     ),
+    "megatron-stages-inside": (
+        EXPERTS,
+        {"dp": 32, "order": INSIDE},
+    ),
+    "megatron-whole-widths": (
+        replace(CASES["dense-sharded"], precision="fp8", model="llama2-7b"),
+        {"fsdp": 2, "tp": 32, "sequence_parallel": True},
+    ),
+    "megatron-whole-tokens": (
+        replace(CASES["dense-sharded"], precision="fp8", seq_len=4100),
+        {"micro_batch": 1},
+    ),
+    "megatron-context-precision": (replace(CASES["long"], precision="fp32"), {}),
     "megatron-one-sharding": (UNEVEN, {"stages": uneven("zero1", "ddp", "zero1", "zero1")}),
     "megatron-recompute": (
         UNEVEN,
@@ -54,6 +68,10 @@ FIXED = {
     "megatron-schedule": {"schedule": "1f1b"},
     "megatron-fsdp-pipeline": {"sharding": "zero1"},
     "megatron-fsdp-replicas": {"pp": 1, "fsdp": 64, "dp": 1, "sharding": "zero3"},
+    "megatron-stages-inside": {"dp": 32, "ep": 2, "order": INSIDE},
+    "megatron-whole-widths": {"fsdp": 4, "tp": 16, "sequence_parallel": True},
+    "megatron-whole-tokens": {"micro_batch": 2},
+    "megatron-context-precision": {"dp": 32, "cp": 1},
     "megatron-one-sharding": {"stages": uneven("ddp", "ddp", "ddp", "ddp")},
     "megatron-recompute": {"stages": tuple(Stage(layers=10, full=(2, 0)) for _ in range(4))},
     "megatron-context": {"cp_mode": "all-to-all"},
@@ -101,6 +119,34 @@ def test_blackwell_alone_scales_blocks(hardware: str, precision: str, told: bool
     changed = replace(cost, job=replace(cost.job, precision=precision))
     found = broken(changed, PlanTable.from_plans([FLAT.plan]), target=TARGET)
     assert ("megatron-job" not in [rule.name for rule, _ in found]) == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"cp": 2}, False),
+        ({"cp": 1}, True),
+        ({"cp": 2, "pp": 1}, True),
+        ({"cp": 2, "dp": 1, "sharding": "zero1"}, True),
+    ],
+)
+def test_stages_inside_of_replicas_without_experts(changes: dict[str, object], told: bool) -> None:
+    """With one stage or one replica there is no other order."""
+    plan = {"dp": 4, "stages": None, "order": INSIDE, **changes}
+    assert ("megatron-stages-inside" not in names(UNEVEN, **plan)) == told
+
+
+@pytest.mark.parametrize(
+    ("precision", "tp", "told"),
+    [("bf16", 32, True), ("fp8", 32, False), ("mxfp8", 8, True), ("mxfp8", 16, False)],
+)
+def test_what_tp_leaves_of_a_width(precision: str, tp: int, told: bool) -> None:
+    """A width of 11,008 is 344 blocks of 32."""
+    case = replace(
+        CASES["dense-sharded"], model="llama2-7b", precision=precision, hardware="gb200-nvl72"
+    )
+    found = names(case, fsdp=64 // tp, tp=tp, sequence_parallel=True)
+    assert ("megatron-whole-widths" not in found) == told
 
 
 def test_one_layer_stays_on_the_chip() -> None:

@@ -2,7 +2,8 @@
 
 `PLANNER_MAXTEXT` is a checkout of MaxText at the commit of `planner.export.maxtext.VERSION`,
 `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with jax, flax, omegaconf, pydantic, packaging,
-pathwaysutils and jinja2; without it, this one.
+pathwaysutils and jinja2; without it, this one. Models are built where it also has grain, tokamax,
+qwix, aqtp, drjax, transformers, pillow, sympy and jaxtyping.
 """
 
 import itertools
@@ -23,12 +24,13 @@ from export.cases import CASES, Case
 from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.export import Export, export_plan
+from planner.export import Export, export_plan, maxtext_model
+from planner.export.launch import Launch
 from planner.export.maxtext import VERSION
 from planner.export.maxtext_slices import SLICES as NAMED_SLICES
 from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan
-from planner.rules.maxtext_models import NAMED
+from planner.rules.maxtext_models import NAMED, block_of
 from planner.rules.slices import slice_mesh
 from planner.targets import TARGETS
 
@@ -115,6 +117,30 @@ def test_models_have_the_dimensions_of_their_names() -> None:
             assert found["moe_mlp_dim"] == model.moe.expert_hidden, name
 
 
+BUILT = ("gpt3-125m", "opt-1.3b", "llama-7b", "llama2-70b", "phi-4", "qwen2.5-32b", "qwen3-8b",
+         "deepseek-v2-lite", "deepseek-v3", "kimi-k2", "mixtral-8x7b", "qwen3-30b-a3b",
+         "gemma3-4b", "gpt-oss-20b", "mistral-7b", "llama4-scout")  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_models_have_the_parameters_of_maxtext(named: bool) -> None:
+    """By its name, or by its dimensions where MaxText has its decoder block."""
+    models = [load_model(name) for name in BUILT]
+    models = models if named else [replace(one, name="own") for one in models if block_of(one)]
+    cost = CASES["one-chip"].cost()
+    texts = []
+    for model in models:
+        launch = Launch(cost=replace(cost, job=replace(cost.job, model=model)), plan=Plan())
+        batch = {"base_config": "base.yml", "per_device_batch_size": 1, "max_target_length": 64}
+        data = {"dataset_type": "synthetic", "enable_checkpointing": False}
+        texts.append(yaml.safe_dump(batch | data | maxtext_model.settings(launch)))
+    answers = asked([{"text": one, "devices": 1, "slices": 1, "counts": True} for one in texts])
+    if any("No module named" in found.get("error", "") for found in answers):
+        pytest.skip("packages that MaxText builds models with are not installed")
+    counted = [found.get("parameters", found) for found in answers]
+    assert counted == [model.total_parameters for model in models]
+
+
 def test_random_plans_are_accepted() -> None:
     drawn = [
         (case, export)
@@ -144,6 +170,22 @@ REFUSED = {
     "ring": (
         replace(
             SLICES, seq_len=1024, plan=Plan(fsdp=2, tp=4, cp=64, sharding="zero3", micro_batch=1)
+        ),
+        {},
+    ),
+    "exchange over slices": (
+        replace(
+            SLICES,
+            model="llama2-7b",
+            hardware="tpu-v5e",
+            global_batch=2048,
+            plan=Plan(
+                fsdp=128,
+                cp=4,
+                cp_mode="all-to-all",
+                sharding="zero3",
+                order=("tp", "fsdp", "dp", "pp", "cp"),
+            ),
         ),
         {},
     ),

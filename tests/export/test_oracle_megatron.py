@@ -85,9 +85,9 @@ def test_the_golden_files_are_accepted() -> None:
         "version": "core 0.20.0 dev",
         "commit": "d98e8a64ddf34856e74b24714e3bedb2f5a39553 (2026-08-22)",
         "date": "2026-11-23",
-        "by": "training/arguments.py validate_args, TransformerConfig, transformer_block.py "
-        "get_num_layers_to_build, num_microbatches_calculator.py (args.txt; run.sh passes the "
-        "same arguments)",
+        "by": "training/arguments.py validate_args, TransformerConfig, core/parallel_state.py "
+        "initialize_model_parallel, transformer_block.py get_num_layers_to_build, "
+        "num_microbatches_calculator.py (args.txt; run.sh passes the same arguments)",
         "python": f"{platform.python_version()}, torch on CPU, without Transformer Engine",
     }
     files = [f"{name}/{file}" for name in CASES for file in ("args.txt", "run.sh")]
@@ -172,6 +172,11 @@ REFUSED = {
     "stages": ("uneven", {"stages": (Stage(layers=9), Stage(layers=11), Stage(layers=11))}),
     "layers of stages": ("uneven", {"stages": (Stage(layers=9),) * 3 + (Stage(layers=8),)}),
     "offload": ("uneven", {"offload": ("activations",)}),
+    "stages inside": ("experts", {"order": ("tp", "cp", "pp", "fsdp", "dp")}),
+    "stages inside with cp": (
+        "dense-tp-pp",
+        {"dp": 8, "cp": 2, "order": ("tp", "cp", "pp", "fsdp", "dp")},
+    ),
 }
 
 

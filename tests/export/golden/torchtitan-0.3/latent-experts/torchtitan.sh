@@ -4,12 +4,15 @@
 # Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
 # (scripts/download_hf_assets.py fills it).
 # Compilation: the cost model assumes a compiled loss and compiled blocks.
+# Ranks count through the hosts in order, as the placement of the plan does.
+# 16 of the 18 hosts of each of 4 nvlink domains, those of one domain in a row:
+# hosts 0 to 15 in the first, and so on (Slurm, block topology: --segment=16).
 torchrun \
-  --nnodes 64 \
-  --nproc_per_node 4 \
-  --rdzv_id planned \
-  --rdzv_backend c10d \
-  --rdzv_endpoint "$MASTER_ADDR:29500" \
+  --nnodes "${NNODES:-64}" \
+  --nproc-per-node 4 \
+  --node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}" \
+  --master-addr "${MASTER_ADDR:-localhost}" \
+  --master-port "${MASTER_PORT:-29500}" \
   -m torchtitan.train \
   --module deepseek_v3 \
   --config deepseek_v3_671b \

@@ -4,12 +4,13 @@
 # Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
 # (scripts/download_hf_assets.py fills it).
 # Compilation: the cost model assumes a compiled loss and compiled blocks.
+# Ranks count through the hosts in order, as the placement of the plan does.
 torchrun \
-  --nnodes 8 \
-  --nproc_per_node 8 \
-  --rdzv_id planned \
-  --rdzv_backend c10d \
-  --rdzv_endpoint "$MASTER_ADDR:29500" \
+  --nnodes "${NNODES:-8}" \
+  --nproc-per-node 8 \
+  --node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}" \
+  --master-addr "${MASTER_ADDR:-localhost}" \
+  --master-port "${MASTER_PORT:-29500}" \
   -m torchtitan.train \
   --module llama3 \
   --config llama3_8b \

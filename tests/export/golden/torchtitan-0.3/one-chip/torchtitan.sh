@@ -4,12 +4,10 @@
 # Data and tokenizer are placeholders: torchtitan's c4, and a folder for hf_assets_path
 # (scripts/download_hf_assets.py fills it).
 # Compilation: the cost model assumes a compiled loss and compiled blocks.
+# Ranks count through the hosts in order, as the placement of the plan does.
 torchrun \
-  --nnodes 1 \
-  --nproc_per_node 1 \
-  --rdzv_id planned \
-  --rdzv_backend c10d \
-  --rdzv_endpoint localhost:0 \
+  --standalone \
+  --nproc-per-node 1 \
   -m torchtitan.train \
   --module models_to_register \
   --config gpt3_125m \
