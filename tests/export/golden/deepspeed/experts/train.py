@@ -19,20 +19,23 @@ STEPS = 30
 RECOMPUTE = False
 BORDERS = [0, 17, 34]
 
+import json
+from importlib import import_module
+
 import deepspeed
 import torch
 import transformers
 
 
 class RandomTokens(torch.utils.data.Dataset):
-    """Random token ids in place of your data."""
+    """Random token ids in place of your data; a sample is the same on every rank."""
 
     def __len__(self):
         return SEQUENCES * STEPS
 
     def __getitem__(self, index):
-        tokens = torch.randint(0, DIMENSIONS["vocab_size"], (SEQ_LEN,))
-        return SAMPLE(tokens)
+        source = torch.Generator().manual_seed(index)
+        return SAMPLE(torch.randint(0, DIMENSIONS["vocab_size"], (SEQ_LEN,), generator=source))
 
 
 def configuration():
@@ -41,7 +44,10 @@ def configuration():
     )
 
 
-from importlib import import_module
+def settings():
+    with open("ds_config.json", encoding="utf-8") as file:
+        return json.load(file)
+
 
 from deepspeed.pipe import LayerSpec, PipelineModule
 
@@ -127,10 +133,12 @@ def main():
         model=model,
         model_parameters=[p for p in model.parameters() if p.requires_grad],
         training_data=RandomTokens(),
-        config="ds_config.json",
+        config=settings(),
     )
-    for _ in range(STEPS):
-        engine.train_batch()
+    for step in range(1, STEPS + 1):
+        loss = engine.train_batch()
+        if engine.global_rank == 0:
+            print(f"step {step}: loss {loss.item():.4f}", flush=True)
 
 
 if __name__ == "__main__":
