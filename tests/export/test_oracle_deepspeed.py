@@ -42,13 +42,14 @@ def groups_of(script: str, plan: Plan) -> Any:
     """What train.py gives DeepSpeed to count data ranks by, or a pipeline finds by itself."""
     names: dict[str, Any] = {"__name__": "train"}
     exec(compile(script, "train.py", "exec"), names)
+    model = SimpleNamespace(config=names["configuration"]())
     if plan.pp > 1:
         pipe = pytest.importorskip("deepspeed.runtime.pipe.topology")
         assert len(names["BORDERS"]) == plan.pp + 1
         dealt = pipe.PipeDataParallelTopology(num_pp=plan.pp, num_dp=plan.chips // plan.pp)
         return pipe.PipelineParallelGrid(topology=dealt)
     if names["SEQUENCE_RANKS"] > 1:
-        return names["sequence_groups"](SimpleNamespace(config=names["configuration"]()))
+        return names["sequence_groups"](model)
     return names["tensor_groups"]()
 
 
@@ -83,11 +84,12 @@ def test_the_golden_files_are_accepted() -> None:
         "version": pytest.importorskip("deepspeed").__version__,
         "commit": "edaa722 (2026-08-22) for the names of keys",
         "date": "2026-11-23",
-        "by": "runtime/config.py DeepSpeedConfig, module_inject/auto_ep_config.py "
-        "validate_autoep_config",
+        "by": "runtime/config.py DeepSpeedConfig with the groups of ranks of train.py, "
+        "module_inject/auto_ep_config.py validate_autoep_config; files of small models run",
         "python": platform.python_version(),
     }
-    record_acceptance("deepspeed", facts, [f"{name}/ds_config.json" for name in CASES])
+    files = ("ds_config.json", "train.py")
+    record_acceptance("deepspeed", facts, [f"{name}/{file}" for name in CASES for file in files])
 
 
 def test_top_level_keys_are_deepspeeds() -> None:
@@ -101,7 +103,7 @@ def test_top_level_keys_are_deepspeeds() -> None:
 
 
 def test_random_plans_are_accepted() -> None:
-    count = 0
+    count, divided = 0, dict.fromkeys(("tp", "cp", "pp", "ep"), 0)
     for seed, name in enumerate(MODELS):
         case = replace(CASES[name], framework="deepspeed")
         for one, plan, export in runnable(TARGET, case, count=12, seed=seed):
@@ -111,7 +113,10 @@ def test_random_plans_are_accepted() -> None:
                 one.global_batch
             )
             count += 1
+            for axis in divided:
+                divided[axis] += getattr(plan, axis) > 1
     assert count >= 80
+    assert min(divided.values()) >= 2, divided
 
 
 @pytest.mark.parametrize(

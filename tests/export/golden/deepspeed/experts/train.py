@@ -67,9 +67,17 @@ def SAMPLE(tokens):
     return tokens, tokens.clone()
 
 
+def initialized(module, config):
+    for weight in module.parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=config.initializer_range)
+    return module
+
+
 class Embedding(torch.nn.Embedding):
     def __init__(self, config):
         super().__init__(config.vocab_size, config.hidden_size)
+        initialized(self, config)
 
 
 class Block(torch.nn.Module):
@@ -77,11 +85,8 @@ class Block(torch.nn.Module):
 
     def __init__(self, config, index):
         super().__init__()
-        self.layer = class_named("DecoderLayer")(config, index)
+        self.layer = initialized(class_named("DecoderLayer")(config, index), config)
         self.rotary = class_named("RotaryEmbedding")(config)
-        for weight in self.layer.parameters():
-            if weight.dim() > 1:
-                torch.nn.init.normal_(weight, std=config.initializer_range)
 
     def forward(self, hidden):
         positions = torch.arange(hidden.shape[1], device=hidden.device)[None]
@@ -95,7 +100,8 @@ class Head(torch.nn.Module):
     def __init__(self, config):
         super().__init__()
         self.norm = class_named("RMSNorm")(config.hidden_size)
-        self.out = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        out = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.out = initialized(out, config)
 
     def forward(self, hidden):
         return self.out(self.norm(hidden))
