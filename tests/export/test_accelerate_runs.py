@@ -48,8 +48,8 @@ def free_port() -> int:
         return port
 
 
-def losses(export: Export, folder: Path, *, compiled: bool = False) -> list[float]:
-    """The losses that the command of an export prints."""
+def printed(export: Export, folder: Path, *, compiled: bool = False, script: str = "") -> str:
+    """What the command of an export prints, or that command with another script."""
     for file in export.files:
         (folder / file.name).write_text(file.text, encoding="utf-8")
     words = shlex.split(export.command)
@@ -60,20 +60,26 @@ def losses(export: Export, folder: Path, *, compiled: bool = False) -> list[floa
         "ACCELERATE_TORCH_DEVICE": "cpu",
         "ACCELERATE_BYPASS_DEVICE_MAP": "true",
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(STAND_IN),
+        "PYTHONPATH": f"{STAND_IN}{os.pathsep}{folder}",
     }
-    launcher = [sys.executable, "-m", "accelerate.commands.launch", *also, *words[2:]]
+    words = [*words[2:-1], script or words[-1]]
     done = subprocess.run(
-        launcher,
+        [sys.executable, "-m", "accelerate.commands.launch", *also, *words],
         cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return [float(found) for found in re.findall(r"^loss ([\d.]+)$", done.stdout, re.MULTILINE)]
+    return done.stdout
+
+
+def losses(export: Export, folder: Path, *, compiled: bool = False) -> list[float]:
+    """The losses that the command of an export prints."""
+    text = printed(export, folder, compiled=compiled)
+    return [float(found) for found in re.findall(r"^loss ([\d.]+)$", text, re.MULTILINE)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -117,10 +123,16 @@ def test_compiled_layers_compute_the_same(tmp_path: Path, alone: list[float]) ->
 @pytest.mark.parametrize(
     ("model", "plan"),
     [
-        ("llama3-8b", Plan(tp=2, sharding="ddp", micro_batch=1)),
-        ("llama3-8b", Plan(fsdp=2, tp=2, sharding="zero3", recompute="full")),
-        ("qwen2.5-7b", Plan(dp=2, fsdp=2, tp=2, sharding="zero3", micro_batch=1)),
-        ("gemma3-4b", Plan(fsdp=2, tp=2, sharding="zero3", micro_batch=1)),
+        ("llama3-8b", Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1)),
+        (
+            "llama3-8b",
+            Plan(fsdp=2, tp=2, sequence_parallel=False, sharding="zero3", recompute="full"),
+        ),
+        (
+            "qwen2.5-7b",
+            Plan(dp=2, fsdp=2, tp=2, sequence_parallel=False, sharding="zero3", micro_batch=1),
+        ),
+        ("gemma3-4b", Plan(fsdp=2, tp=2, sequence_parallel=False, sharding="zero3", micro_batch=1)),
         ("gpt3-125m", Plan(cp=2, sharding="zero3", micro_batch=1)),
         ("mixtral-8x7b", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
         ("deepseek-v3", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
@@ -133,3 +145,14 @@ def test_it_runs(model: str, plan: Plan, tmp_path: Path) -> None:
     found = losses(exported(tiny(model), plan), tmp_path)
     assert len(found) == 30
     assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    "model", ["qwen2.5-7b", "olmo2-7b", "gemma2-9b", "gpt-neox-20b", "mistral-7b"]
+)
+def test_split_models_compute_what_whole_ones_do(model: str, tmp_path: Path) -> None:
+    export = exported(
+        tiny(model), Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1)
+    )
+    text = printed(export, tmp_path, script=str(STAND_IN / "same_losses.py"))
+    assert float(text.split("difference")[-1]) < 1e-4
