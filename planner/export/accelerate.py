@@ -212,7 +212,10 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
 def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
     found = [left_to_weights("the model type", keys_of_weights(launch.model))]
-    found += kept_scores(_kernel(launch, mesh))
+    kernel = _kernel(launch, mesh)
+    found += kept_scores(kernel)
+    if kernel == "flash_attention_2":
+        found.append(Lost("model", f"{SCRIPT} needs the package flash-attn for this attention"))
     if mesh.tp > 1:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":

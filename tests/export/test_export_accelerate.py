@@ -140,6 +140,8 @@ def test_the_kernel_of_attention(model: str, precision: str, kernel: str) -> Non
     assert constants(one)["ATTENTION"] == kernel
     kept = [lost for lost in one.lossy if "keeps the scores" in lost.reason]
     assert bool(kept) == (kernel == "eager")
+    needed = [lost for lost in one.lossy if "flash-attn" in lost.reason]
+    assert bool(needed) == (kernel == "flash_attention_2")
 
 
 def test_replicas_alone_have_no_mesh() -> None:
