@@ -48,7 +48,9 @@ def made(accelerator):
     """The model; where the first rank hands its weights out, the others leave theirs empty."""
     if FIRST_RANK_LOADS and not accelerator.is_main_process:
         with no_init_weights():
-            return built()
+            model = built()
+        model.tie_weights()
+        return model
     return built()
 
 
