@@ -19,7 +19,7 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import kept_scores, left_to_weights, made_by
 from planner.plan import SHARDINGS
-from planner.rules.deepspeed import PRESETS, attention_kernel
+from planner.rules.deepspeed_models import PRESETS, attention_kernel
 from planner.rules.hf_types import transformers_type
 
 VERSION = "0.19.8 and edaa722 (2026-08-22)"
@@ -127,7 +127,8 @@ def _script(launch: Launch) -> str:
         constants["BORDERS"] = _borders(launch)
     else:
         constants |= {"MICRO_BATCH": plan.micro_batch, "STAGE": stage}
-        constants["SEQUENCE_RANKS"] = plan.cp
+        constants |= {"TENSOR_RANKS": plan.tp, "SEQUENCE_RANKS": plan.cp if plan.tp == 1 else 1}
+        constants["EXPERT_RANKS"] = plan.ep
     return script(made_by(launch), constants, pipeline=pipeline)
 
 

@@ -1,7 +1,8 @@
 """A model as a configuration of Hugging Face transformers (names of keys: release 5.23).
 
 Source: transformers models/*/configuration_*.py. What a record does not know keeps the default of
-the type: activation, rotary base, epsilon, scalings; groups of experts are not limited.
+the type: activation, rotary base, epsilon, scalings; groups of experts are not limited. Nothing is
+dropped out: GPT-2 and OPT alone do so by default.
 """
 
 from __future__ import annotations
@@ -152,6 +153,7 @@ def _gpt2(model: Model, seq_len: int) -> dict[str, Any]:
         "n_inner": model.mlp.hidden,
         "n_positions": max(model.positions.max_positions or 0, seq_len),
         "vocab_size": model.vocab_size,
+        **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0),
         "tie_word_embeddings": model.tied_embeddings,
     }
 
@@ -165,6 +167,7 @@ def _opt(model: Model, seq_len: int) -> dict[str, Any]:
         "ffn_dim": model.mlp.hidden,
         "max_position_embeddings": max((model.positions.max_positions or 0) - _OPT_OFFSET, seq_len),
         "vocab_size": model.vocab_size,
+        "dropout": 0.0,
         "enable_bias": model.mlp.bias,
         "do_layer_norm_before": model.norm.final,
         "tie_word_embeddings": model.tied_embeddings,

@@ -17,17 +17,11 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import alike
-from planner.rules.hf_types import TYPES, flash_attention, transformers_type
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
 VENDORS = ("NVIDIA", "AMD", "Intel")
 PRECISIONS = ("bf16", "fp16", "fp32")
-PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
-"""Types whose experts AutoEP finds by a preset of that name."""
-CAPPED = ("gemma2",)
-"""Types whose scores are capped, which PyTorch's own attention does not do."""
-PIPELINED = ("llama", "mixtral", "qwen2", "qwen3", "qwen3_moe")
 
 
 def deepspeed_pipeline(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -65,11 +59,6 @@ def experts_unpiped(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.ep == 1) | ((plans.pp == 1) & (plans.tp == 1) & (plans.cp == 1)))
 
 
-def known_experts(model: CostModel, plans: PlanTable) -> BoolArray:
-    """AutoEP finds the experts of the model."""
-    return np.asarray((plans.ep == 1) | (transformers_type(model.job.model) in PRESETS))
-
-
 def shards_everywhere(model: CostModel, plans: PlanTable) -> BoolArray:
     """zero3 shards over all data ranks."""
     return np.asarray((plans.sharding != ZERO3) | (plans.dp == 1))
@@ -88,34 +77,6 @@ def offload_weights(model: CostModel, plans: PlanTable) -> BoolArray:
 def offload_activations(model: CostModel, plans: PlanTable) -> BoolArray:
     """Activations stay: only inputs of layers that are computed again move to the host."""
     return np.asarray(plans.offload & OFFLOAD_ACTIVATIONS == 0)
-
-
-def pipelined_model(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The script knows how to cut the model into stages."""
-    return np.asarray((plans.pp == 1) | (transformers_type(model.job.model) in PIPELINED))
-
-
-def known_model(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Transformers has an architecture with the model's layers."""
-    return np.full(len(plans), transformers_type(model.job.model) is not None)
-
-
-def attention_kernel(model: CostModel) -> str:
-    """Transformers' name of the kernel of attention; `eager` where there is no fused one.
-
-    FlashAttention takes 16 bits on GPUs that PyTorch calls cuda.
-    """
-    kind = transformers_type(model.job.model)
-    if not flash_attention(model.job.model):
-        return "eager"
-    if model.job.precision != "fp32" and model.chip.vendor in alike.CUDA_VENDORS:
-        return "flash_attention_2"
-    return "eager" if kind in CAPPED else "sdpa"
-
-
-def divisible_attention(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Sequences are divided where a fused kernel knows the attention."""
-    return np.asarray((plans.cp == 1) | (attention_kernel(model) != "eager"))
 
 
 def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -227,19 +188,6 @@ DEEPSPEED: tuple[Rule, ...] = (
         launch=True,
     ),
     Rule(
-        name="deepspeed-expert-presets",
-        field="ep",
-        framework="deepspeed",
-        version=_VERSION,
-        source="DeepSpeed module_inject/auto_ep_presets: PRESET_NAME of each",
-        holds=known_experts,
-        explain=lambda c, p: (
-            f"deepspeed spreads experts over ep {p.ep} for models like those of "
-            f"{', '.join(PRESETS)}, which {c.job.model.name} is not; nearest ep: 1"
-        ),
-        launch=True,
-    ),
-    Rule(
         name="deepspeed-replicas",
         field="dp",
         framework="deepspeed",
@@ -310,47 +258,6 @@ DEEPSPEED: tuple[Rule, ...] = (
         holds=no_adapters,
         explain=lambda c, p: (
             "the script for deepspeed trains all weights; job lora must be finetune"
-        ),
-        launch=True,
-    ),
-    Rule(
-        name="deepspeed-model",
-        field="model",
-        framework="deepspeed",
-        version=_VERSION,
-        source="transformers 5.23 models: the script builds one of them",
-        holds=known_model,
-        explain=lambda c, p: (
-            f"the script for deepspeed builds models of transformers, where nothing has the layers "
-            f"of {c.job.model.name}; it builds {', '.join(TYPES)}"
-        ),
-        launch=True,
-    ),
-    Rule(
-        name="deepspeed-attention",
-        field="cp",
-        framework="deepspeed",
-        version=_VERSION,
-        source="DeepSpeed runtime/sequence_parallel/ulysses_sp.py: core_attn_implementation is "
-        "FlashAttention or sdpa",
-        holds=divisible_attention,
-        explain=lambda c, p: (
-            f"deepspeed divides sequences over cp {p.cp} under fused attention, which there is not "
-            f"for {c.job.model.name} in {c.job.precision} on {c.chip.name}; nearest cp: 1"
-        ),
-        launch=True,
-    ),
-    Rule(
-        name="deepspeed-pipelined-model",
-        field="pp",
-        framework="deepspeed",
-        version=_VERSION,
-        source="transformers models: a rotary embedding and a DecoderLayer of one kind, which the "
-        "exported script cuts into stages",
-        holds=pipelined_model,
-        explain=lambda c, p: (
-            f"the script for deepspeed cuts no {c.job.model.name} into pp {p.pp} stages, only "
-            f"models like those of {', '.join(PIPELINED)}; nearest pp: 1"
         ),
         launch=True,
     ),

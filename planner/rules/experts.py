@@ -1,7 +1,7 @@
 """Experts of targets that divide each of them by tp; the experts of a plan are whole.
 
-Megatron-LM and DeepSpeed have settings for it, nanotron's experts and those of the program for JAX
-are whole.
+Megatron-LM has a setting for it, DeepSpeed divides no model with experts; nanotron's experts and
+those of the program for JAX are whole.
 """
 
 from __future__ import annotations

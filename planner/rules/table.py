@@ -6,6 +6,7 @@ from planner.cost.listed import wrong_counts
 from planner.rules import predicates, words
 from planner.rules.accelerate import ACCELERATE
 from planner.rules.deepspeed import DEEPSPEED
+from planner.rules.deepspeed_models import DEEPSPEED_MODELS
 from planner.rules.experts import EXPERTS
 from planner.rules.jax import JAX
 from planner.rules.maxtext import MAXTEXT
@@ -251,6 +252,6 @@ GENERAL: tuple[Rule, ...] = (
 
 RULES = (
     *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
-    *NANOTRON, *DEEPSPEED,
+    *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""

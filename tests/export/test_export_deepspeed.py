@@ -48,8 +48,7 @@ def test_the_golden_files(case: str) -> None:
 
 
 def test_what_was_accepted_is_what_is_exported() -> None:
-    asked = {name: digest for name, digest in digests("deepspeed").items() if ".json" in name}
-    assert accepted_files("deepspeed") == asked
+    assert accepted_files("deepspeed") == digests("deepspeed")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -77,6 +76,16 @@ def test_sequences_are_divided_by_exchanging_heads() -> None:
     one = export(SHARDED, fsdp=16, cp=4, cp_mode="all-to-all")
     assert config(one)["sequence_parallel_size"] == 4
     assert constants(one)["SEQUENCE_RANKS"] == 4
+
+
+def test_the_ranks_of_one_model_share_their_batches() -> None:
+    one = export(SHARDED, fsdp=16, tp=4, sequence_parallel=False)
+    found = config(one)
+    assert found["train_batch_size"] == SHARDED.global_batch
+    assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 16 == (
+        SHARDED.global_batch
+    )
+    assert constants(one)["TENSOR_RANKS"] == 4
 
 
 def test_experts_and_tensors_are_settings() -> None:
@@ -140,6 +149,18 @@ BROKEN = {
         replace(SHARDED, model="mpt-7b"),
         {"fsdp": 16, "cp": 4, "cp_mode": "all-to-all"},
     ),
+    "deepspeed-autotp-model": (
+        replace(SHARDED, model="olmo2-7b"),
+        {"fsdp": 16, "tp": 4, "sequence_parallel": False},
+    ),
+    "deepspeed-ulysses-model": (
+        replace(SHARDED, model="opt-13b"),
+        {"fsdp": 16, "cp": 4, "cp_mode": "all-to-all"},
+    ),
+    "deepspeed-windows": (
+        replace(SHARDED, model="mistral-7b", precision="fp32"),
+        {"fsdp": 16, "cp": 4, "cp_mode": "all-to-all"},
+    ),
     "deepspeed-pipelined-model": (
         replace(CASES["one-chip"], global_batch=8),
         {"pp": 2, "schedule": "1f1b"},
@@ -162,6 +183,24 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_windows_are_kept_by_flash_attention(precision: str) -> None:
+    case = replace(SHARDED, model="mistral-7b", precision=precision)
+    plan = replace(case.plan, fsdp=16, cp=4, cp_mode="all-to-all")
+    table = PlanTable.from_plans([plan])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("deepspeed-windows" in names) == (precision == "fp32")
+
+
+@pytest.mark.parametrize(("name", "divided"), [("opt-13b", True), ("gpt-oss-20b", False)])
+def test_models_that_are_divided_by_tensors(name: str, divided: bool) -> None:
+    case = replace(SHARDED, model=name)
+    plan = replace(case.plan, fsdp=16, tp=4, sequence_parallel=False)
+    table = PlanTable.from_plans([plan])
+    names = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("deepspeed-autotp-model" not in names) == divided
 
 
 @pytest.mark.parametrize(

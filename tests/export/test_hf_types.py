@@ -95,10 +95,27 @@ def test_positions_reach_as_far_as_the_sequences() -> None:
     assert dimensions(model, 4096)["n_positions"] == 4096
 
 
+def test_dropouts_are_off() -> None:
+    found = dimensions(load_model("gpt3-125m"), 1024)
+    assert found["resid_pdrop"] == found["embd_pdrop"] == found["attn_pdrop"] == 0.0
+    assert dimensions(load_model("opt-125m"), 1024)["dropout"] == 0.0
+
+
 def test_what_published_weights_need_beside_a_record() -> None:
     llama = ("hidden_act", "rms_norm_eps", "rope_parameters")
     assert keys_of_weights(load_model("llama3-8b")) == llama
     assert keys_of_weights(load_model("gpt3-125m")) == ("activation_function", "layer_norm_epsilon")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind])
+def test_nothing_is_dropped_out(name: str) -> None:
+    auto = pytest.importorskip("transformers").AutoConfig
+    config = auto.for_model(KINDS[name], **dimensions(load_model(name), 2048)).to_dict()
+    parts = ("drop", "jitter", "output_router_logits")
+    unused = ("classifier_dropout", "summary_first_dropout")
+    chosen = {key: config[key] for key in config if any(part in key for part in parts)}
+    assert not any(value for key, value in chosen.items() if key not in unused)
 
 
 @pytest.mark.oracle

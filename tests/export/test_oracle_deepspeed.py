@@ -5,6 +5,7 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,23 +13,13 @@ import pytest
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES
 from export.random_plans import MODELS, runnable
-from planner.export import export_plan
+from planner.export import Export, export_plan
 from planner.export.deepspeed import TOP_LEVEL
 from planner.plan import Plan
 from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 TARGET = TARGETS["deepspeed"]
-
-
-class Groups:
-    """As much of Megatron's parallel state as the configuration asks for."""
-
-    def __init__(self, data_ranks: int):
-        self.data_ranks = data_ranks
-
-    def get_data_parallel_world_size(self) -> int:
-        return self.data_ranks
 
 
 @contextmanager
@@ -42,18 +33,32 @@ def world(size: int) -> Iterator[None]:
     try:
         yield
     finally:
+        pytest.importorskip("deepspeed.utils.groups")._release_process_group_references()
         distributed.destroy_process_group()
         comm.comm.cdb = None
 
 
-def parsed(config: dict[str, Any], plan: Plan) -> Any:
+def groups_of(script: str, plan: Plan) -> Any:
+    """What train.py gives DeepSpeed to count data ranks by, or a pipeline finds by itself."""
+    names: dict[str, Any] = {"__name__": "train"}
+    exec(compile(script, "train.py", "exec"), names)
+    model = SimpleNamespace(config=names["configuration"]())
+    if plan.pp > 1:
+        pipe = pytest.importorskip("deepspeed.runtime.pipe.topology")
+        assert len(names["BORDERS"]) == plan.pp + 1
+        dealt = pipe.PipeDataParallelTopology(num_pp=plan.pp, num_dp=plan.chips // plan.pp)
+        return pipe.PipelineParallelGrid(topology=dealt)
+    if names["SEQUENCE_RANKS"] > 1:
+        return names["sequence_groups"](model)
+    return names["tensor_groups"]()
+
+
+def parsed(config: dict[str, Any], script: str, plan: Plan) -> Any:
+    """The configuration as DeepSpeed reads it among the groups of the script."""
     with world(plan.chips):
         experts = pytest.importorskip("deepspeed.module_inject.auto_ep_config")
         config_of = pytest.importorskip("deepspeed.runtime.config").DeepSpeedConfig
-        piped = plan.pp > 1
-        data_ranks = plan.chips // plan.pp if piped else plan.chips // plan.tp
-        groups = Groups(data_ranks) if piped or plan.tp > 1 else None
-        found = config_of(config, mpu=groups)
+        found = config_of(config, mpu=groups_of(script, plan))
         experts.validate_autoep_config(
             found.expert_parallel_config,
             plan.chips,
@@ -65,20 +70,26 @@ def parsed(config: dict[str, Any], plan: Plan) -> Any:
         return found
 
 
+def read(export: Export, plan: Plan, **changes: Any) -> Any:
+    config, script = (file.text for file in export.files)
+    return parsed(json.loads(config) | changes, script, plan)
+
+
 def test_the_golden_files_are_accepted() -> None:
     for name, case in CASES.items():
-        config = json.loads(exported("deepspeed", name).files[0].text)
-        assert parsed(config, case.plan).train_batch_size == case.global_batch
+        found = read(exported("deepspeed", name), case.plan)
+        assert found.train_batch_size == case.global_batch
     facts = {
         "framework": "DeepSpeed",
         "version": pytest.importorskip("deepspeed").__version__,
         "commit": "edaa722 (2026-08-22) for the names of keys",
         "date": "2026-11-23",
-        "by": "runtime/config.py DeepSpeedConfig, module_inject/auto_ep_config.py "
-        "validate_autoep_config",
+        "by": "runtime/config.py DeepSpeedConfig with the groups of ranks of train.py, "
+        "module_inject/auto_ep_config.py validate_autoep_config; files of small models run",
         "python": platform.python_version(),
     }
-    record_acceptance("deepspeed", facts, [f"{name}/ds_config.json" for name in CASES])
+    files = ("ds_config.json", "train.py")
+    record_acceptance("deepspeed", facts, [f"{name}/{file}" for name in CASES for file in files])
 
 
 def test_top_level_keys_are_deepspeeds() -> None:
@@ -92,17 +103,20 @@ def test_top_level_keys_are_deepspeeds() -> None:
 
 
 def test_random_plans_are_accepted() -> None:
-    count = 0
+    count, divided = 0, dict.fromkeys(("tp", "cp", "pp", "ep"), 0)
     for seed, name in enumerate(MODELS):
         case = replace(CASES[name], framework="deepspeed")
         for one, plan, export in runnable(TARGET, case, count=12, seed=seed):
-            found = parsed(json.loads(export.files[0].text), plan)
+            found = read(export, plan)
             assert found.train_batch_size == one.global_batch
             assert found.gradient_accumulation_steps * plan.dp * plan.fsdp * plan.micro_batch == (
                 one.global_batch
             )
             count += 1
+            for axis in divided:
+                divided[axis] += getattr(plan, axis) > 1
     assert count >= 80
+    assert min(divided.values()) >= 2, divided
 
 
 @pytest.mark.parametrize(
@@ -120,4 +134,4 @@ def test_what_breaks_a_rule_is_refused(changes: dict[str, Any]) -> None:
     export = export_plan(case.cost(), case.plan, TARGET)
     refused = pytest.importorskip("deepspeed.runtime.config").DeepSpeedConfigError
     with pytest.raises((AssertionError, ValueError, refused)):
-        parsed(json.loads(export.files[0].text) | changes, case.plan)
+        read(export, case.plan, **changes)

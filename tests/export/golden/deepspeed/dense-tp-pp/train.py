@@ -17,20 +17,23 @@ STEPS = 30
 RECOMPUTE = False
 BORDERS = [0, 21, 41, 61, 82]
 
+import json
+from importlib import import_module
+
 import deepspeed
 import torch
 import transformers
 
 
 class RandomTokens(torch.utils.data.Dataset):
-    """Random token ids in place of your data."""
+    """Random token ids in place of your data; a sample is the same on every rank."""
 
     def __len__(self):
         return SEQUENCES * STEPS
 
     def __getitem__(self, index):
-        tokens = torch.randint(0, DIMENSIONS["vocab_size"], (SEQ_LEN,))
-        return SAMPLE(tokens)
+        source = torch.Generator().manual_seed(index)
+        return SAMPLE(torch.randint(0, DIMENSIONS["vocab_size"], (SEQ_LEN,), generator=source))
 
 
 def configuration():
@@ -39,7 +42,10 @@ def configuration():
     )
 
 
-from importlib import import_module
+def settings():
+    with open("ds_config.json", encoding="utf-8") as file:
+        return json.load(file)
+
 
 from deepspeed.pipe import LayerSpec, PipelineModule
 
@@ -59,9 +65,17 @@ def SAMPLE(tokens):
     return tokens, tokens.clone()
 
 
+def initialized(module, config):
+    for weight in module.parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=config.initializer_range)
+    return module
+
+
 class Embedding(torch.nn.Embedding):
     def __init__(self, config):
         super().__init__(config.vocab_size, config.hidden_size)
+        initialized(self, config)
 
 
 class Block(torch.nn.Module):
@@ -69,11 +83,8 @@ class Block(torch.nn.Module):
 
     def __init__(self, config, index):
         super().__init__()
-        self.layer = class_named("DecoderLayer")(config, index)
+        self.layer = initialized(class_named("DecoderLayer")(config, index), config)
         self.rotary = class_named("RotaryEmbedding")(config)
-        for weight in self.layer.parameters():
-            if weight.dim() > 1:
-                torch.nn.init.normal_(weight, std=config.initializer_range)
 
     def forward(self, hidden):
         positions = torch.arange(hidden.shape[1], device=hidden.device)[None]
@@ -87,7 +98,8 @@ class Head(torch.nn.Module):
     def __init__(self, config):
         super().__init__()
         self.norm = class_named("RMSNorm")(config.hidden_size)
-        self.out = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        out = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.out = initialized(out, config)
 
     def forward(self, hidden):
         return self.out(self.norm(hidden))
@@ -125,10 +137,12 @@ def main():
         model=model,
         model_parameters=[p for p in model.parameters() if p.requires_grad],
         training_data=RandomTokens(),
-        config="ds_config.json",
+        config=settings(),
     )
-    for _ in range(STEPS):
-        engine.train_batch()
+    for step in range(1, STEPS + 1):
+        loss = engine.train_batch()
+        if engine.global_rank == 0:
+            print(f"step {step}: loss {loss.item():.4f}", flush=True)
 
 
 if __name__ == "__main__":
