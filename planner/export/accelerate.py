@@ -1,32 +1,45 @@
-"""Plans for Hugging Face Accelerate: a configuration, and arguments of a Transformers script.
+"""Plans for Hugging Face Accelerate: a configuration, a training script and its model.
 
 Sources: Accelerate 16cb6eb commands/launch.py, parallelism_config.py, utils/dataclasses.py;
-Transformers 5.23 training_args.py and examples/pytorch/language-modeling/run_clm.py. Rules:
-`planner.rules.accelerate`.
+Transformers 5.23 distributed/configuration_utils.py. Rules: `planner.rules.accelerate`.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from planner.export.accelerate_script import script
 from planner.export.chosen import common_recompute, common_sharding
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
-from planner.export.texts import left_to_weights, made_by
+from planner.export.texts import kept_scores, left_to_weights, made_by
+from planner.rules.accelerate import TP_PLANS, accelerate_kernel, divisible_attention
 from planner.rules.hf_types import transformers_type
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
-CONFIG, ARGUMENTS, MODEL = "accelerate.yaml", "training.json", "config.json"
-SCRIPT = "run_clm.py"
-TOKENIZER = "TOKENIZER"
+CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
 PORT = 29500
+STEPS = 30
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Precisions of `planner.rules.accelerate` to those of PyTorch."""
+BUFFERED = ("deepseek_v3", "glm4_moe")
+"""Types whose routers have buffers among their weights, which the first rank cannot hand out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mesh:
+    """Sizes of the axes: replicas of sharded state, its shards, and what divides a sequence."""
+
+    replicas: int
+    shards: int
+    tp: int
+    cp: int
 
 
 def export(launch: Launch) -> Export:
@@ -37,49 +50,84 @@ def export(launch: Launch) -> Export:
     )
     command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
     hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
-    model = model_configuration(launch)
-    files = [
-        TextFile(name=CONFIG, text=_comments(launch) + _yaml(_configuration(launch))),
-        TextFile(name=ARGUMENTS, text=_json(_arguments(launch, known=model is not None))),
-    ]
-    if model is not None:
-        files.append(TextFile(name=MODEL, text=_json(model)))
+    mesh = mesh_of(launch)
+    comment = _comments(launch)
+    training = script(comment, _constants(launch, mesh), split=mesh.tp > 1, in_parts=mesh.cp > 1)
     return Export(
         target="accelerate",
         version="",
         framework_version=SOURCE,
-        files=tuple(files),
-        command=f"{command} {SCRIPT} {ARGUMENTS}",
+        files=(
+            TextFile(name=CONFIG, text=comment + _yaml(_configuration(launch, mesh))),
+            TextFile(name=SCRIPT, text=training),
+            TextFile(name=MODEL, text=_json(model_configuration(launch))),
+        ),
+        command=f"{command} {SCRIPT}",
         environment=hosts if several else (),
-        lossy=_losses(launch, known=model is not None),
+        lossy=_losses(launch, mesh),
     )
 
 
-def model_configuration(launch: Launch) -> dict[str, Any] | None:
-    """The model's config.json; None where transformers has no architecture of its build."""
-    kind = transformers_type(launch.model)
-    if kind is None:
-        return None
+def model_configuration(launch: Launch) -> dict[str, Any]:
+    """The model's config.json, of llama where transformers has no architecture of its build."""
     return {
-        "model_type": kind,
+        "model_type": transformers_type(launch.model) or "llama",
         **dimensions(launch.model, launch.seq_len),
-        "dtype": LOADED_IN.get(launch.cost.job.precision, "bfloat16"),
+        "dtype": _dtype(launch),
         "use_cache": False,
     }
 
 
-def _configuration(launch: Launch) -> dict[str, Any]:
+def mesh_of(launch: Launch) -> Mesh:
+    """The axes of a run; what cannot divide tensors or sequences shards state.
+
+    Stages of a pipeline, of which there are none, become replicas; replicas become shards where
+    they share state, or stand beside tp or cp without any shard.
+    """
+    plan = launch.plan
+    tp, cp = _split(launch), _parts(launch)
+    replicas = plan.dp * plan.pp
+    shards = plan.fsdp * (plan.tp // tp) * (plan.cp // cp)
+    alone = shards == 1 and tp * cp > 1
+    if alone or common_sharding(launch) in ("zero1", "zero2"):
+        replicas, shards = 1, replicas * shards
+    return Mesh(replicas=replicas, shards=shards, tp=tp, cp=cp)
+
+
+def _split(launch: Launch) -> int:
+    """Ranks that tensors are split over: the plan's, or 1 where transformers cannot."""
+    tp, shapes = launch.plan.tp, launch.cost.shapes
+    known = transformers_type(launch.model) in TP_PLANS and shapes.kv_heads % tp == 0
+    return tp if known else 1
+
+
+def _parts(launch: Launch) -> int:
+    """Ranks that sequences are divided over: the plan's, or 1 where Accelerate cannot."""
+    whole = launch.model.window is None and divisible_attention(launch.cost)
+    return launch.plan.cp if whole and _split(launch) == 1 else 1
+
+
+def _dtype(launch: Launch) -> str:
+    return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
+
+
+def _kernel(launch: Launch, mesh: Mesh) -> str:
+    """The kernel of attention; PyTorch's own is what divided sequences need."""
+    return "sdpa" if mesh.cp > 1 else accelerate_kernel(launch.cost)
+
+
+def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     """The file of `accelerate launch --config_file`.
 
     The cost model counts weights, gradients and moments in 16 bits, so that nothing is mixed: under
-    mixed precision FSDP keeps 32-bit weights (utils/fsdp_utils.py).
+    mixed precision FSDP keeps 32-bit weights (utils/fsdp_utils.py). Layers are compiled one by one,
+    which a split model is not (utils/other.py compile_regions builds its class anew).
     """
-    plan = launch.plan
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
-        "distributed_type": _distributed_type(launch),
+        "distributed_type": _distributed_type(launch, mesh),
         "num_machines": launch.nodes,
-        "num_processes": plan.chips,
+        "num_processes": launch.plan.chips,
         "machine_rank": 0,
         "main_training_function": "main",
         "mixed_precision": "no",
@@ -87,108 +135,93 @@ def _configuration(launch: Launch) -> dict[str, Any]:
         "same_network": True,
         "use_cpu": False,
     }
+    if mesh.tp == 1:
+        found["dynamo_config"] = {
+            "dynamo_backend": "INDUCTOR",
+            "dynamo_use_regional_compilation": True,
+        }
     if found["distributed_type"] == "FSDP":
         found["fsdp_config"] = _sharding(launch)
-        found["parallelism_config"] = _mesh(launch)
+        found["parallelism_config"] = _axes(mesh)
     return found
 
 
-def _distributed_type(launch: Launch) -> str:
-    plan = launch.plan
-    if _state_is_sharded(launch):
-        return "FSDP"
-    return "MULTI_GPU" if plan.chips > 1 else "NO"
+def _distributed_type(launch: Launch, mesh: Mesh) -> str:
+    """FSDP under zero1 and zero2 too, which it is nearest to, and for cp.
 
-
-def _state_is_sharded(launch: Launch) -> bool:
-    """Whether FSDP runs: under zero1 and zero2 too, which it is nearest to, and for tp and cp."""
-    plan = launch.plan
-    divided = common_sharding(launch) != "ddp" or plan.tp * plan.cp > 1
-    return plan.chips > 1 and divided
+    A model that transformers splits is one of several GPUs to Accelerate.
+    """
+    if launch.plan.chips == 1:
+        return "NO"
+    sharded = common_sharding(launch) != "ddp" or mesh.cp > 1
+    return "FSDP" if sharded and mesh.tp == 1 else "MULTI_GPU"
 
 
 def _sharding(launch: Launch) -> dict[str, Any]:
-    plan = launch.plan
     return {
         "fsdp_version": 2,
         "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
         "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
         "fsdp_activation_checkpointing": common_recompute(launch) == "full",
-        "fsdp_offload_params": bool(plan.offload),
-        "fsdp_cpu_ram_efficient_loading": False,
+        "fsdp_offload_params": bool(launch.plan.offload),
+        "fsdp_cpu_ram_efficient_loading": transformers_type(launch.model) not in BUFFERED,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
     }
 
 
-def _mesh(launch: Launch) -> dict[str, Any]:
-    """Sizes of the axes.
-
-    Stages of a pipeline, of which there are none, become replicas; replicas become shards where
-    they share state, or stand beside tp or cp without any shard.
-    """
-    plan = launch.plan
-    replicas, shards = plan.dp * plan.pp, plan.fsdp
-    alone = shards == 1 and plan.tp * plan.cp > 1
-    if alone or common_sharding(launch) in ("zero1", "zero2"):
-        replicas, shards = 1, replicas * shards
+def _axes(mesh: Mesh) -> dict[str, Any]:
     prefix = "parallelism_config"
     found: dict[str, Any] = {
-        f"{prefix}_dp_replicate_size": replicas,
-        f"{prefix}_dp_shard_size": shards,
-        f"{prefix}_tp_size": plan.tp,
-        f"{prefix}_cp_size": plan.cp,
+        f"{prefix}_dp_replicate_size": mesh.replicas,
+        f"{prefix}_dp_shard_size": mesh.shards,
+        f"{prefix}_tp_size": mesh.tp,
+        f"{prefix}_cp_size": mesh.cp,
     }
-    if plan.cp > 1:
+    if mesh.cp > 1:
         found[f"{prefix}_cp_comm_strategy"] = "alltoall"
     return found
 
 
-def _arguments(launch: Launch, *, known: bool) -> dict[str, Any]:
-    """Arguments of the script: of the model, of its data, and `TrainingArguments`."""
-    plan = launch.plan
+def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
+    """What the script reads.
+
+    Gradients of sharded state are reduced with every micro-batch. The fused optimizer takes no
+    split weights beside whole ones.
+    """
+    plan, fsdp = launch.plan, _distributed_type(launch, mesh) == "FSDP"
+    ranks = mesh.replicas * mesh.shards
     found: dict[str, Any] = {
-        "config_name": f"./{MODEL}" if known else "MODEL",
-        "tokenizer_name": TOKENIZER,
-        "dataset_name": "wikitext",
-        "dataset_config_name": "wikitext-2-raw-v1",
-        "block_size": launch.seq_len,
-        "output_dir": "outputs",
-        "do_train": True,
-        "max_steps": 100,
-        "per_device_train_batch_size": plan.micro_batch,
-        "gradient_accumulation_steps": _accumulation(launch),
-        "bf16": False,
-        "torch_compile": True,
+        "DTYPE": _dtype(launch),
+        "ATTENTION": _kernel(launch, mesh),
+        "VOCABULARY": launch.model.vocab_size,
+        "SEQ_LEN": launch.seq_len,
+        "SEQUENCES": launch.global_batch,
+        "STEPS": STEPS,
+        "MICRO_BATCH": plan.micro_batch,
+        "ACCUMULATION": max(1, launch.global_batch // (ranks * plan.micro_batch)),
+        "SHARDED": fsdp,
+        "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
+        "FUSED": mesh.tp == 1,
     }
-    if not _state_is_sharded(launch) and common_recompute(launch) == "full":
-        found["gradient_checkpointing"] = True
-    return found
+    if mesh.tp > 1:
+        return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
+    loads = fsdp and transformers_type(launch.model) not in BUFFERED
+    return found | {"FIRST_RANK_LOADS": loads}
 
 
-def _accumulation(launch: Launch) -> int:
-    """Micro-batches of one data rank per step."""
-    plan = launch.plan
-    return max(1, launch.global_batch // (plan.dp * plan.fsdp * plan.pp * plan.micro_batch))
-
-
-def _losses(launch: Launch, *, known: bool) -> tuple[Lost, ...]:
+def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
-    plan, found = launch.plan, []
-    if known:
-        found.append(left_to_weights("the model type", keys_of_weights(launch.model)))
-    else:
-        found.append(
-            Lost("model", f"no config.json is written for the architecture of {launch.model.name}; "
-                 f"put the name of its configuration for MODEL in {ARGUMENTS}")
-        )  # fmt: skip
-    if plan.tp > 1:
-        found.append(
-            Lost("tp", f"{SCRIPT} builds an undivided model: give from_pretrained tp_plan='auto' "
-                 "and the device mesh")
-        )  # fmt: skip
-    if plan.sequence_parallel:
-        reason = "the tp plans of Transformers leave norms and residuals undivided"
-        found.append(Lost("sequence_parallel", reason))
+    found = [left_to_weights("the model type", keys_of_weights(launch.model))]
+    kernel = _kernel(launch, mesh)
+    found += kept_scores(kernel)
+    if kernel == "flash_attention_2":
+        found.append(Lost("model", f"{SCRIPT} needs the package flash-attn for this attention"))
+    if mesh.tp > 1:
+        found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
+    if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
+        found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
+    if launch.cost.job.kind == "finetune":
+        found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))
 
 
@@ -196,9 +229,8 @@ def _comments(launch: Launch) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
     lines = (
         made_by(launch),
-        f"For {SOURCE}.",
-        f"{SCRIPT} is that of Transformers (examples/pytorch/language-modeling); in {ARGUMENTS}",
-        f"{TOKENIZER}, the data set and max_steps are placeholders.",
+        f"For {SOURCE}, and transformers 5.23.",
+        "Data are random tokens; the learning rate and the number of steps are placeholders.",
         "Weights, gradients and optimizer are of one precision, as the cost model counts them.",
     )
     return "".join(f"# {line}\n" for line in lines)

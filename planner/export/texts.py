@@ -65,3 +65,11 @@ def left_to_weights(framework: str, names: Sequence[str]) -> Lost:
         f"{framework}'s defaults hold for what is no matter of the plan; to load published "
         f"weights, set as in config.json: {', '.join(names)}",
     )
+
+
+def kept_scores(kernel: str) -> tuple[Lost, ...]:
+    """What is lost where transformers has no fused kernel (`eager`) for a model's attention."""
+    if kernel != "eager":
+        return ()
+    reason = "transformers keeps the scores of this model's attention, for want of a kernel"
+    return (Lost("model", reason),)

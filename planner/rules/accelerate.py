@@ -1,4 +1,9 @@
-"""The rules of Hugging Face Accelerate and PyTorch FSDP."""
+"""The rules of Hugging Face Accelerate and PyTorch FSDP.
+
+Facts of Accelerate 1.15.0 and transformers 5.23, all tried on models of four layers: a model that
+transformers splits is sharded by transformers as well, because `Accelerator._prepare_tp` under FSDP
+asks transformers for `ReplicateParallel`, which it does not have.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,34 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import alike
+from planner.rules.hf_types import TYPES, flash_attention, transformers_type
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
+
+TP_PLANS = (
+    "cohere", "deepseek_v2", "deepseek_v3", "gemma", "gemma2", "gemma3_text", "glm4_moe",
+    "gpt_neox", "llama", "mistral", "mixtral", "olmo2", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe",
+)  # fmt: skip
+"""Types whose configuration has a `base_model_tp_plan`."""
+MASKED = ("falcon",)
+"""Types that give fused attention a mask of their own."""
+CAPPED = ("gemma2",)
+"""Types whose scores are capped, which PyTorch's own attention does not do."""
+
+
+def accelerate_kernel(model: CostModel) -> str:
+    """Transformers' name of the kernel of attention; `eager` where there is no fused one.
+
+    PyTorch's own where it fuses; FlashAttention, which takes 16 bits, for capped scores and
+    windows.
+    """
+    kind, one = transformers_type(model.job.model), model.job.model
+    if not flash_attention(one):
+        return "eager"
+    takes_it = model.job.precision != "fp32" and model.chip.vendor in alike.CUDA_VENDORS
+    if takes_it and (kind in CAPPED or one.window is not None):
+        return "flash_attention_2"
+    return "eager" if kind in CAPPED else "sdpa"
 
 
 def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -32,8 +63,45 @@ def accelerate_cp_mode(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def accelerate_mesh(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Beside tp and cp, state is sharded."""
-    return np.asarray((plans.sharding != DDP) | ((plans.tp == 1) & (plans.cp == 1)))
+    """Beside cp, and where tp has replicas, state is sharded."""
+    alone = (plans.tp == 1) | (plans.dp == 1)
+    return np.asarray((plans.sharding != DDP) | (alone & (plans.cp == 1)))
+
+
+def accelerate_window(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Parts of sequences attend to all that is before them."""
+    return np.asarray((plans.cp == 1) | (model.job.model.window is None))
+
+
+def accelerate_attention(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences are divided where PyTorch's own attention runs without a mask."""
+    return np.asarray((plans.cp == 1) | divisible_attention(model))
+
+
+def divisible_attention(model: CostModel) -> bool:
+    """Whether PyTorch's own fused attention runs without a mask."""
+    kind = transformers_type(model.job.model)
+    return flash_attention(model.job.model) and kind not in (*CAPPED, *MASKED)
+
+
+def accelerate_tp_cp(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Tensors or sequences are divided, not both."""
+    return np.asarray((plans.tp == 1) | (plans.cp == 1))
+
+
+def accelerate_tp_model(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Transformers knows how to split the model."""
+    return np.asarray((plans.tp == 1) | (transformers_type(model.job.model) in TP_PLANS))
+
+
+def accelerate_whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Tensor parallelism without sequence parallelism."""
+    return ~plans.sequence_parallel
+
+
+def accelerate_model(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Transformers has an architecture with the model's layers."""
+    return np.full(len(plans), transformers_type(model.job.model) is not None)
 
 
 def accelerate_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -42,9 +110,9 @@ def accelerate_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def accelerate_offload(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Weights, gradients and optimizer move to the host together, where they are sharded."""
+    """Weights, gradients and optimizer move to the host together, where Accelerate shards them."""
     together = (plans.offload == OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS) & (plans.sharding == ZERO3)
-    return np.asarray((plans.offload == 0) | together)
+    return np.asarray((plans.offload == 0) | (together & (plans.tp == 1)))
 
 
 def accelerate_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -97,12 +165,93 @@ ACCELERATE: tuple[Rule, ...] = (
         field="sharding",
         framework="fsdp",
         version=_VERSION,
-        source="Accelerate commands/launch.py: a parallelism_config needs FSDP version 2",
+        source="Accelerate commands/launch.py: a parallelism_config needs FSDP version 2; "
+        "parallelism_config.py: no replicas beside tp without shards",
         holds=accelerate_mesh,
         per_stage=True,
         explain=lambda c, p: (
             f"Accelerate has tp {p.tp} and cp {p.cp} with sharded state only, not with ddp; use "
             "zero3 with fsdp > 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-cp-window",
+        field="cp",
+        framework="fsdp",
+        version=_VERSION,
+        source="Accelerate big_modeling.py _attach_context_parallel_hooks: every layer attends to "
+        "all before",
+        holds=accelerate_window,
+        explain=lambda c, p: (
+            f"Accelerate divides no sequences over cp {p.cp} for {c.job.model.name}, whose layers "
+            "have windows; nearest cp: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-cp-attention",
+        field="cp",
+        framework="fsdp",
+        version=_VERSION,
+        source="PyTorch distributed/tensor/experimental/_context_parallel/_attention.py: only "
+        "scaled_dot_product_attention without a mask is divided",
+        holds=accelerate_attention,
+        explain=lambda c, p: (
+            f"Accelerate divides sequences over cp {p.cp} under PyTorch's fused attention without "
+            f"a mask, which transformers has not for {c.job.model.name}; nearest cp: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-tp-cp",
+        field="cp",
+        framework="fsdp",
+        version=_VERSION,
+        source="Accelerate 1.15.0 accelerator.py _prepare_tp: under FSDP it imports "
+        "ReplicateParallel, which transformers 5.23 does not have; cp needs FSDP",
+        holds=accelerate_tp_cp,
+        explain=lambda c, p: (
+            f"Accelerate has cp {p.cp} without tp, not with tp {p.tp}; nearest: cp 1, or tp 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-tp-model",
+        field="tp",
+        framework="fsdp",
+        version=_VERSION,
+        source="Transformers 5.23 models/*/configuration_*.py: base_model_tp_plan",
+        holds=accelerate_tp_model,
+        explain=lambda c, p: (
+            f"Transformers splits no {c.job.model.name} over tp {p.tp}, only models like those of "
+            f"{', '.join(TP_PLANS)}; nearest tp: 1"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-sequence-parallel",
+        field="sequence_parallel",
+        framework="fsdp",
+        version=_VERSION,
+        source="Transformers 5.23 distributed/configuration_utils.py enable_sequence_parallel: "
+        "not wired up",
+        holds=accelerate_whole_sequences,
+        explain=lambda c, p: (
+            f"Transformers has tp {p.tp} without sequence parallelism; use sequence_parallel false"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-model",
+        field="model",
+        framework="fsdp",
+        version=_VERSION,
+        source="Transformers 5.23 models: the script builds one of them",
+        holds=accelerate_model,
+        explain=lambda c, p: (
+            "the script for Accelerate builds models of transformers, where nothing has the "
+            f"layers of {c.job.model.name}; it builds {', '.join(TYPES)}"
         ),
         launch=True,
     ),
@@ -130,8 +279,8 @@ ACCELERATE: tuple[Rule, ...] = (
         holds=accelerate_offload,
         per_stage=True,
         explain=lambda c, p: (
-            "Accelerate moves optimizer and weights to the host together and under zero3, nothing "
-            f"else; not {' and '.join(p.offload)} with {p.sharding}"
+            "Accelerate moves optimizer and weights to the host together, under zero3 and with tp "
+            f"1, nothing else; not {' and '.join(p.offload)} with {p.sharding} and tp {p.tp}"
         ),
         launch=True,
     ),
@@ -192,10 +341,11 @@ ACCELERATE: tuple[Rule, ...] = (
         field="job",
         framework="fsdp",
         version=_VERSION,
-        source="Transformers 5.23 examples/pytorch/language-modeling/run_clm.py trains all "
-        "weights; LoRA is another library (PEFT)",
+        source="the exported script trains all weights; LoRA is another library (PEFT)",
         holds=no_adapters,
-        explain=lambda c, p: "run_clm.py trains all weights; job lora must be finetune",
+        explain=lambda c, p: (
+            "the script for Accelerate trains all weights; job lora must be finetune"
+        ),
         launch=True,
     ),
 )

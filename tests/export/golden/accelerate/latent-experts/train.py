@@ -1,0 +1,93 @@
+# planner 0.1.0: deepseek-v3, 2048 sequences of 4096 tokens, 256 chips of gb200-nvl72, dp 64, ep 64, pp 4, micro-batch 1, zero1, 1f1b, split explicit: 16,15*3, recompute full
+# For Accelerate 1.15.0, 16cb6eb (2026-07-24), and transformers 5.23.
+# Data are random tokens; the learning rate and the number of steps are placeholders.
+# Weights, gradients and optimizer are of one precision, as the cost model counts them.
+DTYPE = 'bfloat16'
+ATTENTION = 'sdpa'
+VOCABULARY = 129280
+SEQ_LEN = 4096
+SEQUENCES = 2048
+STEPS = 30
+MICRO_BATCH = 1
+ACCUMULATION = 8
+SHARDED = True
+RECOMPUTE = False
+FUSED = True
+FIRST_RANK_LOADS = False
+
+import torch
+import transformers
+from accelerate import Accelerator, ParallelismConfig
+from accelerate.utils import GradientAccumulationPlugin, set_seed
+from transformers.distributed import DistributedConfig
+from transformers.initialization import no_init_weights, no_tie_weights
+
+
+class RandomTokens(torch.utils.data.Dataset):
+    """Random token ids in place of your data, the same on all ranks that share a sequence."""
+
+    def __len__(self):
+        return SEQUENCES * STEPS
+
+    def __getitem__(self, index):
+        source = torch.Generator().manual_seed(index)
+        return torch.randint(0, VOCABULARY, (SEQ_LEN + 1,), generator=source)
+
+
+def built():
+    config = transformers.AutoConfig.from_pretrained(
+        "./config.json", attn_implementation=ATTENTION
+    )
+    return transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, DTYPE))
+
+
+MESH = None
+
+
+def made(accelerator):
+    """The model; where the first rank hands its weights out, the others leave theirs empty."""
+    if FIRST_RANK_LOADS and not accelerator.is_main_process:
+        with no_init_weights():
+            model = built()
+        model.tie_weights()
+        return model
+    return built()
+
+
+def loss_of(accelerator, model, tokens):
+    """The loss, after its gradients are computed."""
+    loss = mean_loss(model(input_ids=tokens[:, :-1]).logits, tokens[:, 1:])
+    accelerator.backward(loss)
+    return loss.detach()
+
+
+def mean_loss(logits, targets):
+    return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
+
+
+def main():
+    steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
+    accelerator = Accelerator(gradient_accumulation_plugin=steps, parallelism_config=MESH)
+    set_seed(0)
+    model = made(accelerator)
+    if RECOMPUTE:
+        model.gradient_checkpointing_enable()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=FUSED
+    )
+    batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
+    model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
+    model.train()
+    for tokens in batches:
+        with accelerator.accumulate(model):
+            loss = loss_of(accelerator, model, tokens)
+            optimizer.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            mean = accelerator.reduce(loss, "mean").item()
+            accelerator.print(f"loss {mean:.4f}", flush=True)
+    accelerator.end_training()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+# planner 0.1.0: llama3-8b, 32 sequences of 32768 tokens, 64 chips of dgx-h100-ndr, dp 8, tp 2, cp 4, micro-batch 1, zero1, recompute full
+# For Accelerate 1.15.0, 16cb6eb (2026-07-24), and transformers 5.23.
+# Data are random tokens; the learning rate and the number of steps are placeholders.
+# Weights, gradients and optimizer are of one precision, as the cost model counts them.
+DTYPE = 'bfloat16'
+ATTENTION = 'sdpa'
+VOCABULARY = 128256
+SEQ_LEN = 32768
+SEQUENCES = 32
+STEPS = 30
+MICRO_BATCH = 1
+ACCUMULATION = 1
+SHARDED = False
+RECOMPUTE = True
+FUSED = False
+REPLICAS = 1
+SHARDS = 32
+TP = 2
+
+import torch
+import transformers
+from accelerate import Accelerator, ParallelismConfig
+from accelerate.utils import GradientAccumulationPlugin, set_seed
+from transformers.distributed import DistributedConfig
+from transformers.initialization import no_init_weights, no_tie_weights
+
+
+class RandomTokens(torch.utils.data.Dataset):
+    """Random token ids in place of your data, the same on all ranks that share a sequence."""
+
+    def __len__(self):
+        return SEQUENCES * STEPS
+
+    def __getitem__(self, index):
+        source = torch.Generator().manual_seed(index)
+        return torch.randint(0, VOCABULARY, (SEQ_LEN + 1,), generator=source)
+
+
+def built():
+    config = transformers.AutoConfig.from_pretrained(
+        "./config.json", attn_implementation=ATTENTION
+    )
+    return transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, DTYPE))
+
+
+MESH = ParallelismConfig(dp_replicate_size=REPLICAS, dp_shard_size=SHARDS, tp_size=TP)
+
+
+def made(accelerator):
+    """The model, split and sharded before its weights are made."""
+    with torch.device("meta"), no_tie_weights():
+        model = built()
+    sizes = DistributedConfig(tp_size=TP, fsdp_size=SHARDS, dp_replicate_size=REPLICAS)
+    sizes, _, mesh = model.prepare_distribute_model(sizes)
+    model = model.maybe_distribute_model(model, sizes, mesh)
+    model.to_empty(device=accelerator.device)
+    model.tie_weights()
+    model.initialize_weights()
+    return model
+
+
+def loss_of(accelerator, model, tokens):
+    """The loss, after its gradients are computed."""
+    loss = mean_loss(model(input_ids=tokens[:, :-1]).logits, tokens[:, 1:])
+    accelerator.backward(loss)
+    return loss.detach()
+
+
+def mean_loss(logits, targets):
+    return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
+
+
+def main():
+    steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
+    accelerator = Accelerator(gradient_accumulation_plugin=steps, parallelism_config=MESH)
+    set_seed(0)
+    model = made(accelerator)
+    if RECOMPUTE:
+        model.gradient_checkpointing_enable()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=FUSED
+    )
+    batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
+    model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
+    model.train()
+    for tokens in batches:
+        with accelerator.accumulate(model):
+            loss = loss_of(accelerator, model, tokens)
+            optimizer.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            mean = accelerator.reduce(loss, "mean").item()
+            accelerator.print(f"loss {mean:.4f}", flush=True)
+    accelerator.end_training()
+
+
+if __name__ == "__main__":
+    main()
