@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import measuring
-from engines import alpa_run, metis_run, perseus_run, piper_run
+from engines import aceso_run, alpa_run, galvatron_run, metis_run, perseus_run, piper_run
 from engines.compared import Cell
 from measuring import Report, Table
 
@@ -38,6 +38,15 @@ def _metis(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
     return metis_run.rows(options.metis, folder, quick=options.quick, repeats=options.repeats)
 
 
+def _galvatron(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
+    checkout, quick = options.galvatron, options.quick
+    return galvatron_run.rows(checkout, folder, quick=quick, repeats=options.repeats)
+
+
+def _aceso(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
+    return aceso_run.rows(options.aceso, folder, quick=options.quick, repeats=options.repeats)
+
+
 def _lowtime(options: argparse.Namespace, _folder: Path) -> list[dict[str, Cell]]:
     return perseus_run.rows(quick=options.quick, repeats=options.repeats)
 
@@ -46,6 +55,8 @@ _Rows = Callable[[argparse.Namespace, Path], list[dict[str, Cell]]]
 _ENGINES: dict[str, tuple[str, _Rows]] = {
     "piper": ("Piper, BERT on A100s with 8 GiB: seconds per sample", _piper),
     "metis": ("Metis, nodes of 8 devices: milliseconds per step", _metis),
+    "galvatron": ("Galvatron, 8 devices with 38 GB: seconds per step", _galvatron),
+    "aceso": ("Aceso, GPT on one node: milliseconds per step", _aceso),
     "lowtime": ("Perseus, clocks of a fixed 1F1B pipeline: joules per step", _lowtime),
     "alpa": ("Alpa's inter-operator dynamic program: seconds per step", _alpa),
 }
