@@ -153,7 +153,7 @@ def solve(tasks: Sequence[Task]) -> tuple[Plan, float, int]:
 
 def _least(task: Task) -> Floats:
     """(p,) seconds of the layers of each stage, each at its fastest."""
-    return np.array(task.layers) * task.compute.min()
+    return np.array(task.layers, dtype=np.float64) * float(task.compute.min())
 
 
 def _mixes(task: Task, stage: int) -> tuple[Ints, Ints]:
