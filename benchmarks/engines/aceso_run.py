@@ -86,7 +86,7 @@ _CASES = (
     ),
 )
 _QUICK = _CASES[:1]
-_MICRO_BATCHES, _TENSOR, _HOPS, _BUDGET_S = (1, 2, 4, 8), (1, 2, 4, 8), 7, 20
+_MICRO_BATCHES, _TENSOR, _HOPS, _BUDGET_S = (1, 2, 4, 8), (1, 2, 4, 8), 7, 10
 
 
 def model_of(folder: Path, case: _Case) -> aceso.Model:
