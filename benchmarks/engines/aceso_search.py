@@ -57,16 +57,17 @@ def solve(model: Model) -> tuple[Plan, float, int]:
         ValueError: No plan fits.
     """
     searches = [_Search(model, samples) for samples in model.micro_batches]
-    open_at = [(search.bound, i) for i, search in enumerate(searches)]
+    open_at = sorted((search.bound, i) for i, search in enumerate(searches))
     best: Plan | None = None
     least = math.inf
-    while open_at and min(open_at)[0] < least:
+    while open_at and open_at[0][0] < least:
         _, i = heapq.heappop(open_at)
         plan = searches[i].widen()
         value = math.inf if plan is None else _value(model, plan)
         if value < least:
             best, least = plan, value
-        heapq.heappush(open_at, (searches[i].bound, i))
+        if not searches[i].done:
+            heapq.heappush(open_at, (searches[i].bound, i))
     if best is None:
         raise ValueError("no plan fits")
     bound = min(search.bound for search in searches)
@@ -107,8 +108,9 @@ class _Search:
         self.areas = np.r_[0.0, np.cumsum(np.min([work * size for work, size in every], axis=0))]
         self.fastest = float(np.min([work for work, _ in every], axis=0).sum())
         self.high, self.width = float(self.areas[-1] / model.devices), _FIRST_WIDTH
-        self.slowest = 3 * float(max(passed[-1] for passed in self.passed.values()))
+        self.slowest = max(self._most(key) for key in model.tables)
         self.bound = (self.batches - 1) * self.high + self.fastest
+        self.done = False
 
     def _work(self, samples: int, tensor: int) -> Floats:
         """(n,) milliseconds of each operator."""
@@ -116,13 +118,24 @@ class _Search:
         work: Floats = (table.forward + table.backward)[self.kinds] / 1e3
         return work
 
+    def _most(self, key: tuple[int, int]) -> float:
+        """Milliseconds that no stage exceeds: all work twice, all kinds sent near and far."""
+        table, node = self.model.tables[key], self.model.devices_per_node
+        moved = sum(
+            sent_us(self.model, table, kind, kind, begin, end)
+            for kind in np.unique(self.kinds).tolist()
+            for begin, end in ((0, 1), (node, 2 * node))
+        )
+        return 2 * float(self.passed[key][-1]) + moved / 1e3
+
     def widen(self) -> Plan | None:
-        """The best plan of the next window; raises `bound`."""
+        """The best plan of the next window; raises `bound`, and is `done` where none is better."""
         self.high *= 1 + self.width
         self.width *= _GROWTH
         plan, least = self._window(self.high)
         beyond = (self.batches - 1) * self.high + self.fastest
-        self.bound = min(least, math.inf if self.high > self.slowest else beyond)
+        self.done = least <= beyond or self.high > self.slowest
+        self.bound = least if self.done else beyond
         return plan
 
     def _window(self, high: float) -> tuple[Plan | None, float]:
