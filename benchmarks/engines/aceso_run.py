@@ -1,7 +1,6 @@
 """Aceso from a checkout on its documented models, and ours on the profiles that it publishes.
 
-The scripts of its repository search GPT 1.3B on 4 devices with 12 GB (the small experiment) and
-GPT 2.6B on 8 with 28 GB (one of the large one). Its search runs until a budget per count
+The scripts of its repository search GPT 1.3B on 4 devices with 12 GB, the small experiment. Its search runs until a budget per count
 of stages is over; here the counts take turns, and the budget is of CPU seconds.
 """
 
@@ -76,16 +75,7 @@ _CASES = (
         memory_mb=12000,
         profiles="profiled-time-miniset",
     ),
-    _Case(
-        size="2_6B",
-        layers=32,
-        batch=1024,
-        devices=8,
-        memory_mb=28000,
-        profiles="profiled-time-eurosys",
-    ),
 )
-_QUICK = _CASES[:1]
 _MICRO_BATCHES, _TENSOR, _HOPS, _BUDGET_S = (1, 2, 4, 8), (1, 2, 4, 8), 7, 10
 
 
@@ -152,10 +142,10 @@ def _run(arguments: Sequence[str], asked: dict[str, Any]) -> dict[str, Any]:
     return printed
 
 
-def rows(checkout: Path, folder: Path, *, quick: bool, repeats: int) -> list[dict[str, Cell]]:
+def rows(checkout: Path, folder: Path, *, repeats: int) -> list[dict[str, Cell]]:
     """A row per case."""
     found = []
-    for i, case in enumerate(_QUICK if quick else _CASES):
+    for i, case in enumerate(_CASES):
         profiles = checkout / "profiler" / case.profiles
         arguments = _arguments(profiles, folder / f"aceso{i}", case)
         theirs = _run(arguments, {"checkout": str(checkout)})

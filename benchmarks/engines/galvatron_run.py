@@ -137,9 +137,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "profiling_info": {"time_profile_mode": "batch", "memory_profile_mode": "static"},
 }
 _BATCH = 64
-_CASES = (8, 16)
+_CASES = (8,)
 """Micro-batches of a step."""
-_QUICK = _CASES[:1]
 
 
 def build(checkout: Path, folder: Path) -> None:
@@ -170,12 +169,12 @@ def _run(checkout: Path, folder: Path, batches: int, more: dict[str, Any]) -> di
     return printed
 
 
-def rows(checkout: Path, folder: Path, *, quick: bool, repeats: int) -> list[dict[str, Cell]]:
+def rows(checkout: Path, folder: Path, *, repeats: int) -> list[dict[str, Cell]]:
     """A row per case."""
     made = folder / "galvatron"
     made.mkdir()
     build(checkout, made)
-    return [_row(checkout, made, batches, repeats) for batches in (_QUICK if quick else _CASES)]
+    return [_row(checkout, made, batches, repeats) for batches in _CASES]
 
 
 def _row(checkout: Path, folder: Path, batches: int, repeats: int) -> dict[str, Cell]:
