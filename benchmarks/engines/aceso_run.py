@@ -1,7 +1,8 @@
-"""Aceso from a checkout on its documented models, and ours on the profiles that it publishes.
+"""Aceso from a checkout on its documented model, and ours on the profiles that it publishes.
 
-The scripts of its repository search GPT 1.3B on 4 devices with 12 GB, the small experiment. Its search runs until a budget per count
-of stages is over; here the counts take turns, and the budget is of CPU seconds.
+The script of its repository for small experiments searches GPT 1.3B on 4 devices with 12 GB. Its
+search runs until a budget per count of stages is over; here the counts take turns, and the budget
+is of CPU seconds.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def every_galvatron_value(galvatron: ModuleType, tasks: list[Any]) -> Iterator[f
                 continue
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_galvatron_problems(seed: int) -> None:
     galvatron = engine("galvatron")
     rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def fastest_recomputation(
     return float(np.min((bits @ table.forward[own])[enough], initial=np.inf))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(16))
 def test_recomputation_of_one_stage(seed: int) -> None:
     aceso, inner = engine("aceso"), engine("aceso_recompute")
     rng = np.random.default_rng(seed)
@@ -204,7 +204,7 @@ def every_aceso_value(aceso: ModuleType, model: Any) -> Iterator[float]:
             yield (model.batch // samples - 1) * max(times) + sum(times)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_aceso_problems(seed: int) -> None:
     aceso, search = engine("aceso"), engine("aceso_search")
     model = aceso_model(aceso, seed)
