@@ -3,8 +3,8 @@
 Each engine runs from the user's own checkout, on its own documented cases where it publishes
 tables; ours reads the same tables. Every plan is evaluated again by the formula of the other
 system, apart from both searches. Seconds are CPU seconds of the search alone, one thread each, the
-median of the repeats; reading tables and compiling are left out. Only engines that
-are asked for run.
+median of the repeats; reading tables and compiling are left out. Only engines that are
+asked for run. A page is written again after each engine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import measuring
-from engines import alpa_run, metis_run, perseus_run, piper_run
+from engines import aceso_run, alpa_run, galvatron_run, metis_run, perseus_run, piper_run
 from engines.compared import Cell
 from measuring import Report, Table
 
@@ -38,6 +38,14 @@ def _metis(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
     return metis_run.rows(options.metis, folder, quick=options.quick, repeats=options.repeats)
 
 
+def _galvatron(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
+    return galvatron_run.rows(options.galvatron, folder, repeats=options.repeats)
+
+
+def _aceso(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
+    return aceso_run.rows(options.aceso, folder, repeats=options.repeats)
+
+
 def _lowtime(options: argparse.Namespace, _folder: Path) -> list[dict[str, Cell]]:
     return perseus_run.rows(quick=options.quick, repeats=options.repeats)
 
@@ -48,6 +56,8 @@ _ENGINES: dict[str, tuple[str, _Rows]] = {
     "metis": ("Metis, nodes of 8 devices: milliseconds per step", _metis),
     "lowtime": ("Perseus, clocks of a fixed 1F1B pipeline: joules per step", _lowtime),
     "alpa": ("Alpa's inter-operator dynamic program: seconds per step", _alpa),
+    "galvatron": ("Galvatron, 8 devices with 38 GB: seconds per step", _galvatron),
+    "aceso": ("Aceso, GPT on one node: milliseconds per step", _aceso),
 }
 
 
@@ -70,11 +80,11 @@ def main() -> None:
         for name in asked:
             title, rows = _ENGINES[name]
             tables.append(Table(title=title, rows=rows(options, Path(folder))))
-    report = Report(name="side_by_side", tables=tables)
+            report = Report(name="side_by_side", tables=tables)
+            if options.write is not None:
+                write(report, options.write)
     if options.write is None:
         measuring.show(report, options)
-    else:
-        write(report, options.write)
 
 
 def write(report: Report, page: Path) -> None:

@@ -106,10 +106,12 @@ class _Ways:
             if len(own) == 0:
                 continue
             ways, ends = reached[steps.starts[own]] + steps.lengths[own], steps.ends[own]
-            begins = np.flatnonzero(np.r_[True, ends[1:] != ends[:-1]])
+            is_first = np.ones(len(own), dtype=bool)
+            np.not_equal(ends[1:], ends[:-1], out=is_first[1:])
+            begins = is_first.nonzero()[0]
             best = np.minimum.reduceat(ways, begins)
             reached[ends[begins]] = best
-            is_best = np.flatnonzero(ways == np.repeat(best, np.diff(np.r_[begins, len(own)])))
+            is_best = ways == best[is_first.cumsum() - 1]
             by[ends[is_best]] = own[is_best]
         return None if np.isinf(reached[-1]) else self._path(by)
 
