@@ -26,6 +26,7 @@ from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.energy_bounds import full_work, slowest_ranges
 from planner.search.uneven.integers import Units
+from planner.search.uneven.power import price_within, ranges_within
 from planner.search.uneven.rows import Rows
 from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
@@ -179,12 +180,16 @@ class EnergyRows:
         """The bound of rows by ranges of their slowest stage."""
         upper_s = self.upper_s if limit is None else limit * self.units.time_s
         price = self.means[0].price(min(upper_s, self.upper_s))[rows]
-        prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
+        power_w, other = self.limits.power_w, price / 2
+        if power_w is not None:
+            other = price_within(self.means[0].take(rows), power_w)
+        prices = np.stack([np.zeros(len(rows)), other, price], axis=1)
         few, forms = self.rows.take(rows), self.forms.take(rows)
         work = full_work(self.model, self.limits, few, forms, self.clocks)
         beyond = self._latest_s[rows] * _ROUNDED_UP
         edges = slowest_ranges(forms, beyond)
-        self._blocks.append((rows, bottleneck_bound(work, edges, prices, beyond)))
+        bound = bottleneck_bound(work, edges, prices, beyond)
+        self._blocks.append((rows, bound if power_w is None else ranges_within(bound, power_w)))
 
     def _to_columns(self, row: int, limit: int | None) -> None:
         """Makes the columns of a row, and their bound."""

@@ -13,6 +13,8 @@ the D(z) of that range, and T is no less than its least: the least over the rang
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from planner.cost.context import CostModel
@@ -28,7 +30,7 @@ from planner.search.uneven.energy_bounds import (
     slowest_ranges,
 )
 from planner.search.uneven.rows import Rows
-from solvers.stages.energy_bounds import MeanBound, bottleneck_bound
+from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
 
 _ROUNDED_UP = 1 + 1e-12
 _LATER = 1 + 1e-6
@@ -94,16 +96,25 @@ def ranged_bound(
         OutOfTime: The deadline passed.
     """
     assert limits.power_w is not None
-    power_w = limits.power_w * _ROUNDED_UP
     mean = mean_bounds(model, rows, forms, clocks, deadline)
-    best = (mean.values / (power_w + mean.prices)).argmax(axis=1)
-    prices = mean.prices[np.arange(len(rows)), best][:, None]
+    prices = price_within(mean, limits.power_w)[:, None]
     beyond = np.full(len(rows), upper_s * _LATER)
     work = full_work(model, limits, rows, forms, clocks)
     ranges = bottleneck_bound(work, slowest_ranges(forms, beyond), prices, beyond)
-    soonest = (ranges.values / (power_w + prices[:, None])).max(axis=2)
-    found = np.maximum(ranges.least, soonest).min(axis=1)
+    found = ranges_within(ranges, limits.power_w).least.min(axis=1)
     return np.asarray(np.minimum(found, upper_s))
+
+
+def price_within(mean: MeanBound, power_w: float) -> FloatArray:
+    """(n,) the price of a second at which rows need the most time within a limit on power."""
+    best = (mean.values / (power_w + mean.prices)).argmax(axis=1)
+    return np.asarray(mean.prices[np.arange(len(best)), best])
+
+
+def ranges_within(ranges: BottleneckBound, power_w: float) -> BottleneckBound:
+    """The same bound, with the seconds that each range needs within a limit on power."""
+    soonest = (ranges.values / (power_w * _ROUNDED_UP + ranges.prices[:, None])).max(axis=2)
+    return replace(ranges, least=np.maximum(ranges.least, soonest))
 
 
 def soonest_within(mean: MeanBound, power_w: float, waiting_w: float) -> FloatArray:
