@@ -8,7 +8,8 @@ choices with exactly that peak are chains of columns of at most v, one of them a
 from below by the shortest chain of O + mu K, less mu k (Handler and Zang, A dual algorithm for the
 constrained shortest path problem, Networks 1980, doi:10.1002/net.3230100403).
 
-The values are taken in the order of these bounds; what they leave is searched by label setting
+Ranges of values are halved while the caps leave a chain to each. The values are taken in the order
+of these bounds; what they leave is searched by label setting
 (`solvers.stages.capped_labels`), in which the caps and their priced sums drop labels.
 """
 
@@ -34,6 +35,8 @@ from solvers.stages.problem import Choice, StageProblem
 
 _PRICES, _BEST = 24, 3
 _WORK = 20_000_000
+_MOST_VALUES = 1_000
+"""Values of the heaviest peak above which another solver is sooner done."""
 
 
 class ExactPeak:
@@ -103,7 +106,7 @@ class _Search:
         """Takes one value of the heaviest peak after the other until none can hold a better one."""
         boxes = []
         for box in self._boxes():
-            if time.perf_counter() > self.ends:
+            if time.perf_counter() > self.ends or len(boxes) > _MOST_VALUES:
                 return
             priced = self._priced(box)
             if priced is not None:
@@ -117,13 +120,30 @@ class _Search:
         self.bound = min([self.most + 1, *left])
 
     def _boxes(self) -> Iterator[Box]:
-        """One for each value of the heaviest peak."""
-        device, heaviest = self.problem.columns.device, self.peaks[:, -1:]
-        for value in np.unique(heaviest).tolist() or [0]:
-            kept = np.flatnonzero((heaviest <= value).all(axis=1))
-            box = self.capped.box(kept, device)
-            if box is not None:
+        """One for each value of the heaviest peak that some range of values leaves possible."""
+        heaviest = self.peaks[:, -1:]
+        values = np.unique(heaviest).tolist() or [0]
+        ranges = [(0, len(values) - 1)]
+        while ranges:
+            first, last = ranges.pop()
+            kept = np.flatnonzero((heaviest <= values[last]).all(axis=1))
+            box = self.capped.box(kept, self.problem.columns.device, values[first])
+            if box is None:
+                continue
+            if first == last:
                 yield box
+            elif self._possible(box, chain_of(self.problem, kept), self.table):
+                middle = (first + last) // 2
+                ranges += [(middle + 1, last), (first, middle)]
+
+    def _possible(self, box: Box, chain: Chain, table: Floats) -> bool:
+        """Whether each cap of a box alone is kept by some chain."""
+        for cap in self.capped.caps(box, self.most, self.longest):
+            total, _ = shortest(chain, cap.lengths(table), None)
+            slack = cap.slack(table, self.problem.devices)
+            if total == math.inf or total - slack > cap.upper:
+                return False
+        return True
 
     def _flagged(self, kept: Index) -> tuple[StageProblem, Index]:
         """Chains through some columns, one of which has their largest heaviest peak.
@@ -145,11 +165,9 @@ class _Search:
         """A box with its bound; None where it holds no wanted choice."""
         problem, taken = self._flagged(box.kept)
         chain, table = chain_of(problem, np.arange(len(taken))), self.table[taken]
+        if not self._possible(box, chain, table):
+            return None
         caps = self.capped.caps(box, self.most, self.longest)
-        for cap in caps:
-            total, _ = shortest(chain, cap.lengths(table), None)
-            if total == math.inf or total - cap.slack(table, problem.devices) > cap.upper:
-                return None
         least, prices = self._bound(self._path(chain, taken, caps[0]), caps[0], taken), []
         for i, limit in enumerate(self.capped.limits):
             bound, found = self._handler_zang(chain, taken, caps[0], self.capped.cap(box, limit))

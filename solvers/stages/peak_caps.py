@@ -51,7 +51,7 @@ def suits(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """Choices whose heaviest peak has one value.
+    """Choices whose heaviest peak is in a range of values.
 
     Attributes:
         kept: Columns that they may hold.
@@ -124,12 +124,13 @@ class Capped:
         """Columns of the table."""
         return int(self.table.shape[1])
 
-    def box(self, kept: Index, device: Ints) -> Box | None:
-        """Choices with the largest heaviest peak of some columns; None: a device exceeds it.
+    def box(self, kept: Index, device: Ints, value: int) -> Box | None:
+        """Choices of some columns whose heaviest peak is at least `value`; None: there are none.
 
         Args:
-            kept: Columns, some of each device.
+            kept: All columns with a heaviest peak up to the largest one of them.
             device: (c,) of all columns.
+            value: Without peaks, any.
         """
         peaks, forms = self.scales.peaks[kept], self.scales.forms
         least = np.full((int(device.max()) + 1, peaks.shape[1]), np.iinfo(np.int64).max)
@@ -138,7 +139,7 @@ class Capped:
         if len(low):
             if low[-1] > high[-1]:
                 return None
-            low[-1] = high[-1]
+            low[-1] = max(low[-1], value)
         early = forms[:, 0] + forms[:, 1:-1] @ low
         late = float((forms[:, 0] + forms[:, 1:-1] @ high).max())
         return Box(kept=kept, early=early, late=late, low=low)

@@ -70,7 +70,9 @@ class OpenRows:
     def _tighten(self, below: float) -> None:
         """Better bounds of the next rows of the part of the first."""
         assert self.tighten is not None
-        taken, others, part = [], [], self._heap[0].part
+        taken: list[OpenRow] = []
+        others: list[OpenRow] = []
+        part = self._heap[0].part
         while self._heap and self._heap[0].bound < below and len(taken) < _AT_A_TIME:
             row = heapq.heappop(self._heap)
             (others if row.tight or row.part != part else taken).append(row)

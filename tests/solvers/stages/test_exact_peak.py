@@ -8,12 +8,14 @@ import pytest
 from stage_problems import choices, random_question, value
 
 from solvers.solution import Status
+from solvers.stages import exact_peak
 from solvers.stages.backend import COST, TIME, Question
 from solvers.stages.checking import evaluate, faults
 from solvers.stages.dominance import clearly_undominated, least_of_equals
 from solvers.stages.exact_peak import ExactPeak
 from solvers.stages.peak_caps import suits
 from solvers.stages.problem import Columns, Form, Limit, StageProblem
+from solvers.stages.solving import solve_stages
 
 
 def powered_problem(seed: int) -> StageProblem:
@@ -120,6 +122,20 @@ def test_bounds_of_little_work_hold(seed: int) -> None:
         for work in (0, 30, 300):
             found = ExactPeak(work).solve(Question(problem=problem, minimize=minimize))
             assert found.bound <= least <= found.objective
+
+
+def test_too_many_values_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = Question(problem=powered_problem(1))
+    assert ExactPeak().solve(question).status is Status.OPTIMAL
+    monkeypatch.setattr(exact_peak, "_MOST_VALUES", 0)
+    found = ExactPeak().solve(question)
+    assert found.bound == -np.inf
+    assert solve_stages(question).status is Status.OPTIMAL
+
+
+def test_time_that_is_over_leaves_a_bound() -> None:
+    found = ExactPeak().solve(Question(problem=powered_problem(1), seconds=0.0))
+    assert found.bound == -np.inf
 
 
 @pytest.mark.parametrize("seed", range(150))
