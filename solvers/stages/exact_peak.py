@@ -104,9 +104,9 @@ class _Search:
 
     def run(self) -> None:
         """Takes one value of the heaviest peak after the other until none can hold a better one."""
-        boxes = []
+        boxes: list[Box] = []
         for box in self._boxes():
-            if time.perf_counter() > self.ends or len(boxes) > _MOST_VALUES:
+            if time.perf_counter() > self.ends or len(boxes) >= _MOST_VALUES:
                 return
             priced = self._priced(box)
             if priced is not None:
