@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stage_problems import choices, random_question, value
+from stage_problems import choices, line_ups, random_question, value
 
 from solvers.solution import Status
 from solvers.stages import exact_peak
 from solvers.stages.backend import COST, TIME, Question
+from solvers.stages.capped_labels import Cap, CappedLabels
 from solvers.stages.checking import evaluate, faults
 from solvers.stages.dominance import clearly_undominated, least_of_equals
 from solvers.stages.exact_peak import ExactPeak
@@ -124,6 +125,47 @@ def test_bounds_of_little_work_hold(seed: int) -> None:
             assert found.bound <= least <= found.objective
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_labels_alone_find_the_best(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without prices, which find most answers of small problems."""
+    monkeypatch.setattr(exact_peak._Search, "_handler_zang", lambda *_: (-np.inf, []))
+    problem = powered_problem(seed)
+    every = list(choices(problem))
+    for minimize in (TIME, COST):
+        best = sorted((time, cost)[minimize == COST] for _, time, cost in every)
+        _answers(Question(problem=problem, minimize=minimize), best)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_chain_has_a_label_that_is_no_worse(seed: int) -> None:
+    """In time, in a sum that counts time against it, and in one that nearly is a multiple."""
+    draw = np.random.default_rng(seed)
+    problem = powered_problem(seed)
+    columns = problem.columns
+    cost = draw.integers(0, 40, len(columns))
+    near = cost * 7 // 3 + draw.integers(0, 3, len(columns))
+    table = np.stack([columns.sums[:, 0], near, cost], axis=1).astype(np.float64)
+    rows = [np.array([-2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])]
+    labels = CappedLabels(
+        problem=problem,
+        table=table,
+        peaks=columns.peaks[:, [1, 0]],
+        caps=[Cap(weights=np.array([1.0, 0.0, 0.0]), upper=np.inf)],
+        compared=rows,
+        ends=np.inf,
+    )
+    found = labels.run(10**7)
+    assert found is not None
+    weighed = np.stack([table[:, 0], *(table @ row for row in rows)], axis=1)
+    left = weighed[found].sum(axis=1)
+    peaks = columns.peaks[found, 1].max(axis=1)
+    chains = np.array(list(line_ups(problem)))
+    assert len(found) < len(chains)
+    for chain in chains[draw.integers(0, len(chains), 300)]:
+        same = peaks == columns.peaks[chain, 1].max()
+        assert (left[same] <= weighed[chain].sum(axis=0)).all(axis=1).any()
+
+
 def test_too_many_values_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     question = Question(problem=powered_problem(1))
     assert ExactPeak().solve(question).status is Status.OPTIMAL
@@ -175,6 +217,29 @@ def test_a_slower_choice_is_the_best_one() -> None:
     assert found.decision is not None
     assert found.decision.columns.tolist() == [1, 2]
     assert found.status is Status.OPTIMAL
+
+
+def test_a_slower_start_that_takes_as_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some device must be slow: the one that loses 5, not the one that loses 16."""
+    monkeypatch.setattr(exact_peak._Search, "_handler_zang", lambda *_: (-np.inf, []))
+    problem = StageProblem(
+        layers=2,
+        chunks=np.arange(2)[:, None],
+        columns=Columns(
+            device=np.array([0, 0, 1, 1]),
+            starts=np.array([[0], [0], [1], [1]]),
+            ends=np.array([[1], [1], [2], [2]]),
+            group=np.zeros(4, dtype=np.int64),
+            sums=np.array([[4, 30], [9, 30], [4, 30], [20, 30]]),
+            peaks=np.full((4, 1), 50),
+        ),
+        time=(Form(sums=(1,), peaks=(1,)),),
+        limits=(Limit(name="power", form=Form(sums=(0, 1)), upper=-2, per_time=-1),),
+    )
+    found = ExactPeak().solve(Question(problem=problem))
+    assert found.decision is not None
+    assert found.decision.columns.tolist() == [1, 2]
+    assert (found.objective, found.status) == (63, Status.OPTIMAL)
 
 
 def test_dominance_by_a_margin() -> None:
