@@ -27,6 +27,36 @@ def undominated_pairs(key: Ints, first: Numbers, second: Numbers) -> Index:
     return order[keep]
 
 
+def clearly_undominated(key: Ints, first: Numbers, second: Numbers, margin: float) -> Index:
+    """Rows that no other row of the same key is as good as in `first`, and better by a margin.
+
+    Args:
+        key: (n,) of the rows.
+        first, second: (n,) the attributes.
+        margin: Above 0, of `second`.
+    """
+    order = np.lexsort((second, first, key))
+    begins = _begins(key[order])
+    values, ranks = np.unique(second[order], return_inverse=True)
+    offset = np.cumsum(begins) * (len(order) + 1)
+    least = np.minimum.accumulate(ranks.reshape(-1) - offset)
+    allowed = np.searchsorted(values, second[order] - margin, side="right") - 1 - offset
+    left: Index = order[least > allowed]
+    return left
+
+
+def least_of_equals(same: Numbers, worse: Numbers) -> Index:
+    """Rows without those that agree with a smaller row in (n, a) `same`, no better in any `worse`.
+
+    Each is compared with the one before, by `same` and then (n, b) `worse`.
+    """
+    order = np.lexsort((*worse.T[::-1], *same.T[::-1]))
+    alike = (same[order[1:]] == same[order[:-1]]).all(axis=1)
+    alike &= (worse[order[1:]] >= worse[order[:-1]]).all(axis=1)
+    left: Index = order[np.concatenate([[True], ~alike])]
+    return left
+
+
 def undominated_triples(key: Ints, level: Ints, first: Numbers, second: Numbers) -> Index:
     """Rows that no other row of the same key dominates in three attributes.
 

@@ -212,7 +212,7 @@ class FamilySearch:
             if held is not None and point.found.cost > held.found.cost:
                 yield held
             held = point
-            limit = point.found.time - 1 - self.rounding
+            limit = self._next(point)
         if held is not None:
             yield held
 
@@ -226,7 +226,15 @@ class FamilySearch:
         while (point := self.best(limit)) is not None:
             yield point
             best = min(best, float(point.found.time) * point.found.cost)
-            limit = min(point.found.time - 1 - self.rounding, int(best / max(point.bound, 1)))
+            limit = min(self._next(point), int(best / max(point.bound, 1)))
+
+    def _next(self, point: Point) -> int:
+        """The limit after a point; none that is asked where all that is faster is so by rounding.
+
+        No choice takes less than `soonest`, of which a known one may be short by the rounding.
+        """
+        limit = point.found.time - 1 - self.rounding
+        return limit if limit >= self.soonest + self.rounding else self.soonest - 1
 
     def within(self, limits: Sequence[int]) -> Iterator[Point]:
         """The point of each of some limits, descending; one that holds for several comes once."""

@@ -128,8 +128,8 @@ class _Cheapest:
         self.ends = math.inf if question.seconds is None else started + question.seconds
         self.longest = math.inf if question.longest is None else float(question.longest)
         self.best = known(question)
-        order = _heaviest_last(self.problem, direction)
-        self.scales = _scales(self.problem, direction, order)
+        order = heaviest_last(self.problem, direction)
+        self.scales = scales_of(self.problem, direction, order)
         self.direction = replace(
             direction, peaks=tuple(tuple(form[b] for b in order) for form in direction.peaks)
         )
@@ -289,7 +289,7 @@ class _Cheapest:
         return columns.group if self.problem.crossings is not None else columns.group * 0
 
 
-def _scales(problem: StageProblem, direction: Direction, order: Sequence[int]) -> Scales:
+def scales_of(problem: StageProblem, direction: Direction, order: Sequence[int]) -> Scales:
     """Whole numbers of a problem as doubles, the peaks in the given order."""
     cost = problem.cost or Form()
     sums, peaks = problem.columns.sums, problem.columns.peaks
@@ -316,7 +316,7 @@ def _scales(problem: StageProblem, direction: Direction, order: Sequence[int]) -
     )
 
 
-def _heaviest_last(problem: StageProblem, direction: Direction) -> list[int]:
+def heaviest_last(problem: StageProblem, direction: Direction) -> list[int]:
     """Peaks by how much of the time they can decide."""
     spread = np.ptp(problem.columns.peaks, axis=0).tolist()
     heavy = [max(form[b] for form in direction.peaks) * s for b, s in enumerate(spread)]

@@ -4,6 +4,7 @@
     dynamic     no      yes        no    no      no          to the last unit
     labels      no      yes        yes   no      no          to the last unit
     unfolding   yes     yes        yes   no      no          to the last unit
+    exact peak  no      no         yes   yes     yes         to the last unit
     cp-sat      yes     yes        yes   yes     yes         to the last unit
     highs       yes     yes        yes   yes     yes         to a relative 1e-6
 
@@ -37,6 +38,7 @@ _BACKENDS: Mapping[str, tuple[str, str]] = {
     "dynamic": ("solvers.stages.dynamic", "Dynamic"),
     "labels": ("solvers.stages.labels", "Labels"),
     "unfolding": ("solvers.stages.unfolded", "Unfolding"),
+    "exact peak": ("solvers.stages.exact_peak", "ExactPeak"),
     "cp-sat": ("solvers.stages.cpsat", "CpSat"),
     "highs": ("solvers.stages.highs", "Highs"),
 }

@@ -36,8 +36,8 @@ from planner.search.uneven.bounds import (
 from planner.search.uneven.columns import RowColumns, row_columns
 from planner.search.uneven.counted import Counted, mesh_count
 from planner.search.uneven.found import TOLD, Certificate, FunnelStage, UnevenFound
-from planner.search.uneven.opened import OpenRow, opened_rows
-from planner.search.uneven.power import powered_bound
+from planner.search.uneven.opened import OpenRow, OpenRows
+from planner.search.uneven.power import powered_bound, ranged_bound
 from planner.search.uneven.room import roomy, second_step_s
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
@@ -229,20 +229,22 @@ class _Search:
 
     def _solve(self, parts: list[tuple[Rows, FloatArray]]) -> None:
         """Stage problems, the least bound first."""
-        rows, done, kept = opened_rows(parts), 0, np.inf
-        while not self.ended and done < len(rows) and rows[done].bound < self.wanted_s:
-            if self.deadline.passed:
-                self.ended = True
+        tighten = None if self.limits.power_w is None else self._ranged
+        rows, done, kept = OpenRows(parts, tighten), 0, np.inf
+        count = len(rows)
+        while not self.ended:
+            row = self._next(rows)
+            if row is None:
                 break
-            self._progress("stage problems", done, len(rows))
-            bound, proved = self._solve_row(parts[rows[done].part][0], rows[done])
+            self._progress("stage problems", done, count)
+            bound, proved = self._solve_row(rows.parts[row.part], row)
             done += 1
             if proved:
                 self.solved += 1
                 kept = min(kept, bound)
             else:
                 self.unproved.append(bound)
-        bounds = [row.bound for row in rows[done:]]
+        bounds = rows.bounds
         if self.ended:
             self.unproved += bounds
         self.left = len(self.unproved)
@@ -251,12 +253,28 @@ class _Search:
         self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
         step = FunnelStage(
             name="stages",
-            rows=len(rows),
+            rows=count,
             meshes=len(set[tuple[int, ...]]().union(*(part.logical_meshes for part, _ in parts))),
             dropped=0 if self.ended else len(bounds),
             lowest=None if self.ended else lowest,
         )
         self.funnel.append(step)
+
+    def _next(self, rows: OpenRows) -> OpenRow | None:
+        """The next row to solve; None where none is left, or no time."""
+        if not self.deadline.passed or rows.least >= self.wanted_s:
+            try:
+                return rows.pop(self.wanted_s)
+            except OutOfTime:
+                pass
+        self.ended = True
+        return None
+
+    def _ranged(self, rows: Rows) -> FloatArray:
+        """(n,) better bounds of rows under a limit on power."""
+        forms = clocked_forms(self.model, rows, self.clocks)
+        at = (self.model, self.limits, rows, forms, self.clocks, self.deadline)
+        return ranged_bound(*at, self.wanted_s)
 
     def _solve_row(self, rows: Rows, row: OpenRow) -> tuple[float, bool]:
         """A better bound of a row, and whether no plan of it is between that and the incumbent."""

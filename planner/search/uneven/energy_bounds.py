@@ -40,6 +40,7 @@ from solvers.stages.energy_bounds import MeanBound, Work, filled_mean_bound, mea
 _NEVER = 1e18  # seconds and joules of a layer under a sharding that a row does not have
 _ROWS_AT_A_TIME, _FULL_AT_A_TIME = 8192, 512
 _GROUPS = 4  # of stages between the first and the last
+_RANGES = 16  # of the slowest stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,14 @@ def memory_bounds(
         values=np.concatenate([np.empty((0, 3)), *(part.values for part in parts)]),
         still=np.concatenate([np.empty(0), *(part.still for part in parts)]),
     )
+
+
+def slowest_ranges(forms: RowForms, upper_s: FloatArray) -> FloatArray:
+    """(n, g + 1) ascending seconds: the slowest stage of plans within (n,) `upper_s` is between."""
+    most = np.minimum(forms.slowest_within(upper_s) * (1 + 1e-9), upper_s)
+    steps = np.linspace(0.0, 1.0, _RANGES + 1)
+    least = forms.slowest[:, None]
+    return np.asarray(least + steps * np.maximum(most - forms.slowest, 0.0)[:, None])
 
 
 def mean_work(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray) -> Work:

@@ -24,8 +24,9 @@ from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds import RowForms
 from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.energy_bounds import full_work
+from planner.search.uneven.energy_bounds import full_work, slowest_ranges
 from planner.search.uneven.integers import Units
+from planner.search.uneven.power import price_within, ranges_within
 from planner.search.uneven.rows import Rows
 from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
@@ -35,7 +36,6 @@ from solvers.stages.problem import Choice, Ints, StageProblem, TooManyColumnsErr
 
 LEVELS = ("LB_E again", "LB_E ranges", "columns")
 _MEAN, _RANGES, _COLUMNS = range(len(LEVELS))
-_INTERVALS = 16
 _PRICES = 8
 _AT_A_TIME = 64
 """Rows whose ranges are bounded together."""
@@ -180,20 +180,16 @@ class EnergyRows:
         """The bound of rows by ranges of their slowest stage."""
         upper_s = self.upper_s if limit is None else limit * self.units.time_s
         price = self.means[0].price(min(upper_s, self.upper_s))[rows]
-        prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
+        power_w, other = self.limits.power_w, price / 2
+        if power_w is not None:
+            other = price_within(self.means[0].take(rows), power_w)
+        prices = np.stack([np.zeros(len(rows)), other, price], axis=1)
         few, forms = self.rows.take(rows), self.forms.take(rows)
         work = full_work(self.model, self.limits, few, forms, self.clocks)
-        edges = self._edges(forms, self._latest_s[rows])
         beyond = self._latest_s[rows] * _ROUNDED_UP
-        self._blocks.append((rows, bottleneck_bound(work, edges, prices, beyond)))
-
-    def _edges(self, forms: RowForms, latest_s: FloatArray) -> FloatArray:
-        """(n, g + 1) ranges of the slowest stage within the time that matters."""
-        upper_s = latest_s * _ROUNDED_UP
-        most = np.minimum(forms.slowest_within(upper_s) * (1 + 1e-9), upper_s)
-        low = forms.slowest
-        steps = np.linspace(0.0, 1.0, _INTERVALS + 1)
-        return np.asarray(low[:, None] + steps * np.maximum(most - low, 0.0)[:, None])
+        edges = slowest_ranges(forms, beyond)
+        bound = bottleneck_bound(work, edges, prices, beyond)
+        self._blocks.append((rows, bound if power_w is None else ranges_within(bound, power_w)))
 
     def _to_columns(self, row: int, limit: int | None) -> None:
         """Makes the columns of a row, and their bound."""

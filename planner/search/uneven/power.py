@@ -6,10 +6,14 @@ With D(z) at most E + z T of every plan of the row (`solvers.stages.energy_bound
 
 for the prices z at which settings tie, and for z = -P_standing, where D is what kernels alone cost:
 where the limit leaves nothing for them there is no plan. Rows that this leaves have a D(z) in which
-the stages hold what memory lets them.
+the stages hold what memory lets them. With the slowest stage between two times, the same holds of
+the D(z) of that range, and T is no less than its least: the least over the ranges is a bound
+(`solvers.stages.energy_bounds.BottleneckBound`), made of the rows that are about to be solved.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,11 +23,17 @@ from planner.plan import FloatArray
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds
+from planner.search.uneven.energy_bounds import (
+    full_work,
+    mean_bounds,
+    memory_bounds,
+    slowest_ranges,
+)
 from planner.search.uneven.rows import Rows
-from solvers.stages.energy_bounds import MeanBound
+from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound
 
 _ROUNDED_UP = 1 + 1e-12
+_LATER = 1 + 1e-6
 
 
 def powered_bound(
@@ -60,6 +70,51 @@ def powered_bound(
     memory = memory_bounds(model, limits, *few, clocks, found[at], deadline)
     found[at] = np.maximum(found[at], soonest_within(memory, limits.power_w, waiting_w))
     return found
+
+
+def ranged_bound(
+    model: CostModel,
+    limits: Limits,
+    rows: Rows,
+    forms: RowForms,
+    clocks: FloatArray,
+    deadline: Deadline,
+    upper_s: float,
+) -> FloatArray:
+    """(n,) as `powered_bound`, by ranges of the slowest stage; for plans within `upper_s` only.
+
+    Args:
+        model: Job and machine.
+        limits: Power of all chips, in the mean over a step; memory per chip.
+        rows: n rows of as many chips.
+        forms: Theirs.
+        clocks: (k,) relative clocks.
+        deadline: When to give up.
+        upper_s: Slower plans are not wanted; finite.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    assert limits.power_w is not None
+    mean = mean_bounds(model, rows, forms, clocks, deadline)
+    prices = price_within(mean, limits.power_w)[:, None]
+    beyond = np.full(len(rows), upper_s * _LATER)
+    work = full_work(model, limits, rows, forms, clocks)
+    ranges = bottleneck_bound(work, slowest_ranges(forms, beyond), prices, beyond)
+    found = ranges_within(ranges, limits.power_w).least.min(axis=1)
+    return np.asarray(np.minimum(found, upper_s))
+
+
+def price_within(mean: MeanBound, power_w: float) -> FloatArray:
+    """(n,) the price of a second at which rows need the most time within a limit on power."""
+    best = (mean.values / (power_w + mean.prices)).argmax(axis=1)
+    return np.asarray(mean.prices[np.arange(len(best)), best])
+
+
+def ranges_within(ranges: BottleneckBound, power_w: float) -> BottleneckBound:
+    """The same bound, with the seconds that each range needs within a limit on power."""
+    soonest = (ranges.values / (power_w * _ROUNDED_UP + ranges.prices[:, None])).max(axis=2)
+    return replace(ranges, least=np.maximum(ranges.least, soonest))
 
 
 def soonest_within(mean: MeanBound, power_w: float, waiting_w: float) -> FloatArray:

@@ -12,14 +12,16 @@ from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
-from planner.search.deadline import NEVER
+from planner.search.deadline import NEVER, OutOfTime
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
 from planner.search.uneven import certificate
 from planner.search.uneven.bounds import row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.found import UnevenFound
-from planner.search.uneven.power import powered_bound
+from planner.search.uneven.opened import OpenRows
+from planner.search.uneven.power import powered_bound, ranged_bound
+from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status
 
@@ -102,8 +104,11 @@ def test_bounds_under_power_are_below_all_plans(seed: int) -> None:
             allowed = totals.energy_j <= power_w * totals.step_time_s * (1 + 1e-15)
             one = np.array([row])
             limits = Limits(power_w=power_w)
-            bound = powered_bound(model, limits, rows.take(one), forms.take(one), clocks, NEVER)
-            assert bound[0] <= totals.step_time_s[allowed].min() * (1 + 1e-9)
+            at = (model, limits, rows.take(one), forms.take(one), clocks, NEVER)
+            least_s = totals.step_time_s[allowed].min()
+            assert powered_bound(*at)[0] <= least_s * (1 + 1e-9)
+            for upper_s in (least_s * 0.9, least_s * (1 + 1e-6), least_s * 2):
+                assert ranged_bound(*at, upper_s)[0] <= least_s * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
@@ -146,3 +151,40 @@ def test_power_that_leaves_kernels_nothing_needs_no_solver(
     limits = Limits(power_w=0.9 * CHIPS * standing_w(model, CHIPS))
     found = best_time(model, options_of(2, 1), limits, CHIPS)
     assert found.status is Status.INFEASIBLE
+
+
+def test_rows_are_tightened_where_it_counts() -> None:
+    """The first of 200 rows in order of their bounds; what is not reached keeps its own."""
+    model = small(8)
+    rows = rows_of(model, CHIPS)
+    rows = rows.take(np.arange(200) % len(rows))
+    bounds = np.arange(200) / 10
+    asked: list[int] = []
+
+    def better(some: Rows) -> np.ndarray:
+        asked.append(len(some))
+        return np.linspace(3.0, 9.0, len(some))
+
+    open_rows = OpenRows([(rows, bounds)], better)
+    taken = []
+    while (row := open_rows.pop(4.0)) is not None:
+        taken.append(row.bound)
+    assert asked == [40]
+    assert taken == sorted(taken)
+    assert len(taken) + len(open_rows) == 200
+    assert min(open_rows.bounds) >= 4.0
+    assert OpenRows([(rows, bounds)], None).pop(0.1) is not None
+
+
+def test_rows_are_kept_when_time_ends() -> None:
+    model = small(8)
+    rows = rows_of(model, CHIPS)
+    bounds = np.arange(len(rows)) / 10
+
+    def late(_: Rows) -> np.ndarray:
+        raise OutOfTime
+
+    open_rows = OpenRows([(rows, bounds), (rows, bounds)], late)
+    with pytest.raises(OutOfTime):
+        open_rows.pop(np.inf)
+    assert sorted(open_rows.bounds) == sorted([*bounds, *bounds])

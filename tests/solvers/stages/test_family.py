@@ -201,6 +201,23 @@ def test_no_limit_below_the_soonest_choice_is_asked_for() -> None:
     assert [p.found.time for p in points] == [taken for taken, _ in front[:2]]
 
 
+@pytest.mark.parametrize("apart", range(-2, 7))
+def test_what_is_faster_by_the_rounding_alone_is_not_asked_for(apart: int) -> None:
+    """The last point is `apart` above what no choice goes below, known to the rounding."""
+    problems = [random_problem(np.random.default_rng(5)) for _ in range(3)]
+    rounding, last = 2, whole_front(problems)[-1][0]
+    run = search(problems, rounding=rounding, soonest=last - apart - rounding)
+    asked: list[int] = []
+    bounds = run.family.bounds
+    run.family.bounds = lambda limit: asked.append(limit) or bounds(limit)
+    point = run.best(last)
+    assert point is not None
+    asked.clear()
+    assert point.found.time == last
+    assert run.best(run._next(point)) is None
+    assert bool(asked) == (apart > rounding)
+
+
 def test_a_known_choice_from_elsewhere_that_nothing_beats_is_the_answer() -> None:
     problems = [random_problem(np.random.default_rng(7))]
     known = Known(time=5, cost=1, label=3)
