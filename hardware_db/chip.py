@@ -21,6 +21,7 @@ class Chip:
 
     Attributes:
         name, title, vendor, architecture, year, process: Labels.
+        devices: Devices that software sees of one chip, each with an equal part of it.
         pe_kind: What a processing element is (SM, CU, TensorCore, ...).
         pe_count: Processing elements per chip.
         record_pe_count: Those of the record, where this chip is one scaled to another number that
@@ -80,6 +81,7 @@ class Chip:
     architecture: str
     year: str
     process: str
+    devices: int = 1
     pe_kind: str
     pe_count: int
     record_pe_count: int | None = None

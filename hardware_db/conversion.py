@@ -41,6 +41,7 @@ def to_chip(model: ChipModel, data: dict[str, Any]) -> Chip:
     return Chip(
         **{name: getattr(model, name) for name in _CHIP_LABELS},
         **_power(model),
+        devices=int(_known(model.devices) or 1),
         pe_kind=model.pe.kind,
         pe_count=_int(model.pe.count),
         pe_rows=None if model.pe.rows is None else _int(model.pe.rows),

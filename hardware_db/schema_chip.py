@@ -243,6 +243,11 @@ class ChipModel(Strict):
     year: Text = Field(description="Year of its release.")
     process: Text = Field(description="Node of the process it is made in.")
     note: Text | None = Field(default=None, description="Anything a reader should know.")
+    devices: Count | None = Field(
+        default=None,
+        description="Devices that software sees of one chip, each with an equal part of it; "
+        "one where absent.",
+    )
     pe: Pe = Field(description="Processing elements.")
     clock: PublishedClock = Field(description="Clock at which the peak rates hold.")
     peak: Peaks = Field(description="Dense peak rates of the whole chip.")

@@ -19,7 +19,6 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.maxtext_slices import slice_name
 from planner.export.texts import Section, made_by, yaml_text
-from planner.rules.jax import TWIN_CHIPS
 from planner.rules.maxtext import formats, on_tpu
 from planner.rules.slices import SliceMesh, slice_mesh
 
@@ -61,7 +60,7 @@ def export(launch: Launch) -> Export:
 
 def _devices(launch: Launch) -> int:
     """Devices that JAX shows."""
-    return launch.plan.chips * (2 if launch.cost.chip.name in TWIN_CHIPS else 1)
+    return launch.plan.chips * launch.cost.chip.devices
 
 
 def _hardware(launch: Launch) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from hardware_db import Chip
 from planner.cost.context import CostModel
+from planner.frameworks import GIB
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, Plan, PlanTable
 
 
@@ -76,6 +77,21 @@ def is_gpu(chip: Chip) -> bool:
 def on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
     """The chips are GPUs."""
     return np.full(len(plans), is_gpu(model.chip))
+
+
+def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Software sees a chip as one device."""
+    return np.full(len(plans), model.chip.devices == 1)
+
+
+def many_devices(model: CostModel) -> str:
+    """As what software sees a chip of several devices, in one sentence."""
+    chip = model.chip
+    each = chip.memory_bytes / chip.devices / GIB
+    return (
+        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to {model.framework.name}, with a "
+        "rank on each, where the plan has one rank; nearest: a chip file of one device"
+    )
 
 
 def on_cuda(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -10,14 +10,6 @@ from planner.rules import alike, slices
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
-TWIN_CHIPS = ("tpu-v7",)
-"""Chips whose two dies JAX shows as two devices (MaxText utils/accelerator_to_spec_map.py)."""
-
-
-def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
-    """A chip is one device."""
-    return np.full(len(plans), model.chip.name not in TWIN_CHIPS)
-
 
 def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
     """The job trains all weights."""
@@ -52,19 +44,6 @@ JAX: tuple[Rule, ...] = (
         "axis inside slices and over slices",
         holds=slices.slices_nest,
         explain=slices.unnested,
-        launch=True,
-    ),
-    Rule(
-        name="jax-devices",
-        field="hardware",
-        framework="jax",
-        version=_VERSION,
-        source="MaxText e591f30 utils/accelerator_to_spec_map.py: tpu7x has two devices per chip",
-        holds=one_device,
-        explain=lambda c, p: (
-            f"jax shows each {c.chip.title} as two devices, so that its mesh has twice the chips "
-            "of the plan"
-        ),
         launch=True,
     ),
     Rule(

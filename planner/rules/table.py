@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.cost.listed import wrong_counts
-from planner.rules import predicates, words
+from planner.rules import alike, predicates, words
 from planner.rules.accelerate import ACCELERATE
 from planner.rules.deepspeed import DEEPSPEED
 from planner.rules.deepspeed_models import DEEPSPEED_MODELS
@@ -247,6 +247,15 @@ GENERAL: tuple[Rule, ...] = (
             f"{c.framework.name} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
             f"it can: {'; '.join(' '.join(order) for order in c.framework.orders)}"
         ),
+    ),
+    Rule(
+        name="chip-devices",
+        field="hardware",
+        framework="framework",
+        source="hardware_db: devices of the chip; PyTorch, JAX and their launchers count these",
+        holds=alike.one_device,
+        explain=lambda c, p: alike.many_devices(c),
+        launch=True,
     ),
 )
 

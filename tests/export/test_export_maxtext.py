@@ -238,7 +238,7 @@ BROKEN = {
     ),
     "jax-adapters": (replace(SLICES, kind="lora"), {}),
     "maxtext-precision": (replace(CASES["dense-sharded"], precision="mxfp8"), {}),
-    "jax-devices": (replace(SLICES, hardware="tpu-v7"), {}),
+    "chip-devices": (replace(SLICES, hardware="tpu-v7"), {}),
 }
 
 
