@@ -145,8 +145,9 @@ def _lossy(launch: Launch) -> list[Lost]:
     lost += kept_scores(attention_kernel(launch.cost))
     kept = recompute_layers(launch)
     if kept["selective"]:
-        reason = "the scores are what FlashAttention computes again; nothing else is"
-        lost.append(Lost("recompute", reason))
+        fused = attention_kernel(launch.cost) != "eager"
+        reason = "the scores are what fused attention computes again; nothing else is"
+        lost.append(Lost("recompute", reason if fused else "nothing is computed again"))
     if plan.pp > 1:
         for name in ("micro-batches", "stages"):
             reason = f"the {name} are those of PipelineModule in train.py, not of ds_config.json"

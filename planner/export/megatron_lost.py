@@ -7,7 +7,9 @@ from itertools import groupby
 from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.export.megatron_parallel import attends_fused
+from planner.export.texts import without_kernel
 from planner.frameworks import ERAS, FRAMEWORKS
+from planner.rules.alike import keeps_scores
 
 
 def lost_of(launch: Launch) -> tuple[Lost, ...]:
@@ -21,7 +23,10 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     elif framework != FRAMEWORKS["megatron"]:
         reason = f"{framework.name}, whose memory differs"
         found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
-    if attends_fused(launch) and not ERAS[launch.cost.job.era].fused_attention:
+    predicted = ERAS[launch.cost.job.era].fused_attention
+    if predicted and keeps_scores(launch.cost):
+        found.append(without_kernel(launch.cost, "Transformer Engine"))
+    if attends_fused(launch) and not predicted:
         reason = "context parallelism has fused attention only, which the prediction does not take"
         found.append(Lost("cp", reason))
     if launch.cost.job.kind == "finetune":

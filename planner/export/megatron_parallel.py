@@ -11,6 +11,7 @@ from planner.export.megatron_flags import Flag, Group, flag, switches
 from planner.frameworks import ERAS
 from planner.layout_text import layout_text
 from planner.plan import Plan
+from planner.rules.alike import keeps_scores
 from planner.rules.megatron_recompute import recomputation
 from planner.rules.megatron_words import pipeline_inside
 
@@ -175,8 +176,9 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
 
 
 def attends_fused(launch: Launch) -> bool:
-    """Whether attention is one kernel; context parallelism has no other."""
-    return ERAS[launch.cost.job.era].fused_attention or launch.plan.cp > 1
+    """Whether attention is one kernel, where there is one; context parallelism has no other."""
+    wanted = ERAS[launch.cost.job.era].fused_attention or launch.plan.cp > 1
+    return wanted and not keeps_scores(launch.cost)
 
 
 def _precision(launch: Launch) -> tuple[Flag, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from planner.cost.context import CostModel
 from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.plan_words import recompute_words, sharding_words, split_words
@@ -64,6 +65,16 @@ def left_to_weights(framework: str, names: Sequence[str]) -> Lost:
         "model",
         f"{framework}'s defaults hold for what is no matter of the plan; to load published "
         f"weights, set as in config.json: {', '.join(names)}",
+    )
+
+
+def without_kernel(cost: CostModel, library: str) -> Lost:
+    """What is lost where a library has no fused attention for a precision or a chip."""
+    short = cost.job.precision != "fp32"
+    field, what = ("hardware", cost.chip.title) if short else ("precision", "fp32")
+    reason = "which the prediction does not count in time and memory"
+    return Lost(
+        field, f"{library} has no fused attention for {what} and keeps the scores, {reason}"
     )
 
 

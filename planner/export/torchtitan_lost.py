@@ -6,7 +6,9 @@ from planner.export.chosen import common_sharding
 from planner.export.clocks import lost_clock
 from planner.export.export import Lost
 from planner.export.launch import Launch
-from planner.rules.torchtitan_models import builds_llama, flavor_of
+from planner.export.texts import without_kernel
+from planner.rules.alike import keeps_scores
+from planner.rules.torchtitan_models import attends_by_sdpa, builds_llama, flavor_of
 
 TO_REGISTER = "models_to_register"
 """Placeholder for the module of a model that torchtitan has not."""
@@ -22,6 +24,9 @@ def losses(launch: Launch) -> tuple[Lost, ...]:
         found.append(
             Lost("sharding", "0.2 computes in 32 bits where tp or pp stands without fsdp or cp")
         )
+    by_sdpa = attends_by_sdpa(launch.model, launch.version)
+    if by_sdpa and keeps_scores(launch.cost):
+        found.append(without_kernel(launch.cost, "torchtitan 0.2"))
     if plan.cp > 1 and not early:
         reason = "keys and values are gathered before attention instead of passed from rank to rank"
         found.append(Lost("cp_mode", reason))

@@ -45,8 +45,7 @@ def accelerate_kernel(model: CostModel) -> str:
     kind, one = transformers_type(model.job.model), model.job.model
     if not flash_attention(one):
         return "eager"
-    takes_it = model.job.precision != "fp32" and model.chip.vendor in alike.CUDA_VENDORS
-    if takes_it and (kind in CAPPED or one.window is not None):
+    if alike.fuses_attention(model) and (kind in CAPPED or one.window is not None):
         return "flash_attention_2"
     return "eager" if kind in CAPPED else "sdpa"
 

@@ -89,14 +89,40 @@ def many_devices(model: CostModel) -> str:
     chip = model.chip
     each = chip.memory_bytes / chip.devices / GIB
     return (
-        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to {model.framework.name}, with a "
-        "rank on each, where the plan has one rank; nearest: a chip file of one device"
+        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to {model.framework.name}, with "
+        "a rank on each, where the plan has one rank; nearest: a chip file of one device"
     )
 
 
 def on_cuda(model: CostModel, plans: PlanTable) -> BoolArray:
     """The chips are GPUs that PyTorch calls cuda, as it calls AMD's too."""
     return np.full(len(plans), model.chip.vendor in CUDA_VENDORS)
+
+
+BEFORE_AMPERE = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing")
+"""NVIDIA's architectures below compute capability 8.0, as a chip's `architecture` starts."""
+
+
+def before_ampere(chip: Chip) -> bool:
+    """Whether neither FlashAttention 2 nor cuDNN's fused attention has kernels for a GPU.
+
+    Sources: transformers 5.23 modeling_utils.py (compute capability 8 for FlashAttention 2);
+    TransformerEngine d0067d0da6 (2026-08-22), pytorch/attention/dot_product_attention/utils.py
+    (both need 8.0) and common/fused_attn/fused_attn.cpp (sm_arch of 80).
+    """
+    return chip.vendor == "NVIDIA" and chip.architecture.startswith(BEFORE_AMPERE)
+
+
+def fuses_attention(model: CostModel) -> bool:
+    """Whether these kernels run: on GPUs that PyTorch calls cuda, in 16 bits."""
+    chip = model.chip
+    fast = chip.vendor in CUDA_VENDORS and not before_ampere(chip)
+    return fast and model.job.precision != "fp32"
+
+
+def keeps_scores(model: CostModel) -> bool:
+    """Whether such a GPU has to do without them."""
+    return model.chip.vendor in CUDA_VENDORS and not fuses_attention(model)
 
 
 def unlike_layers(framework: str, plan: Plan) -> str:

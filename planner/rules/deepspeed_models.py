@@ -35,12 +35,12 @@ EXCHANGED = (
 def attention_kernel(model: CostModel) -> str:
     """Transformers' name of the kernel of attention; `eager` where there is no fused one.
 
-    FlashAttention takes 16 bits on GPUs that PyTorch calls cuda.
+    FlashAttention takes 16 bits on GPUs that PyTorch calls cuda, of NVIDIA's from Ampere on.
     """
     kind = transformers_type(model.job.model)
     if not flash_attention(model.job.model):
         return "eager"
-    if model.job.precision != "fp32" and model.chip.vendor in alike.CUDA_VENDORS:
+    if alike.fuses_attention(model):
         return "flash_attention_2"
     return "eager" if kind in CAPPED else "sdpa"
 
@@ -164,7 +164,8 @@ DEEPSPEED_MODELS: tuple[Rule, ...] = (
         holds=windows_kept,
         explain=lambda c, p: (
             f"deepspeed loses the windows of {c.job.model.name} with cp {p.cp} and pp {p.pp} where "
-            "attention is PyTorch's own; nearest: cp 1 and pp 1, or 16 bits on NVIDIA or AMD"
+            "attention is PyTorch's own; nearest: cp 1 and pp 1, or 16 bits on AMD, or on "
+            "NVIDIA from Ampere on"
         ),
         launch=True,
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
-from planner.rules import experts, words
+from planner.rules import alike, experts, words
 from planner.rules.formats import scales_blocks
 from planner.rules.maxtext_models import block_of, name_of
 from planner.rules.numbers import nearest_divisors
@@ -113,6 +113,11 @@ def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """Heads are exchanged on TPUs, by global attention that is not latent."""
     offered = on_tpu(model) and model.job.model.window is None and not model.shapes.latent
     return np.asarray((plans.cp == 1) | (plans.cp_mode != ALL_TO_ALL) | offered)
+
+
+def context_fused(model: CostModel, plans: PlanTable) -> BoolArray:
+    """GPUs divide sequences by fused attention only."""
+    return np.asarray((plans.cp == 1) | (not alike.keeps_scores(model)))
 
 
 def exchanges_inside(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -279,6 +284,19 @@ MAXTEXT: tuple[Rule, ...] = (
         explain=lambda c, p: (
             "maxtext has cp_mode all-to-all on TPUs only, for global attention that is not latent; "
             "use ring"
+        ),
+    ),
+    Rule(
+        name="maxtext-context-kernel",
+        field="cp",
+        framework="maxtext",
+        version=_VERSION,
+        source="TransformerEngine d0067d0da6 (2026-08-22) common/fused_attn/fused_attn.cpp: 16 "
+        "bits and sm80; jax/flax/transformer.py: else attention that does not divide sequences",
+        holds=context_fused,
+        explain=lambda c, p: (
+            "maxtext (Transformer Engine) divides sequences on GPUs in 16 bits, on NVIDIA's from "
+            f"Ampere on, not in {c.job.precision} on {c.chip.title}: cp {p.cp} must be 1"
         ),
     ),
     Rule(

@@ -16,6 +16,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
+from planner.rules import alike
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
@@ -46,6 +47,11 @@ def whole_tokens(model: CostModel, plans: PlanTable) -> BoolArray:
 def context_in_short(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences are divided in formats of 16 bits and below."""
     return np.asarray((plans.cp == 1) | (model.job.precision != "fp32"))
+
+
+def context_on_chips(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences are divided on chips with fused attention."""
+    return np.asarray((plans.cp == 1) | (not alike.before_ampere(model.chip)))
 
 
 def _divided(model: CostModel) -> tuple[int, ...]:
@@ -118,6 +124,21 @@ KERNELS: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"megatron (Transformer Engine) does not divide sequences in fp32: cp {p.cp} must be "
             "1, or the precision bf16"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="megatron-context-chips",
+        field="cp",
+        framework="megatron",
+        version=_VERSION,
+        source="TransformerEngine pytorch/attention/dot_product_attention/utils.py: "
+        "get_attention_backend, which has unfused attention alone below sm80, and no context "
+        "parallelism for it",
+        holds=context_on_chips,
+        explain=lambda c, p: (
+            "megatron (Transformer Engine) divides sequences on NVIDIA's chips from Ampere on, not "
+            f"on {c.chip.title}: cp {p.cp} must be 1"
         ),
         launch=True,
     ),

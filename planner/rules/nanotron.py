@@ -60,6 +60,11 @@ def known_job(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.job.precision in PRECISIONS and model.job.kind != "lora")
 
 
+def has_flash(model: CostModel, plans: PlanTable) -> BoolArray:
+    """FlashAttention 2 has kernels for the chips."""
+    return np.full(len(plans), not alike.before_ampere(model.chip))
+
+
 def dealt_by_cost(model: CostModel, plans: PlanTable) -> BoolArray:
     """Explicit stages have the layers that nanotron gives them."""
     right = np.ones(len(plans), dtype=np.bool_)
@@ -206,6 +211,20 @@ NANOTRON: tuple[Rule, ...] = (
         holds=alike.on_cuda,
         explain=lambda c, p: (
             f"nanotron runs on GPUs of {' and '.join(alike.CUDA_VENDORS)}, not on {c.chip.name}"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-flash",
+        field="hardware",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron models/llama.py and models/qwen.py import flash_attn, whose kernels need "
+        "compute capability 8.0",
+        holds=has_flash,
+        explain=lambda c, p: (
+            "nanotron attends by FlashAttention 2, which NVIDIA's chips run from Ampere on, not "
+            f"{c.chip.title}"
         ),
         launch=True,
     ),

@@ -164,6 +164,16 @@ def is_llama(model: Model) -> bool:
     return plain and square and gated and normed and simple and model.positions.kind == "rope"
 
 
+def attends_by_sdpa(model: Model, version: str) -> bool:
+    """Whether a version gives a model PyTorch's attention by cuDNN, flash or plain products.
+
+    Source: torchtitan v0.2.2 models/attention.py ScaledDotProductAttentionWrapper, `attn_type` in
+    models/*/__init__.py; the configurations of later versions have FlexAttention.
+    """
+    flavor = flavor_of(model, version)
+    return version == "0.2" and (flavor is None or flavor.module in ("llama3", "qwen3"))
+
+
 def builds_llama(model: Model, version: str) -> bool:
     """Whether a version builds a model as Llama 3 with other dimensions; 0.2 ties no embeddings."""
     return is_llama(model) and not (model.tied_embeddings and version == "0.2")

@@ -11,6 +11,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
+from planner.rules import alike
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
@@ -91,6 +92,11 @@ class Models:
         return flavor_of(model.job.model, self.version)
 
 
+def context_fused(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences are divided where cuDNN or FlashAttention runs; Intel's GPUs have others."""
+    return np.asarray((plans.cp == 1) | (not alike.keeps_scores(model)))
+
+
 def early_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences divide over 2 cp tp, whatever is parallel; odd ones are another rule's matter."""
     whole = model.job.seq_len % (2 * plans.cp * plans.tp) == 0
@@ -169,6 +175,21 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
             f"torchtitan 0.2 needs sequences that are a multiple of 2 x cp {p.cp} x tp {p.tp}, not "
             f"of {c.job.seq_len} tokens; nearest cp x tp: "
             f"{nearest_divisors(p.cp * p.tp, int(c.job.seq_len) // 2)}"
+        ),
+        launch=True,
+        versions=("0.2",),
+    ),
+    Rule(
+        name="torchtitan-context-kernel-0.2",
+        field="cp",
+        framework="torchtitan",
+        version=SOURCES["0.2"],
+        source="torchtitan v0.2.2 models/attention.py: cuDNN, flash or plain products; PyTorch "
+        "distributed/tensor/experimental/_context_parallel/_attention.py divides no plain ones",
+        holds=context_fused,
+        explain=lambda c, p: (
+            "torchtitan 0.2 divides sequences in 16 bits, on NVIDIA's chips from Ampere on, not in "
+            f"{c.job.precision} on {c.chip.title}: cp {p.cp} must be 1"
         ),
         launch=True,
         versions=("0.2",),

@@ -44,7 +44,8 @@ class Case:
             precision=self.precision,
             kind=self.kind,
         )
-        return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era))
+        rated = "bf16" if "bf16" in cluster.chip.peak_flop_per_s else self.precision
+        return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era, rated))
 
 
 CASES = {

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from export.cases import CASES, Case
-from hardware_db import load_chip
-from planner.plan import PlanTable
+from hardware_db import load_chip, load_cluster
+from planner.export.export import Export
+from planner.export.exporting import export_plan
+from planner.plan import Plan, PlanTable
 from planner.rules import applicable, broken
 from planner.targets import TARGETS
 
@@ -14,9 +16,10 @@ SHARDED = CASES["dense-sharded"]
 SEVERAL = {"mi250x": 2, "tpu-v2": 2, "tpu-v3": 2, "tpu-v7": 2, "trainium1": 2, "trainium2": 4}
 
 
-def told(case: Case, target: str) -> dict[str, str]:
+def told(case: Case, target: str, version: str = "") -> dict[str, str]:
     table = PlanTable.from_plans([case.plan])
-    return {rule.name: line for rule, line in broken(case.cost(), table, target=TARGETS[target])}
+    found = broken(case.cost(), table, target=TARGETS[target], version=version)
+    return {rule.name: line for rule, line in found}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -50,3 +53,89 @@ def test_records_say_how_many_devices_a_chip_is(name: str, devices: int) -> None
     chip = load_chip(name)
     assert chip.devices == devices
     assert chip.quantities["devices"].value == devices
+
+
+VOLTA = "dgx1-v100"
+OLD = replace(SHARDED, model="gpt3-1.3b", hardware=VOLTA, precision="fp16", seq_len=2048)
+
+
+def write(case: Case, target: str, version: str = "", **changes: object) -> Export:
+    plan = replace(case.plan, **changes)
+    return export_plan(case.cost(), plan, TARGETS[target], version=version, allow_lossy=True)
+
+
+def lines(found: Export) -> str:
+    return "\n".join(f"{lost.field}: {lost.reason}" for lost in found.lossy)
+
+
+@pytest.mark.parametrize("target", ["deepspeed", "accelerate"])
+@pytest.mark.parametrize(("model", "kernel"), [("gpt3-1.3b", "sdpa"), ("gemma2-9b", "eager")])
+def test_chips_before_ampere_get_no_flash_attention(target: str, model: str, kernel: str) -> None:
+    case = replace(OLD, model=model)
+    text = {file.name: file.text for file in write(case, target).files}["train.py"]
+    assert f"ATTENTION = '{kernel}'" in text
+
+
+def test_deepspeed_loses_windows_there() -> None:
+    case = replace(OLD, model="mistral-7b", plan=Plan(fsdp=8, cp=8, sharding="zero3"))
+    case = replace(case, plan=replace(case.plan, cp_mode="all-to-all"))
+    assert "Ampere" in told(case, "deepspeed")["deepspeed-windows"]
+    assert "deepspeed-windows" not in told(replace(case, hardware="dgx-h100-ndr"), "deepspeed")
+
+
+LLAMA = replace(OLD, model="llama3-8b", plan=replace(CASES["long"].plan, sharding="zero3"))
+REFUSED = {
+    "nanotron-flash": (OLD, "nanotron", ""),
+    "megatron-context-chips": (replace(LLAMA, plan=CASES["long"].plan), "megatron", ""),
+    "maxtext-context-kernel": (LLAMA, "maxtext", ""),
+    "torchtitan-context-kernel-0.2": (LLAMA, "torchtitan", "0.2"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_needs_the_kernel_is_refused(name: str) -> None:
+    case, target, version = REFUSED[name]
+    assert load_cluster(VOLTA).chip.title in told(case, target, version)[name]
+    for hardware in ("dgx-a100-80-hdr", "mi300x-8way"):
+        assert name not in told(replace(case, hardware=hardware), target, version)
+    if "context" in name:
+        alone = replace(case, plan=replace(case.plan, cp=1))
+        assert name not in told(alone, target, version)
+
+
+@pytest.mark.parametrize("name", ["maxtext-context-kernel", "torchtitan-context-kernel-0.2"])
+def test_nor_does_it_run_in_32_bits(name: str) -> None:
+    case, target, version = REFUSED[name]
+    case = replace(case, precision="fp32", hardware="dgx-h100-ndr")
+    assert "fp32" in told(case, target, version)[name]
+
+
+def test_megatron_attends_by_products_there() -> None:
+    found = write(OLD, "megatron", sharding="ddp", fsdp=1, dp=64)
+    assert "--attention-backend unfused" in found.files[1].text
+    assert "hardware: Transformer Engine has no fused attention for NVIDIA Tesla" in lines(found)
+    newer = write(replace(OLD, hardware="dgx-h100-ndr"), "megatron", sharding="ddp", fsdp=1, dp=64)
+    assert "--attention-backend" not in newer.files[1].text
+    assert "fused attention" not in lines(newer)
+
+
+def test_an_era_without_fused_attention_counts_the_scores() -> None:
+    cost = OLD.cost()
+    early = replace(cost, job=replace(cost.job, era="megatron-2022"))
+    found = export_plan(early, Plan(dp=64), TARGETS["megatron"])
+    assert "--attention-backend unfused" in found.files[1].text
+    assert "fused attention" not in lines(found)
+
+
+def test_maxtext_attends_by_products_there() -> None:
+    found = write(replace(OLD, model="llama2-7b"), "maxtext")
+    assert "attention: dot_product" in found.files[0].text
+    assert "hardware: MaxText has no fused attention" in lines(found)
+
+
+def test_torchtitan_attends_by_products_in_32_bits() -> None:
+    case = replace(SHARDED, precision="fp32")
+    assert "precision: torchtitan 0.2 has no fused attention" in lines(
+        write(case, "torchtitan", "0.2")
+    )
+    assert "fused attention" not in lines(write(case, "torchtitan", "0.3"))

@@ -49,6 +49,10 @@ BROKEN = {
         {"micro_batch": 1},
     ),
     "megatron-context-precision": (replace(CASES["long"], precision="fp32"), {}),
+    "megatron-context-chips": (
+        replace(CASES["long"], hardware="dgx1-v100", precision="fp16"),
+        {},
+    ),
     "megatron-one-sharding": (UNEVEN, {"stages": uneven("zero1", "ddp", "zero1", "zero1")}),
     "megatron-recompute": (
         UNEVEN,
@@ -72,6 +76,7 @@ FIXED = {
     "megatron-whole-widths": {"fsdp": 4, "tp": 16, "sequence_parallel": True},
     "megatron-whole-tokens": {"micro_batch": 2},
     "megatron-context-precision": {"dp": 32, "cp": 1},
+    "megatron-context-chips": {"dp": 32, "cp": 1},
     "megatron-one-sharding": {"stages": uneven("ddp", "ddp", "ddp", "ddp")},
     "megatron-recompute": {"stages": tuple(Stage(layers=10, full=(2, 0)) for _ in range(4))},
     "megatron-context": {"cp_mode": "all-to-all"},
