@@ -13,7 +13,7 @@ from hardware_db.constants import Calibration, Reference
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.provenance import labels, quantities, sources
 from hardware_db.schema_base import QuantityModel
-from hardware_db.schema_chip import ChipModel, Die
+from hardware_db.schema_chip import ChipModel, Die, Host
 from hardware_db.schema_cluster import ClusterModel, LevelModel, TorusModel
 from hardware_db.torus import exchange_gain, wraparound
 
@@ -67,11 +67,7 @@ def to_chip(model: ChipModel, data: dict[str, Any]) -> Chip:
         scale_up_links=None if links is None else int(links),
         scale_up_link_bytes_per_s=_known(model.scale_up.link_bandwidth),
         scale_up_bytes_per_s=_known(model.scale_up.bandwidth),
-        host_link_name=model.host.link,
-        host_link_bandwidth_bytes_per_s=_float(model.host.link_bandwidth),
-        host_memory_bytes=_float(model.host.memory.capacity),
-        host_memory_bandwidth_bytes_per_s=_float(model.host.memory.bandwidth),
-        host_memory_j_per_byte=_known(model.host.memory.energy),
+        **_host(model.host),
         gemm_tile=_tile(model.gemm_tile),
         calibration_gemm=model.calibration.gemm,
         calibration_attention=model.calibration.attention,
@@ -99,6 +95,16 @@ def _die(die: Die | None) -> dict[str, Any]:
         "die_area_m2": _float(die.area),
         "pe_area_share": _float(die.pe_share),
         "pe_power_share": _float(die.pe_power_share),
+    }
+
+
+def _host(host: Host) -> dict[str, Any]:
+    return {
+        "host_link_name": host.link,
+        "host_link_bandwidth_bytes_per_s": _float(host.link_bandwidth),
+        "host_memory_bytes": _float(host.memory.capacity),
+        "host_memory_bandwidth_bytes_per_s": _float(host.memory.bandwidth),
+        "host_memory_j_per_byte": _known(host.memory.energy),
     }
 
 

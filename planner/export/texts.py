@@ -14,6 +14,9 @@ from planner.export.launch import Launch
 from planner.plan_words import recompute_words, sharding_words, split_words
 from planner.version import __version__
 
+_UNFUSED = "megatron-2022"
+"""An era of `planner.frameworks.ERAS` without fused attention."""
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -72,10 +75,8 @@ def without_kernel(cost: CostModel, library: str) -> Lost:
     """What is lost where a library has no fused attention for a precision or a chip."""
     short = cost.job.precision != "fp32"
     field, what = ("hardware", cost.chip.title) if short else ("precision", "fp32")
-    reason = "which the prediction does not count in time and memory"
-    return Lost(
-        field, f"{library} has no fused attention for {what} and keeps the scores, {reason}"
-    )
+    kept = f"{library} has no fused attention for {what} and keeps the scores"
+    return Lost(field, f"{kept}, which the prediction counts with --era {_UNFUSED} only")
 
 
 def kept_scores(kernel: str) -> tuple[Lost, ...]:
