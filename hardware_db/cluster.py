@@ -151,6 +151,8 @@ class Cluster:
         quantities: Dotted path in the file to the quantity with its provenance (cluster fields
             only; the chip has its own).
         sources: Source key to source.
+        record_name: Name of the record, where this cluster is one wired in another way; None:
+            this is the record.
     """
 
     name: str
@@ -161,6 +163,7 @@ class Cluster:
     levels: tuple[Level, ...]
     quantities: FrozenMap[Quantity]
     sources: FrozenMap[Source]
+    record_name: str | None = None
 
     def scale(self, chips: int) -> Allocation:
         """Cut the cluster to `chips` chips.

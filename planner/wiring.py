@@ -207,6 +207,7 @@ def _scale_up(cluster: Cluster, wiring: Wiring) -> Cluster:
     return replace(
         cluster,
         name=f"{cluster.name} with {level.name} as {_named(wiring.name, shape)}",
+        record_name=cluster.record_name or cluster.name,
         chip=chip,
         levels=(direct, *cluster.levels[1:]),
     )
@@ -306,6 +307,7 @@ def _scale_out(cluster: Cluster, wiring: Wiring) -> Cluster:
     return replace(
         cluster,
         name=f"{cluster.name}, {SCALE_OUT} as {wiring.name}",
+        record_name=cluster.record_name or cluster.name,
         max_chips=most,
         levels=(*inner, *levels),
     )

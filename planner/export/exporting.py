@@ -11,6 +11,7 @@ from planner.errors import InputError
 from planner.export.export import Export, Lost
 from planner.export.hosts import hosts_of
 from planner.export.launch import Launch
+from planner.export.predicted import lost_prediction
 from planner.messages import not_one_of
 from planner.plan import Plan, PlanTable
 from planner.rules import broken
@@ -55,7 +56,9 @@ def export_plan(
         lines = [f"{lost.field}: {lost.reason}" for lost in refused]
         raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
     launch = Launch(cost=cost, plan=plan, version=version)
-    return replace(_exporter(target)(launch), unsupported=refused, hosts=hosts_of(launch))
+    export = _exporter(target)(launch)
+    lossy = (*lost_prediction(launch), *export.lossy)
+    return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
 
 
 def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) -> str:

@@ -38,6 +38,10 @@ def export(launch: Launch) -> Export:
         Section("", {"base_config": "base.yml", "hardware": _hardware(launch)}),
         Section("the model", maxtext_model.settings(launch)),
         Section("synthetic data stand for yours", _data()),
+        Section(
+            "experts by jax.lax.ragged_dot: the kernel for TPUs is interpreted here",
+            _experts(launch),
+        ),
         Section("the batch", _batch(launch)),
         Section(
             f"the mesh: ici_ inside a slice of {mesh.chips} chips, dcn_ over {mesh.slices} slices",
@@ -70,6 +74,15 @@ def _hardware(launch: Launch) -> str:
 
 def _data() -> dict[str, Any]:
     return {"dataset_type": "synthetic", "packing": False, "enable_checkpointing": False}
+
+
+def _experts(launch: Launch) -> dict[str, Any]:
+    """On GPUs jax.lax.ragged_dot in place of the Pallas kernel.
+
+    As configs/gpu/models/mixtral_8x7b.yml has it; layers/moe.py `gmm` interprets that kernel where
+    the devices are no TPUs.
+    """
+    return {"megablox": False} if launch.model.moe and not on_tpu(launch.cost) else {}
 
 
 def _batch(launch: Launch) -> dict[str, Any]:
@@ -212,6 +225,9 @@ def _lossy(launch: Launch) -> list[Lost]:
     if sum(size > 1 for _, size in plan.ranks) > 1:
         reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
         lost.append(Lost("placement", reason))
+    if _experts(launch) and launch.cost.job.precision in formats(launch.cost):
+        reason = "the products of experts stay in 16 bits: jax.lax.ragged_dot is not quantized"
+        lost.append(Lost("precision", reason))
     kept = recompute_layers(launch)
     if kept["none"] and "activations" not in plan.offload:
         reason = "remat_policy minimal_with_context computes what is not a matrix product again"

@@ -6,14 +6,15 @@ from itertools import groupby
 
 from planner.export.export import Lost
 from planner.export.launch import Launch
-from planner.export.megatron_parallel import attends_fused
+from planner.export.megatron_parallel import attends_fused, why_tp_is_exposed
 from planner.export.texts import without_kernel
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.rules.alike import keeps_scores
+from planner.rules.megatron_words import HIDDEN
 
 
 def lost_of(launch: Launch) -> tuple[Lost, ...]:
-    """Clocks, another framework's prediction, and jobs that start from a checkpoint."""
+    """Clocks, another framework's prediction, its overlaps, jobs that start from a checkpoint."""
     framework = launch.cost.job.framework
     found = list(_clocks(launch))
     family = (framework.name, framework.derived_from)
@@ -29,6 +30,9 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     if attends_fused(launch) and not predicted:
         reason = "context parallelism has fused attention only, which the prediction does not take"
         found.append(Lost("cp", reason))
+    exposed = why_tp_is_exposed(launch)
+    if exposed and launch.plan.tp > 1 and launch.cost.assumptions.tp_overlap > 0:
+        found.append(Lost("tp", f"tp_comm_overlap is left out: {exposed}; {HIDDEN}"))
     if launch.cost.job.kind == "finetune":
         reason = "it starts from random weights; --load DIRECTORY --finetune continues"
         found.append(Lost("job", reason))

@@ -13,7 +13,7 @@ from planner.layout_text import layout_text
 from planner.plan import Plan
 from planner.rules.alike import keeps_scores
 from planner.rules.megatron_recompute import recomputation
-from planner.rules.megatron_words import pipeline_inside
+from planner.rules.megatron_words import LATENT_EXPOSES_TP, pipeline_inside
 
 STRATEGIES = {"zero2": "optim_grads", "zero3": "optim_grads_params"}
 """Shardings that Megatron-FSDP has, by its `--data-parallel-sharding-strategy`."""
@@ -48,8 +48,23 @@ def uses_fsdp(plan: Plan) -> bool:
 
 def overlaps_tp(launch: Launch) -> bool:
     """Whether the collectives of tp hide behind products."""
-    overlaps = ERAS[launch.cost.job.era].overlaps_tp and not uses_fsdp(launch.plan)
-    return overlaps and launch.plan.sequence_parallel
+    return not why_tp_is_exposed(launch)
+
+
+def why_tp_is_exposed(launch: Launch) -> str:
+    """Why --tp-comm-overlap is left out; empty where the collectives of tp hide behind products.
+
+    Source: `validate_args`, which asks for sequence parallelism, and before Blackwell warns of
+    Megatron-FSDP beside tp.
+    """
+    era = launch.cost.job.era
+    if not ERAS[era].overlaps_tp:
+        return f"{era} has none"
+    if not launch.plan.sequence_parallel:
+        return "it needs sequence parallelism"
+    if uses_fsdp(launch.plan):
+        return "Megatron-FSDP wants other hardware queues before Blackwell"
+    return LATENT_EXPOSES_TP if launch.cost.shapes.latent else ""
 
 
 def plan_sharding(plan: Plan) -> str:

@@ -8,6 +8,7 @@ from models_db import Model
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.importing.taking import Taking
 from planner.messages import shown
+from planner.rules.megatron_words import HIDDEN, LATENT_EXPOSES_TP
 
 _OTHER_MODELS = (
     "--hybrid-layer-pattern", "--hybrid-override-pattern", "--decoder-num-layers",
@@ -151,8 +152,11 @@ def overlap_warnings(taking: Taking, *, tp: int, data: int, shares: bool) -> lis
         "--overlap-param-gather": era.hides_gather and data > 1 and shares,
         "--tp-comm-overlap": era.overlaps_tp and tp > 1,
     }
+    exposed = {name: "is not given" for name in needed if not taking.on(name)}
+    if taking.on("--multi-latent-attention"):
+        exposed.setdefault("--tp-comm-overlap", LATENT_EXPOSES_TP)
     return [
-        f"{name}: is not given; the prediction hides these collectives behind computation"
+        f"{name}: {exposed[name]}; {HIDDEN}"
         for name, wanted in needed.items()
-        if not taking.on(name) and wanted
+        if wanted and name in exposed
     ]

@@ -67,6 +67,12 @@ def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     return _always(plans, model.job.precision in allowed)
 
 
+def experts_precision(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Models with experts are not multiplied in floating-point 8 bits on GPUs."""
+    floats = formats(model).get(model.job.precision) in ("fp8", "nanoo_fp8", "te_mxfp8")
+    return _always(plans, model.shapes.experts == 0 or on_tpu(model) or not floats)
+
+
 def kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
     """Key-value heads divide over tp, and over cp where cp exchanges them."""
     if model.shapes.latent:
@@ -187,6 +193,19 @@ MAXTEXT: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"maxtext has no precision {c.job.precision!r} on {c.chip.title}; it has bf16, fp16, "
             f"fp32, {', '.join(formats(c))}"
+        ),
+    ),
+    Rule(
+        name="maxtext-experts-precision",
+        field="precision",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText layers/moe.py get_quantization_dtypes: quant_dg, which quantizations.py "
+        "gives to AqtQuantization alone",
+        holds=experts_precision,
+        explain=lambda c, p: (
+            f"maxtext runs no model with experts in {c.job.precision} on GPUs; use bf16, fp16 "
+            "or fp32"
         ),
     ),
     Rule(

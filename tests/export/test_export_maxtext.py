@@ -199,6 +199,33 @@ def test_the_8_bits_of_a_gpu(hardware: str, told: str) -> None:
         export(case, micro_batch=1)
 
 
+ON_GPUS = replace(
+    CASES["experts"],
+    framework="jax",
+    plan=Plan(dp=16, fsdp=8, ep=8, sharding="zero3", sequence_parallel=False),
+)
+
+
+def test_experts_on_gpus_take_no_kernel_of_tpus() -> None:
+    """MaxText interprets its Pallas kernel there."""
+    assert settings(export(ON_GPUS))["megablox"] is False
+    assert "megablox" not in settings(export(replace(ON_GPUS, hardware="tpu-v5p")))
+    assert "megablox" not in settings(export(CASES["dense-sharded"]))
+
+
+@pytest.mark.parametrize(
+    ("hardware", "precision", "told"),
+    [
+        ("dgx-h100-ndr", "bf16", False),
+        ("dgx-h100-ndr", "int8", True),
+        ("tpu-v6e", "int8", False),
+    ],
+)
+def test_products_of_experts_in_8_bits(hardware: str, precision: str, told: bool) -> None:
+    one = export(replace(ON_GPUS, hardware=hardware, precision=precision))
+    assert ("precision" in {lost.field for lost in one.lossy}) == told
+
+
 CP_OUTSIDE = ("tp", "fsdp", "dp", "pp", "cp")
 
 
@@ -239,6 +266,7 @@ BROKEN = {
     "jax-adapters": (replace(SLICES, kind="lora"), {}),
     "maxtext-precision": (replace(CASES["dense-sharded"], precision="mxfp8"), {}),
     "chip-devices": (replace(SLICES, hardware="tpu-v7"), {}),
+    "maxtext-experts-precision": (replace(ON_GPUS, precision="fp8"), {}),
 }
 
 

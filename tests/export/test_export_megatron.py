@@ -360,3 +360,25 @@ def test_chips_without_multicast_are_told_so() -> None:
     assert ("UB_SKIPMC", "1") in of(UNEVEN).environment
     assert "UB_SKIPMC" not in dict(of(UNEVEN, sequence_parallel=False).environment)
     assert "UB_SKIPMC" not in dict(of(replace(UNEVEN, hardware="dgx-h100-ndr")).environment)
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "why"),
+    [
+        ("long", {"dp": 1, "fsdp": 8, "sharding": "zero3"}, "hardware queues"),
+        ("long", {"sequence_parallel": False}, "sequence parallelism"),
+        ("latent", {}, "latent attention"),
+        ("long", {}, ""),
+        ("long", {"dp": 16, "tp": 1, "sequence_parallel": False}, ""),
+    ],
+)
+def test_collectives_of_tp_that_nothing_hides_are_said(
+    case: str, changes: dict[str, object], why: str
+) -> None:
+    latent = replace(model("deepseek-v2-lite"), plan=Plan(dp=4, tp=2, sharding="zero1"))
+    one = of({"latent": latent, "long": CASES["long"]}[case], **changes)
+    reasons = [lost.reason for lost in one.lossy if lost.field == "tp"]
+    assert len(reasons) == bool(why)
+    assert all(why in reason and "hides these collectives" in reason for reason in reasons)
+    hidden = {**CASES["long"].plan.mesh, **changes}["tp"] != 1 and not why
+    assert ("--tp-comm-overlap" in flags(one)) == hidden

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from export.cases import CASES
 
 from planner.errors import InputError
+from planner.export import export_plan
 from planner.importing import LaunchRead, read_launch
 from planner.importing.megatron_names import known_flags
 from planner.plan import Stage
+from planner.targets import TARGETS
 
 # Megatron-LM examples/gpt3/train_gpt3_175b_distributed.sh, d98e8a64dd.
 GPT3 = """
@@ -310,3 +313,16 @@ def test_flags_of_the_parser() -> None:
     assert flags["--data-path"][0] == "+"
     assert flags["--bf16"][0] == ""
     assert flags["--num-layers"][0] == "="
+
+
+def test_latent_attention_switches_the_overlap_of_tp_off(tmp_path: Path) -> None:
+    case = CASES["latent-experts"]
+    one = export_plan(case.cost(), case.plan, TARGETS["megatron"])
+    [text] = [file.text for file in one.files if file.name == "args.txt"]
+    text = text.replace("--tensor-model-parallel-size 1", "--tensor-model-parallel-size 2")
+    text += "--sequence-parallel\n--tp-comm-overlap\n"
+    found = launch(text, tmp_path, model=case.model, hardware=case.hardware, chips=256)
+    assert [line for line in found.imported.warnings if "tp-comm" in line] == [
+        "--tp-comm-overlap: Transformer Engine switches it off beside latent attention; the "
+        "prediction hides these collectives behind computation"
+    ]
