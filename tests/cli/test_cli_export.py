@@ -117,7 +117,7 @@ def test_how_it_is_launched_is_on_standard_error(target: Target, tmp_path: Path)
     ("arguments", "words"),
     [
         ((), "to: is missing; name one of megatron"),
-        (("--to", "megatorn"), "'megatorn' is not one of"),
+        (("--to", "megatorn"), "error: to: 'megatorn' is not one of"),
         (("--to", "megatorn"), "did you mean 'megatron'"),
         (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),
         (("--to", "megatron", "--target-version", "3"), "Megatron-LM has one version only"),

@@ -104,6 +104,8 @@ def test_misspelt_settings_are_listed(tmp_path: Path) -> None:
     [unknown] = launch(data, tmp_path).imported.unknown
     assert unknown.name == "zero_optimisation.stage"
     assert unknown.reason == "not known; did you mean 'zero_optimization.stage'?"
+    reasons = [one.reason for one in launch(with_zero(stag=3, foo=1), tmp_path).imported.unknown]
+    assert reasons == ["not known; did you mean 'zero_optimization.stage'?", "not known"]
 
 
 @pytest.mark.parametrize(
