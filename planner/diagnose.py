@@ -19,6 +19,7 @@ from planner.search.options import SpaceOptions
 from planner.search.remedies import (
     fewer_chips,
     in_time_only,
+    larger_batch,
     least_host,
     looser_limits,
     mfu_of,
@@ -26,6 +27,7 @@ from planner.search.remedies import (
     more_memory,
     other_batch,
     other_options,
+    possible_on_any,
 )
 from planner.units import show_bytes, show_percent, show_seconds, show_watts
 from solvers.solution import Status
@@ -82,7 +84,7 @@ def diagnose(
         return _unfinished(limits)
     if len(leanest.points) == 0:
         return _rules(search, chips, leanest)
-    return _memory(search, chips, leanest.plans)
+    return _memory(search, chips, leanest.plans, _kept_out(search, chips, found))
 
 
 def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[str]:
@@ -141,8 +143,31 @@ def _of_framework(name: str) -> str:
     return f"the rule {name} ({rule.source})"
 
 
-def _memory(search: Search, chips: int, leanest: PlanTable) -> Diagnosis:
-    """What holds the fewest bytes does not fit on the chip, or what fits there not on the host."""
+def _kept_out(search: Search, chips: int, found: Found) -> str:
+    """The rules of targets that drop plans which fit; empty where there are none."""
+    dropped = [
+        f"{count:,} {stage} by {_of_framework(name)}"
+        for stage, counts in found.counts.items()
+        for name, count in counts.items()
+        if TARGET in name
+    ]
+    if not dropped or not _fits_without_targets(search, chips):
+        return ""
+    return f"; plans that fit are dropped by what is to run them: {'; '.join(dropped)}"
+
+
+def _fits_without_targets(search: Search, chips: int) -> bool:
+    try:
+        return possible_on_any(search, chips)
+    except OutOfTime:
+        return False
+
+
+def _memory(search: Search, chips: int, leanest: PlanTable, kept_out: str) -> Diagnosis:
+    """What holds the fewest bytes does not fit on the chip, or what fits there not on the host.
+
+    `kept_out` says which rules of targets drop plans that do fit, if any do.
+    """
     model, limits = search.model, search.limits
     limit, host_limit = limits.chip_bytes(model), limits.host_limit(model)
     needed = float(memory_table(model, leanest).peak[0])
@@ -164,11 +189,14 @@ def _memory(search: Search, chips: int, leanest: PlanTable) -> Diagnosis:
     names = " and ".join(name for name, *_ in over)
     return Diagnosis(
         constraint=names,
-        explanation=f"{names}: {which} ({_said(plan.plan(0))}) needs {figures}: {excess} too much",
+        explanation=(
+            f"{names}: {which} ({_said(plan.plan(0))}) needs {figures}: {excess} too much{kept_out}"
+        ),
         needed=over[0][1],
         available=over[0][2],
         remedies=_first(
             more_memory(search, chips),
+            larger_batch(search, chips) if kept_out else iter(()),
             other_options(search, chips),
             more_chips(search, chips),
         ),

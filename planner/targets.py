@@ -64,5 +64,5 @@ def target_named(name: str) -> Target:
         InputError: The name is unknown; the message lists the known ones.
     """
     if name not in TARGETS:
-        raise InputError(f"target: {not_one_of(name, TARGETS)}")
+        raise InputError(f"to: {not_one_of(name, TARGETS)}")
     return TARGETS[name]

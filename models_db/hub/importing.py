@@ -68,7 +68,7 @@ def import_model(
     """Read a config.json as a model file.
 
     Args:
-        path: the file, its folder, or the index of the weights beside it.
+        path: the file, its folder, or a file of weights or their index beside it.
         name: name of the model; default that of its folder.
         seq_len: sequence length of pre-training, in tokens; default what the file suggests.
         made_by: program and version for the first line of the file.
@@ -115,12 +115,20 @@ def _config_at(path: Path) -> Path:
     except (OSError, ValueError):
         is_folder = False
     folder = path if is_folder else path.parent
-    if not is_folder and path.name != INDEX:
+    if not is_folder and path.name != INDEX and not _is_weights(path):
         return path
     config = folder / CONFIG
     if not config.is_file():
         raise ModelError(f"{folder}: there is no {CONFIG} in this folder")
     return config
+
+
+def _is_weights(path: Path) -> bool:
+    """Whether a path is a safetensors file, whose folder says what it holds."""
+    try:
+        return path.suffix.lower() == ".safetensors" and path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _plain_dtype(reading: Reading) -> str:

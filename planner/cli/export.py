@@ -121,7 +121,7 @@ def _write(result: ExportResult, folder: Path, plan_file: Path) -> None:
 
 
 def _print_main(result: ExportResult) -> None:
-    """The main text to standard output, what it does not say to standard error."""
+    """The main text to standard output, how it is launched and what it lacks to standard error."""
     export = result.export
     main, *others = export.files
     print(main.text, end="" if main.text.endswith("\n") else "\n", flush=True)
@@ -130,6 +130,9 @@ def _print_main(result: ExportResult) -> None:
     lines += [f"lossy: {lost.field}: {lost.reason}" for lost in export.lossy]
     lines += [f"warning: {line}" for line in result.warnings]
     lines += [f"note: hosts: {' '.join(export.hosts)}"] if export.hosts else []
+    lines += [f"note: environment: {name}={value}" for name, value in export.environment]
+    launches = export.command.split("\n") if export.command else []
+    lines += [f"note: launch of {main.name}: {line}" for line in launches]
     lines += [f"note: -o FOLDER writes {names} as well"] if names else []
     for line in lines:
         print(line, file=sys.stderr)

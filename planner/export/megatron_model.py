@@ -231,7 +231,9 @@ def model_lost(launch: Launch) -> list[Lost]:
     written = {*inputs, "output"} if model.mlp.bias else inputs if inputs <= bias else set()
     lost = {
         f"{model.mtp_modules} module(s) of multi-token prediction, which the prediction does not "
-        "count either: mtp_num_layers adds them": model.mtp_modules > 0,
+        "count either: --mtp-num-layers adds them (Megatron-Bridge: mtp_num_layers)": (
+            model.mtp_modules > 0
+        ),
         "queries and keys are normalized per head (--qk-layernorm), not over the full width": (
             model.attention.qk_norm == "full-width"
         ),

@@ -96,8 +96,10 @@ def _overrides(launch: Launch, flavor: Flavor | None, settings: Settings) -> Wri
     options.append(f"activation-checkpoint:{common_recompute(launch)}")
     lines = (*_comments(launch), *rank_comments(launch))
     comments = "".join(f"# {line}\n" for line in lines)
+    variable = "export {}={}\n".format(*ALLOCATOR)
     body = " \\\n  ".join([*_launcher(launch), *options])
-    script = TextFile(name="torchtitan.sh", text=f"#!/usr/bin/env bash\n{comments}{body}\n")
+    text = f"#!/usr/bin/env bash\n{comments}{variable}{body}\n"
+    script = TextFile(name="torchtitan.sh", text=text)
     return (script, *files), "bash torchtitan.sh"
 
 

@@ -111,6 +111,11 @@ def _true(taking: Taking, name: str) -> bool:
     return bool(taking.choice(name, "false", {"true": True, "false": False}))
 
 
+def _is_on(taking: Taking, name: str) -> bool:
+    """Whether a switch is plainly on; what else it may say is read where it matters."""
+    return taking.values.get(name) == ("true",)
+
+
 def _axis(taking: Taking, axis: str, name: str) -> int:
     """The size of an axis: what `fix` says, else the file, else 1 as code may say otherwise."""
     auto = taking.text(name) == "auto"
@@ -218,7 +223,13 @@ def _offload(taking: Taking) -> tuple[str, ...]:
 
 
 def _precision(taking: Taking) -> str:
-    """The number format of products; `auto` is left to what is asked."""
+    """The number format of products; `auto` is left to what is asked.
+
+    runtime/config.py refuses two formats of 16 bits.
+    """
+    bf16 = [name for name in ("bf16", "bfloat16") if _is_on(taking, f"{name}.enabled")]
+    if bf16 and _is_on(taking, "fp16.enabled"):
+        taking.wrong("fp16.enabled", f"stands beside {bf16[0]}.enabled; keep one")
     for name, precision in (("bf16", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16")):
         text = taking.text(f"{name}.enabled", "false")
         if text == "auto":

@@ -12,6 +12,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.importing.commands import command_in
 from planner.importing.imported import Imported
+from planner.importing.megatron_checks import check_combinations
 from planner.importing.megatron_model import SETTINGS, model_dimensions, model_warnings
 from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
@@ -59,6 +60,7 @@ def read(text: str, asked: Asked) -> Imported:
             stages=stages,
         )
     )
+    check_combinations(taking, plan)
     batch = taking.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
     if "--global-batch-size" not in taking.values:
         taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")

@@ -17,6 +17,7 @@ Stages = tuple[Stage, ...] | None
 
 _PER_CHUNK = "--num-layers-per-virtual-pipeline-stage"
 _CHUNKS = "--num-virtual-stages-per-pipeline-rank"
+_NO_OVERLAP = "--no-overlap-p2p-communication"
 _LAYOUT = "--pipeline-model-parallel-layout"
 _FIRST = "--decoder-first-pipeline-num-layers"
 _LAST = "--decoder-last-pipeline-num-layers"
@@ -42,7 +43,11 @@ def chunks_of(taking: Taking, model: Model, pp: int) -> tuple[int, Stages, str]:
     interleave = _interleave(taking, pp, counted)
     taking.check()
     if layout:
-        return _laid_out(taking, layout, model, pp)
+        found = _laid_out(taking, layout, model, pp)
+        _check_interleaved(taking, pp, found[0], _LAYOUT)
+        return found
+    _check_interleaved(taking, pp, interleave, given[0] if given else _CHUNKS)
+    taking.check()
     if first or last:
         sizes = _first_and_last(taking, model.layers, pp, first, last)
     else:
@@ -67,10 +72,8 @@ def _check_group(taking: Taking, pp: int) -> None:
     name = "--microbatch-group-size-per-virtual-pipeline-stage"
     if (group := taking.whole(name, pp)) != pp:
         taking.warnings.append(f"{name}: {group}; the prediction has groups of pp = {pp}")
-    if taking.on("--no-overlap-p2p-communication"):
-        taking.warnings.append(
-            "--no-overlap-p2p-communication: the prediction hides messages between stages"
-        )
+    if taking.on(_NO_OVERLAP):
+        taking.warnings.append(f"{_NO_OVERLAP}: the prediction hides messages between stages")
 
 
 def _interleave(taking: Taking, pp: int, counted: int) -> int:
@@ -85,7 +88,16 @@ def _interleave(taking: Taking, pp: int, counted: int) -> int:
             )
         else:
             chunks = counted // (pp * per_chunk)
-    return chunks if pp > 1 else 1
+    return chunks
+
+
+def _check_interleaved(taking: Taking, pp: int, interleave: int, name: str) -> None:
+    """Several chunks on a stage need a pipeline; one of 3 stages where messages are not hidden."""
+    least = 3 if _NO_OVERLAP in taking.values else 2
+    if interleave > 1 and pp < least:
+        beside = f" beside {_NO_OVERLAP}" if least > 2 else ""
+        what = f"says {interleave} chunks on each stage, which needs pp of at least {least}{beside}"
+        taking.wrong(name, f"{what}, not pp {pp}")
 
 
 def _laid_out(taking: Taking, text: str, model: Model, pp: int) -> tuple[int, Stages, str]:

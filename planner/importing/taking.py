@@ -9,7 +9,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.importing.imported import Imported, Noted
 from planner.importing.models import ModelOf
-from planner.messages import did_you_mean, one_line, shown
+from planner.messages import did_you_mean, nearest, one_line, shown
 from planner.plan import OFFLOADS, Plan
 from planner.search.options import fixed_values
 
@@ -218,9 +218,19 @@ class Taking:
             if name in reasons:
                 ignored.append(Noted(name=name, value=value, reason=reasons[name]))
             else:
-                reason = f"not known{did_you_mean(name, names)}"
+                reason = f"not known{_hint(name, names)}"
                 unknown.append(Noted(name=one_line(name)[:_LONGEST], value=value, reason=reason))
         return tuple(ignored), tuple(unknown)
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """Settings that a name may mean: of a known section only those with a name like its own."""
+    section, dot, own = name.rpartition(".")
+    within = [one.removeprefix(section + dot) for one in names if one.startswith(section + dot)]
+    if not dot or not within:
+        return did_you_mean(name, names)
+    near = nearest(own, within)
+    return did_you_mean(name, [section + dot + one for one in near])
 
 
 def data_ranks(taking: Taking, chips: int | None, beside: Mapping[str, int]) -> int:

@@ -59,7 +59,38 @@ OTHER_SECTIONS = {
 }
 """Sections that have no part in a plan, with what they are about."""
 
+NOT_TEXT = {
+    "training": """
+        local_batch_size global_batch_size seq_len steps max_norm enable_cpu_offload
+    """,
+    "parallelism": """
+        data_parallel_replicate_degree data_parallel_shard_degree tensor_parallel_degree
+        disable_loss_parallel enable_async_tensor_parallel enable_sequence_parallel
+        pipeline_parallel_degree pipeline_parallel_first_stage_less_layers
+        pipeline_parallel_last_stage_less_layers pipeline_parallel_layers_per_stage
+        pipeline_parallel_microbatch_size context_parallel_degree expert_parallel_degree
+        expert_tensor_parallel_degree
+    """,
+    "compile": "enable",
+}
+"""Settings that are numbers or switches: TOML writes them without quotes.
+
+torchtitan keeps a quoted one as text, with a warning, and fails where it counts with it (v0.2.2
+config/manager.py, `_dict_to_dataclass`).
+"""
+
 
 def known_settings() -> tuple[str, ...]:
     """`section.name` of every setting that is read or known to have no part."""
-    return tuple(f"{section}.{name}" for section, names in READ.items() for name in names.split())
+    return _dotted(READ)
+
+
+def settings_not_text() -> tuple[str, ...]:
+    """`section.name` of the settings that are numbers or switches."""
+    return _dotted(NOT_TEXT)
+
+
+def _dotted(sections: dict[str, str]) -> tuple[str, ...]:
+    return tuple(
+        f"{section}.{name}" for section, names in sections.items() for name in names.split()
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 from planner.errors import InputError
 from planner.importing.commands import Command, command_in
-from planner.importing.torchtitan_names import known_settings
-from planner.messages import one_line
+from planner.importing.torchtitan_names import known_settings, settings_not_text
+from planner.messages import one_line, shown
 
 Settings = dict[str, tuple[str, ...]]
 
@@ -36,19 +37,26 @@ def settings_in(text: str, name: str) -> tuple[Settings, Command]:
             f"{name}: neither TOML ({why}) nor a command with overrides such as "
             "--training.seq_len 8192"
         ) from error
-    found: Settings = {}
-    _flatten(data, "", found, 0)
+    values = dict(_flat(data, "", 0))
+    quoted = [name for name in settings_not_text() if isinstance(values.get(name), str)]
+    if quoted:
+        why = "is text in quotes; torchtitan takes a number or a switch: write it without"
+        lines = [f"{name}: {field}: {shown(values[field])} {why}" for field in quoted]
+        raise InputError("\n".join(lines))
+    found = {
+        field: tuple(map(_word, value)) if isinstance(value, list) else (_word(value),)
+        for field, value in values.items()
+    }
     return found, Command(words=[])
 
 
-def _flatten(data: dict[str, Any], before: str, found: Settings, depth: int) -> None:
+def _flat(data: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """Values by their dotted names."""
     for name, value in data.items():
         if isinstance(value, dict) and depth < _DEEPEST:
-            _flatten(value, f"{before}{name}.", found, depth + 1)
-        elif isinstance(value, list):
-            found[before + name] = tuple(map(_word, value))
+            yield from _flat(value, f"{before}{name}.", depth + 1)
         else:
-            found[before + name] = (_word(value),)
+            yield before + name, value
 
 
 def _word(value: Any) -> str:

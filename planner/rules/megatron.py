@@ -24,7 +24,7 @@ from planner.plan import (
 from planner.rules import megatron_words as words
 from planner.rules.megatron_kernels import KERNELS
 from planner.rules.megatron_recompute import told_at_once
-from planner.rules.predicates import laid_out
+from planner.rules.predicates import laid_out, schedule_offered
 from planner.rules.rule import Rule
 
 
@@ -52,9 +52,9 @@ def megatron_offload_sharded(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def megatron_schedule(model: CostModel, plans: PlanTable) -> BoolArray:
-    """1F1B, interleaved or not."""
+    """1F1B, interleaved or not, of what a framework built on it has; others it says itself."""
     known = (plans.schedule == ONE_F_ONE_B) | (plans.schedule == INTERLEAVED)
-    return np.asarray(known | (plans.pp == 1))
+    return np.asarray(known | (plans.pp == 1) | ~schedule_offered(model, plans))
 
 
 def megatron_fsdp_alone(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from planner.cost.context import CostModel
 from planner.cost.listed import wrong_counts
+from planner.plan import Plan, PlanTable
 from planner.rules import alike, predicates, words
 from planner.rules.accelerate import ACCELERATE
 from planner.rules.deepspeed import DEEPSPEED
@@ -245,7 +249,7 @@ GENERAL: tuple[Rule, ...] = (
         holds=predicates.order_offered,
         explain=lambda c, p: (
             f"{c.framework.name} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
-            f"it can: {'; '.join(' '.join(order) for order in c.framework.orders)}"
+            f"it can: {'; '.join(' '.join(order) for order in _orders_allowed(c, p))}"
         ),
     ),
     Rule(
@@ -264,3 +268,16 @@ RULES = (
     *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""
+
+
+def _orders_allowed(model: CostModel, plan: Plan) -> list[tuple[str, ...]]:
+    """The orders of a framework that place this mesh apart from one another and break no rule."""
+    framework = model.framework
+    whose = {"framework", framework.name, framework.derived_from}
+    rules = [rule for rule in RULES if rule.field == "placement" and rule.framework in whose]
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for order in framework.orders:
+        placed = PlanTable.from_plans([replace(plan, order=order, layout=None)])
+        if all(rule.holds(model, placed)[0] for rule in rules):
+            found.setdefault(tuple(a for a in order if getattr(plan, a) > 1), order)
+    return list(found.values())

@@ -52,12 +52,18 @@ _PLANS_AT_A_TIME = 1024
 _COUNTS_AT_FIRST = 8  # then twice as many at a time
 _MOST_COUNTS = 1024
 _MOST_SEARCHES = 24
+_LARGER_BATCHES = (2, 4, 8)
 _FARTHEST = 64  # times the chips asked for
 
 
 def possible(search: Search, chips: int) -> bool:
     """Whether any plan on a chip count satisfies every constraint; may raise `OutOfTime`."""
     return first_possible(search, (chips,)) is not None
+
+
+def possible_on_any(search: Search, chips: int) -> bool:
+    """As `possible`, whatever is to run the plan."""
+    return possible(_with(search, options=replace(search.options, runnable_in=())), chips)
 
 
 def first_possible(search: Search, counts: Sequence[int]) -> int | None:
@@ -244,6 +250,18 @@ def other_batch(search: Search, chips: int) -> Iterator[str]:
         job = replace(search.model.job, global_batch=int(sequences))
         if possible(_with(search, model=replace(search.model, job=job)), chips):
             yield f"--batch-tokens {job.batch_tokens}"
+            return
+
+
+def larger_batch(search: Search, chips: int) -> Iterator[str]:
+    """The first doubling of the global batch with which a plan is possible, up to 8 times."""
+    job = search.model.job
+    for times in () if search.model.assumptions.token_granularity else _LARGER_BATCHES:
+        larger = replace(job, global_batch=times * job.global_batch)
+        if larger.global_batch > LARGEST_BATCH:
+            return
+        if possible(_with(search, model=replace(search.model, job=larger)), chips):
+            yield f"--batch-tokens {larger.batch_tokens}"
             return
 
 

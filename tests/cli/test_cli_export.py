@@ -9,8 +9,9 @@ import yaml
 from export.cases import CASES, Case
 
 from cli.command import planner
+from planner.export import export_plan
 from planner.planfile import plan_fields
-from planner.targets import TARGETS
+from planner.targets import TARGETS, Target
 
 
 def written(case: Case, path: Path, **plan: object) -> Path:
@@ -89,20 +90,34 @@ def test_what_cannot_be_run_is_refused_by_field_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
-def test_every_target_and_version_writes_something(target: str, tmp_path: Path) -> None:
+def test_every_target_and_version_writes_something(target: Target, tmp_path: Path) -> None:
     path = written(CASES["one-chip"], tmp_path / "plan.yaml")
     for version in target.versions:
         flags = ("--target-version", version) if version else ()
         outcome = planner("export", str(path), "--to", target.name, "--allow-lossy", *flags)
         assert outcome.code == 0, outcome.err
         assert len(outcome.out.splitlines()) > 10
+        assert "note: launch of " not in outcome.out
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+def test_how_it_is_launched_is_on_standard_error(target: Target, tmp_path: Path) -> None:
+    case = CASES["dense-sharded"]
+    path = written(case, tmp_path / "plan.yaml")
+    export = export_plan(case.cost(), case.plan, target, allow_lossy=True)
+    printed = planner("export", str(path), "--to", target.name, "--allow-lossy").err.splitlines()
+    main = export.files[0].name
+    for line in export.command.splitlines():
+        assert f"note: launch of {main}: {line}" in printed
+    for name, value in export.environment:
+        assert f"note: environment: {name}={value}" in printed
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "to: is missing; name one of megatron"),
-        (("--to", "megatorn"), "'megatorn' is not one of"),
+        (("--to", "megatorn"), "error: to: 'megatorn' is not one of"),
         (("--to", "megatorn"), "did you mean 'megatron'"),
         (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),
         (("--to", "megatron", "--target-version", "3"), "Megatron-LM has one version only"),

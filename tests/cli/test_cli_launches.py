@@ -37,7 +37,9 @@ def test_a_launch_costs_what_its_plan_costs(tmp_path: Path) -> None:
 def test_what_is_shown(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     text = UNEVEN.read_text(encoding="utf-8").replace("--swiglu", "--swiglu --recompute-all 1")
-    script.write_text(text.replace("--overlap-grad-reduce", ""), encoding="utf-8")
+    for name in ("--overlap-grad-reduce", "--overlap-param-gather"):
+        text = text.replace(name, "")
+    script.write_text(text, encoding="utf-8")
     outcome = planner("evaluate", str(script), *ASKED)
     assert outcome.code == 0
     words = " ".join(outcome.out.split())

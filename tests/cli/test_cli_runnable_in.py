@@ -44,3 +44,18 @@ def test_a_job_that_no_plan_brings_to_a_target_says_why(
     diagnosis = outcome.document["diagnosis"]
     assert diagnosis["explanation"].startswith(words)
     assert diagnosis["remedies"] == ["without --runnable-in megatron"]
+
+
+def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_frees_it() -> None:
+    """MaxText takes ep from fsdp alone: 64 sequences on 128 chips leave a cp of 2."""
+    flags = ("--model", "mixtral-8x7b", "--hardware", "tpu-v5e", "--chips", "8x16", "--seq-len",
+             "4096", "--fix", "tp=1", "--fix", "pp=1", "--fix", "recompute=full", "--runnable-in",
+             "maxtext", "--json")  # fmt: skip
+    outcome = planner("solve", *flags, "--batch-tokens", "256Ki")
+    diagnosis = outcome.document["diagnosis"]
+    assert (outcome.code, diagnosis["constraint"]) == (3, "memory")
+    assert "; plans that fit are dropped by what is to run them: " in diagnosis["explanation"]
+    assert "by the rule maxtext: maxtext-experts (" in diagnosis["explanation"]
+    assert f"--batch-tokens {2**19}" in diagnosis["remedies"]
+    assert "without --runnable-in maxtext" in diagnosis["remedies"]
+    assert planner("solve", *flags, "--batch-tokens", "512Ki").code == 0

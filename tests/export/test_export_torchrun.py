@@ -56,6 +56,12 @@ def test_one_host_needs_no_address(target: str, version: str, tmp_path: Path) ->
     assert not {"MASTER_ADDR", "NODE_RANK"} & dict(one.environment).keys()
 
 
+def test_the_script_sets_its_own_variables() -> None:
+    script = exported("torchtitan", "0.3", ONE).files[0].text.splitlines()
+    variable, start = "export PYTORCH_ALLOC_CONF=expandable_segments:True", "torchrun \\"
+    assert script.index(variable) < script.index(start)
+
+
 def test_the_script_says_which_hosts_of_a_rack() -> None:
     one = exported("torchtitan", "0.3", RACKS)
     script = one.files[0].text

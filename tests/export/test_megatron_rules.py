@@ -30,7 +30,7 @@ BROKEN = {
     "megatron-offload": (UNEVEN, {"offload": ("activations",)}),
     "megatron-offload-weights": (FLAT, {"offload": ("weights",)}),
     "megatron-offload-optimizer": (FLAT, {"offload": ("optimizer",), "sharding": "ddp"}),
-    "megatron-schedule": (UNEVEN, {"schedule": "zero-bubble"}),
+    "megatron-schedule": (replace(UNEVEN, framework="megatron-zb"), {"schedule": "zero-bubble"}),
     "megatron-fsdp-pipeline": (UNEVEN, {"sharding": "zero2"}),
     "megatron-fsdp-replicas": (
         EXPERTS,
@@ -101,6 +101,29 @@ def test_it_says_so_in_one_line(name: str) -> None:
     lines = [line for rule, line in broken(case.cost(), table, target=TARGET) if rule.name == name]
     assert lines
     assert all("megatron" in line and "\n" not in line for line in lines)
+
+
+def test_a_schedule_is_refused_once() -> None:
+    assert names(UNEVEN, schedule="zero-bubble") == ["schedule-offered"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "offered"),
+    [
+        ({"cp": 1}, "tp cp fsdp dp pp; tp cp pp fsdp dp"),
+        ({"cp": 2}, "tp cp fsdp dp pp"),
+        ({"pp": 1, "stages": None, "tp": 8}, "tp cp fsdp dp pp"),
+    ],
+)
+def test_orders_that_are_offered_break_no_rule(changes: dict[str, object], offered: str) -> None:
+    """Stages go inside of data ranks without cp only, and without stages both are one order."""
+    plan = replace(UNEVEN.plan, order=("fsdp", "dp", "tp", "cp", "pp"), **changes)
+    [line] = [
+        line
+        for rule, line in broken(UNEVEN.cost(), PlanTable.from_plans([plan]), target=TARGET)
+        if rule.name == "placement-offered"
+    ]
+    assert line.endswith(f"(innermost first); it can: {offered}")
 
 
 def test_every_rule_has_such_a_plan() -> None:

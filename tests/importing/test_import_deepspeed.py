@@ -104,6 +104,8 @@ def test_misspelt_settings_are_listed(tmp_path: Path) -> None:
     [unknown] = launch(data, tmp_path).imported.unknown
     assert unknown.name == "zero_optimisation.stage"
     assert unknown.reason == "not known; did you mean 'zero_optimization.stage'?"
+    reasons = [one.reason for one in launch(with_zero(stag=3, foo=1), tmp_path).imported.unknown]
+    assert reasons == ["not known; did you mean 'zero_optimization.stage'?", "not known"]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,8 @@ def test_misspelt_settings_are_listed(tmp_path: Path) -> None:
         (with_zero(stage=4), {}, "zero_optimization.stage: '4' is not one of 0, 1, 2, 3"),
         (with_zero(stage=3, mics_shard_size=7), {}, "zero_optimization.mics_shard_size: 7 does not "
          "divide the 64 data ranks"),
+        ({**BASE, "fp16": {"enabled": True}}, {}, "fp16.enabled: stands beside bf16.enabled; keep "
+         "one"),
         (BASE, {"model": None}, "does not say which model it trains; name it with --model"),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Launches of Megatron-LM as plans; published launches are re-typed from its examples."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --use-mcore-models --disa
 LLAMA = """
 --num-layers 40 --hidden-size 5120 --ffn-hidden-size 13824 --swiglu --num-attention-heads 40
 --untie-embeddings-and-output-weights --seq-length 4096 --micro-batch-size 1 --bf16
---overlap-grad-reduce --overlap-param-gather --tp-comm-overlap
+--overlap-grad-reduce
 """
 
 
@@ -211,6 +212,24 @@ def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
          "--pipeline-model-parallel-layout: has 18 layers; llama2-13b has 40"),
         ("--expert-model-parallel-size 8", "--expert-model-parallel-size: llama2-13b has no "
          "experts"),
+        ("--num-layers-per-virtual-pipeline-stage 20", "--num-layers-per-virtual-pipeline-stage: "
+         "says 2 chunks on each stage, which needs pp of at least 2, not pp 1"),
+        ("--num-virtual-stages-per-pipeline-rank 4", "--num-virtual-stages-per-pipeline-rank: says "
+         "4 chunks on each stage, which needs pp of at least 2, not pp 1"),
+        ("--pipeline-model-parallel-layout Et*20|t*20L", "--pipeline-model-parallel-layout: says 2 "
+         "chunks on each stage, which needs pp of at least 2, not pp 1"),
+        ("--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 4 "
+         "--no-overlap-p2p-communication", "--num-virtual-stages-per-pipeline-rank: says 4 chunks "
+         "on each stage, which needs pp of at least 3 beside --no-overlap-p2p-communication, not "
+         "pp 2"),
+        ("--tp-comm-overlap", "--tp-comm-overlap: Megatron-LM takes it with tp above 1 only; leave "
+         "it out"),
+        ("--tp-comm-overlap --tensor-model-parallel-size 2", "--tp-comm-overlap: Megatron-LM takes "
+         "it with --sequence-parallel only; leave it out"),
+        ("--overlap-param-gather", "--overlap-param-gather: Megatron-LM takes it beside "
+         "--use-distributed-optimizer or --use-megatron-fsdp only"),
+        ("--fp8-format hybrid --fp4-format e2m1", "--fp4-format: stands beside --fp8-format; keep "
+         "one"),
         ("--hybrid-layer-pattern M*M", "--hybrid-layer-pattern: is a model that no plan describes"),
         ("--data-parallel-sharding-strategy all", "--data-parallel-sharding-strategy: 'all' is not "
          "one of no_shard, optim, optim_grads, optim_grads_params"),
@@ -219,6 +238,23 @@ def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
 def test_contradictions(flags: str, line: str, tmp_path: Path) -> None:
     lines = refused(LLAMA + flags, tmp_path)
     assert line in lines
+
+
+def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
+    takes = "--use-torch-fsdp2: Megatron-LM takes it"
+    text = MIXTRAL.replace("--bf16", "--fp16 --use-torch-fsdp2")
+    for flag in ("distributed-optimizer", "param-gather", "pipeline-model-parallel-size 4"):
+        text = re.sub(f"--[a-z-]*{flag}", "", text)
+    assert refused(text, tmp_path, model="mixtral-8x7b") == [
+        f"{takes} without ep, not ep 8",
+        f"{takes} without --fp16; take --bf16",
+    ]
+    text = GPT3.replace("--fp16", "--bf16").replace(
+        "--pipeline-model-parallel-size 16", "--use-torch-fsdp2"
+    )
+    assert refused(text, tmp_path, model="gpt3-175b", chips=1024) == [
+        f"{takes} beside --untie-embeddings-and-output-weights only"
+    ]
 
 
 @pytest.mark.parametrize(

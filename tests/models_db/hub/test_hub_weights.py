@@ -137,6 +137,17 @@ def test_an_index_leads_to_its_files(tmp_path: Path) -> None:
     assert found.weights.total == found.model.total_parameters
 
 
+def test_a_file_of_weights_leads_to_its_folder(tmp_path: Path) -> None:
+    whole = import_model(folder(tmp_path, tensors_of(2)))
+    found = import_model(tmp_path / "model.safetensors")
+    assert (found.weights, found.config) == (whole.weights, tmp_path / "config.json")
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"there is no config\.json in this folder"):
+        import_model(tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="cannot read the file"):
+        import_model(tmp_path / "other.safetensors")
+
+
 def test_an_index_alone_gives_bytes(tmp_path: Path) -> None:
     folder(tmp_path)
     total = sum(_product(shape) for shape in tensors_of(2).values())

@@ -5,6 +5,7 @@
 # (scripts/download_hf_assets.py fills it).
 # Compilation: the cost model assumes a compiled loss and compiled blocks.
 # Ranks count through the hosts in order, as the placement of the plan does.
+export PYTORCH_ALLOC_CONF=expandable_segments:True
 torchrun \
   --nnodes "${NNODES:-8}" \
   --nproc-per-node 8 \

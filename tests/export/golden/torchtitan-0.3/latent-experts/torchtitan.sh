@@ -7,6 +7,7 @@
 # Ranks count through the hosts in order, as the placement of the plan does.
 # 16 of the 18 hosts of each of 4 nvlink domains, those of one domain in a row:
 # hosts 0 to 15 in the first, and so on (Slurm, block topology: --segment=16).
+export PYTORCH_ALLOC_CONF=expandable_segments:True
 torchrun \
   --nnodes "${NNODES:-64}" \
   --nproc-per-node 4 \
