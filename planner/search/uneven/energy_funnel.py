@@ -91,8 +91,7 @@ class Funnel:
             return 0, None
         limit = int(self.family.upper_s / self.family.units.time_s)
         low = search.bounds(found[-1].limit if found else limit)
-        best = found[0].found.cost if found else UNLIMITED
-        open_low = low[low < best]
+        open_low = low[low < (search.enough(found[0].found) if found else UNLIMITED)]
         if not len(open_low):
             return 0, None
         return len(open_low), float(open_low.min()) * self.family.units.joules
