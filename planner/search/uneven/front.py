@@ -85,13 +85,14 @@ def energy_front(
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
     known = _known(model, start, uniform)
     upper_s = _upper_s(model, limits, chips, known)
-    at = (known.points, float(start.bound[0]), upper_s, Deadline(deadline))
+    funnel = Funnel(watts=standing_w(model, chips) * chips)
+    at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))
     try:
-        family, funnel = energy_rows(model, options, limits, chips, *at)
+        family = energy_rows(model, options, limits, chips, *at)
     except OutOfTime:
-        return _nothing_proved(known, start, standing_w(model, chips) * chips, objective, started)
-    except NoRowsError as none:
-        return _known_alone(known, start, none.funnel, objective, started)
+        return _nothing_proved(known, start, funnel, objective, started)
+    except NoRowsError:
+        return _known_alone(known, start, funnel, objective, started)
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
@@ -133,10 +134,10 @@ def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -
 
 
 def _nothing_proved(
-    known: _KnownPlans, start: UnevenFound, watts: float, objective: str, started: float
+    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
 ) -> UnevenFound:
-    """What is known when time ends before there are rows: waiting alone costs joules."""
-    least = float(start.bound[0]) * watts
+    """What is known when time ends before the search of rows: waiting alone costs joules."""
+    least = float(start.bound[0]) * funnel.watts
     value, bound = float(known.points[:, 1].min()), least
     if objective == EDP:
         value, bound = float(known.points.prod(axis=1).min()), least * float(start.bound[0])
@@ -150,12 +151,13 @@ def _nothing_proved(
             uniform=value,
             objective=value,
             bound=min(bound, value),
-            funnel=(),
+            funnel=funnel.stages(),
             solved=0,
             stage_solves=0,
-            left=0,
-            lowest_left=None,
+            left=funnel.open_rows,
+            lowest_left=least if funnel.open_rows else None,
             solvers={},
+            refused=funnel.refused,
         ),
         seconds=time.perf_counter() - started,
     )
