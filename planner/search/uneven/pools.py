@@ -24,7 +24,7 @@ from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.uneven.found import Certificate, FunnelStage
 from planner.search.uneven.pool_bounds import PooledForms, pooled_forms, pooled_second
-from planner.search.uneven.pool_columns import PooledColumns, pooled_columns
+from planner.search.uneven.pool_columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question, UnansweredError
@@ -128,7 +128,7 @@ class _Search:
             rows = pooled_rows(self.pools, self.options, self.deadline)
             self.rows, self.counts = len(rows), rows.own[0].counts
             self.left = self.rows
-            if not self.rows:
+            if not self.rows or self._waits_for_too_much():
                 return
             parts = [self._formed(part) for part in _parts(rows)]
             lowest = min((float(first.min()) for _, _, first in parts if len(first)), default=0.0)
@@ -141,6 +141,11 @@ class _Search:
                     return
         except OutOfTime:
             self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+
+    def _waits_for_too_much(self) -> bool:
+        """Whether waiting alone draws what the limit lets through: every plan draws more."""
+        power_w = self.limits.power_w
+        return power_w is not None and pooled_standing_w(self.pools) >= power_w
 
     def _formed(self, rows: PooledRows) -> tuple[PooledRows, PooledForms, FloatArray]:
         """Rows with their forms and LB1."""
