@@ -183,7 +183,7 @@ def _without_plan(
     return SolveResult(
         **_shared(resolved, found, started),
         objective=None,
-        bound=None,
+        bound=None if proved else found.bound_s or None,
         gap=None,
         best=None,
         front=(),

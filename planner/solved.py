@@ -167,8 +167,19 @@ def without_plan(
     losses: tuple[str, ...],
     started: float,
     diagnosis: Diagnosis | None = None,
+    bound: float | None = None,
 ) -> SolveResult:
-    """The answer when no plan fits, or none was found in time; `diagnosis`: where it is known."""
+    """The answer when no plan fits, or none was found in time.
+
+    Args:
+        resolved: The job on its machine.
+        found: The outcome of `search`.
+        search: What was searched.
+        losses: What the cluster gives away at this number of chips.
+        started: `time.perf_counter` value at which the work began.
+        diagnosis: Why no plan fits, where it is known.
+        bound: No plan has a smaller objective.
+    """
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     proved = found.status is Status.INFEASIBLE
@@ -180,7 +191,7 @@ def without_plan(
         status=found.status.value,
         objective_name=request.objective,
         objective=None,
-        bound=None,
+        bound=bound,
         gap=None,
         best=None,
         front=(),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.answers import Diagnosis
+from planner.cost.energy import standing_w
 from planner.cost.evaluate import evaluate_table
 from planner.evaluation import training_run
 from planner.explanation.judging import value_of
@@ -52,7 +53,8 @@ def solve_uneven(
     assert request.chips is not None
     uniform = search.run((request.chips,))
     if (excess := too_little_power(search, request.chips, uniform)) is not None:
-        return _without_plan(resolved, search, uniform, Status.INFEASIBLE, excess, losses, started)
+        none = replace(uniform, status=Status.INFEASIBLE)
+        return _without_plan(resolved, search, none, None, excess, losses, started)
     known = uniform if search.options.layers is None else _none_of(uniform)
     found = best_time(
         model,
@@ -65,12 +67,24 @@ def solve_uneven(
         on_progress=search.on_progress,
     )
     if len(found.plans) == 0:
-        why = None
+        why, least = None, None
         if found.status is Status.INFEASIBLE:
             why = diagnose_uneven(search, request.chips, uniform)
-        return _without_plan(resolved, search, uniform, found.status, why, losses, started)
+        else:
+            least = _least(resolved, float(found.bound[0]))
+        none = replace(uniform, status=found.status)
+        return _without_plan(resolved, search, none, least, why, losses, started)
     front, proved = _front(resolved, search, known, found, on_point)
     return _with_plan(resolved, search, uniform, found, front, proved, losses, started)
+
+
+def _least(resolved: Resolved, step_s: float) -> float | None:
+    """The objective of which no plan has less that takes so long; None: nothing is known."""
+    request, model = resolved.request, resolved.cost
+    assert request.chips is not None
+    waiting_j = step_s * standing_w(model, request.chips) * request.chips
+    known = {"time": step_s, "energy": waiting_j, "edp": waiting_j * step_s}[request.objective]
+    return known if 0 < known < np.inf else None
 
 
 def _front(
@@ -205,13 +219,12 @@ def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
 def _without_plan(
     resolved: Resolved,
     search: Search,
-    uniform: Found,
-    status: Status,
+    none: Found,
+    least: float | None,
     why: Diagnosis | None,
     losses: tuple[str, ...],
     started: float,
 ) -> SolveResult:
-    """The answer when no plan fits, for a reason, or none was found in time."""
-    ended = replace(uniform, status=status)
-    answer = without_plan(resolved, ended, search, losses, started, why)
+    """The answer when no plan fits, for a reason, or none was found in time above a bound."""
+    answer = without_plan(resolved, none, search, losses, started, why, least)
     return replace(answer, layout=resolved.request.layout)

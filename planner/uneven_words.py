@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from planner.caveats import untold
 from planner.explanation.causes import CAUSES
+from planner.report.certificate_view import within_gap
 from planner.report.gains import unconfirmed_words
 from planner.request import Request
 from planner.resolved import Resolved
@@ -101,7 +102,7 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     else:
         how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
         stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
-    if stopped and request.gap is not None and request.time_limit is None:
+    if stopped and request.gap is not None and _gap_ended(request, answer):
         return f"The front of {ranges}, within the gap: {count}. {_within_gap(request, answer)}"
     if stopped:
         return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
@@ -120,10 +121,22 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     )
 
 
+def _gap_ended(request: Request, answer: SolveResult) -> bool:
+    """Whether the gap, and not the time limit, ended the search."""
+    if request.objective == "edp":
+        return answer.certificate is not None and within_gap(answer, answer.certificate)
+    return request.time_limit is None
+
+
 def _within_gap(request: Request, answer: SolveResult) -> str:
     """What is proved of the points of a front that was searched within a gap."""
     assert request.gap is not None
     share = show_percent(request.gap)
+    if request.objective == "edp":
+        return (
+            f"No plan has an energy x time smaller than the least of them by more than {share}; "
+            "otherwise they are the best known."
+        )
     if (limits := answer.front_limits) is None:
         proved, of = sum(answer.front_proved), plural(len(answer.front), "plan")
         each = "No plan that is as fast as one of them takes less energy"

@@ -95,6 +95,10 @@ def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
         ({}, {"front_limits": FrontLimits(asked=6, proved=6)},
          "Those of at most 6 time limits, from the fastest plan to the one of least energy, are"),
         ({"objective": "edp"}, {}, "Those that the least product of energy and time depends on"),
+        ({"objective": "edp", "time_limit": "2s", "gap": 0.5}, {"status": "feasible"},
+         "within the gap: 3 plans. No plan has an energy x time smaller than the least of them by"),
+        ({"objective": "edp", "time_limit": "2s", "gap": 0.4}, {"status": "feasible"},
+         "stopped by the time limit or within the gap, 1 of 3 plans proved"),
         ({"objective": "edp", "time_limit": "2s"}, {"status": "feasible"},
          "stopped by the time limit, 1 of 3 plans proved"),
         ({"front_points": "all", "time_limit": "2s"}, {}, "1 of 3 plans proved"),
@@ -108,7 +112,8 @@ def test_the_note_says_how_much_is_proved(
     request = Request.model_validate({**ASKED, **asked})
     cost = SimpleNamespace(clocks=lambda *, wanted: [1.0] * (5 if wanted else 1))
     answer = {"front": (1, 2, 3), "front_complete": False, "front_proved": (True, False, False),
-              "front_limits": None, "status": "optimal", **fields}  # fmt: skip
+              "front_limits": None, "status": "optimal", "certificate": FRONT.certificate,
+              "asked": {"gap": request.gap}, **fields}  # fmt: skip
     note = front_note(
         cast("Any", SimpleNamespace(request=request, cost=cost)),
         cast("Any", SimpleNamespace(**answer)),

@@ -59,7 +59,7 @@ def _freedom_words(result: SolveResult) -> str:
     schedules = {*fixed.get("schedule", framework.schedules if framework else ())}
     if [*map(str, fixed.get("interleave", ()))] == ["1"]:
         schedules.discard("interleaved")
-    alike = schedules & {"interleaved", "dualpipe"}
+    alike = () if result.pools else schedules & {"interleaved", "dualpipe"}
     nearly = " (chunks of interleaved and bidirectional ones nearly equal)" if alike else ""
     return f"whatever its stages{nearly} and placement"
 
@@ -145,10 +145,7 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
     if result.objective_name == "edp":
-        within = (
-            "Dropped: no plan on the row takes less energy than the cheapest plan, whatever its "
-        )
-        within += "time"
+        within = "Dropped: at any time no plan on the row takes less energy than the cheapest plan"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
     refused = ", ".join(f"{count:,} by {name}" for name, count in certificate.refused.items())
     ruled = [f"Rules of what is to run the plan drop, before placements: {refused}."]

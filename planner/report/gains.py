@@ -27,6 +27,16 @@ def show_value(objective: str) -> Callable[[float], str]:
     return shows.get(objective, lambda value: f"{plain(value)} J s")
 
 
+def nothing_found_words(result: SolveResult) -> str:
+    """That time ended before there was a plan, and what is known all the same."""
+    words = "No plan was found before the time limit"
+    if result.bound is None:
+        return f"{words}; none is excluded either."
+    least = OBJECTIVES[result.objective_name]
+    value = show_value(result.objective_name)(result.bound)
+    return f"{words}; none has less {least} than {value} (proved), others are not excluded."
+
+
 def gain_words(result: SolveResult) -> str:
     """What stages that differ gain over the best plan whose stages do not."""
     best, uniform = result.objective, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from planner.report.gains import nothing_found_words
 from planner.report.likely import spread_words
 from planner.report.machine_marks import COLUMNS, cells, has_machines
 from planner.report.terminal import cost_rows, run_rows
@@ -110,7 +111,7 @@ def solve_html(result: SolveResult) -> str:
 
 def _no_plan(result: SolveResult) -> str:
     if result.diagnosis is None:
-        return _paragraph("No plan was found before the time limit; none is excluded either.")
+        return _paragraph(nothing_found_words(result))
     remedies = "".join(f"<li>{escape(remedy)}</li>" for remedy in result.diagnosis.remedies)
     frees = f"<p>Any one of these frees it:</p><ul>{remedies}</ul>" if remedies else ""
     return _paragraph(f"No plan fits (proved). {result.diagnosis.explanation}.") + frees

@@ -11,7 +11,7 @@ from planner.report.certificate_view import (
     funnel_rows,
     step_rows,
 )
-from planner.report.gains import gain_words
+from planner.report.gains import gain_words, nothing_found_words
 from planner.report.likely import interval_words, tie_words
 from planner.report.report_blocks import (
     Block,
@@ -110,7 +110,7 @@ def _verdict(answer: Answer, plan: PlanResult | None) -> tuple[str, str, str]:
             "good" if answer.fits else "bad",
         )
     if plan is None and answer.diagnosis is None:
-        return "No plan was found before the time limit; none is excluded either.", "", "bad"
+        return nothing_found_words(answer), "", "bad"
     if plan is None or kind_of(answer) == "front":
         if answer.diagnosis is not None:
             return "No plan fits (proved).", f"{answer.diagnosis.explanation}.", "bad"

@@ -17,7 +17,7 @@ from planner.report.certificate_view import certificate_view, uneven_proof_words
 from planner.report.collectives_view import collectives_view
 from planner.report.fitted import Fitted
 from planner.report.front_view import front_view
-from planner.report.gains import gain_words
+from planner.report.gains import gain_words, nothing_found_words
 from planner.report.launch_view import launch_view
 from planner.report.likely import ranked_view, spread_words, tie_words, with_interval
 from planner.report.machine_marks import machines_view
@@ -258,7 +258,7 @@ def _neighbor_table(result: SolveResult) -> Table:
 
 def _no_plan(result: SolveResult) -> list[RenderableType]:
     if result.diagnosis is None:
-        return [Text("No plan was found before the time limit; none is excluded either.")]
+        return [Text(nothing_found_words(result))]
     lines: list[RenderableType] = [
         Text("No plan fits (proved).", style="bold"),
         indented([f"{result.diagnosis.explanation}."]),

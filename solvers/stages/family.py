@@ -133,6 +133,8 @@ class FamilySearch:
         unanswered: Rows of which a problem could not be made, or that no solver answered.
         ahead: Later, smaller limit up to which rows are compared with the choices known there:
             what they are proved not to go below then holds for longer.
+        faster: After `least_product`: choices within it belong to no point that was given; they
+            cost no less than `bounds` of it.
     """
 
     family: Family
@@ -147,6 +149,7 @@ class FamilySearch:
     row_seconds: float | None = None
     soonest: int = 0
     ahead: int | None = None
+    faster: int = field(init=False, default=0)
     solves: Counter[str] = field(default_factory=Counter)
     solved: set[int] = field(default_factory=set)
     unanswered: set[int] = field(default_factory=set)
@@ -156,10 +159,14 @@ class FamilySearch:
     def __post_init__(self) -> None:
         self._proved = np.zeros(len(self.family), dtype=np.int64)
 
-    def best(self, limit: int | None) -> Point | None:
+    def best(self, limit: int | None, worth: int = UNLIMITED) -> Point | None:
         """The cheapest choice within a limit, of equals of its row the fastest.
 
         None: there is none, or none was found in time (see `late` and `bounds`).
+
+        Args:
+            limit: On time; None: none.
+            worth: Choices that cost as much are not looked for.
 
         Raises:
             ValueError: The limit is above one that was asked for before.
@@ -172,7 +179,7 @@ class FamilySearch:
         low = self.bounds(limit)
         while True:
             best = self._incumbent(limit)
-            rows = self._open(low, best, ~tried)
+            rows = self._open(low, best, worth, ~tried)
             if not len(rows) or self.late:
                 break
             loose = self.family.loose()[rows]
@@ -181,7 +188,7 @@ class FamilySearch:
                 continue
             row = int(rows[0])
             try:
-                self._solve(row, limit, best)
+                self._solve(row, limit, best, worth)
             except UnansweredError:  # its bound is that of before
                 self.unanswered.add(row)
             low[row] = max(low[row], self._proved[row])
@@ -217,16 +224,24 @@ class FamilySearch:
             yield held
 
     def least_product(self, limit: int | None = None) -> Iterator[Point]:
-        """Points until none can have a smaller product of time and cost, the slowest first.
+        """Points until none can have a product of time and cost smaller by more than the gap.
 
-        A choice within a limit costs no less than the point of the limit, so that to beat the best
-        product its time must be below that product over this cost.
+        The slowest come first. A choice within a limit costs no less than the bound of its point,
+        so that to beat the best product its time must be below that product over this bound; as
+        none takes less than `soonest`, its cost must be below that product over `soonest`.
         """
-        best = float(UNLIMITED) ** 2
-        while (point := self.best(limit)) is not None:
+        most = UNLIMITED if limit is None else limit
+        products = [float(known.time) * known.cost for known in self.known if known.time <= most]
+        best, worth = min(products, default=float(UNLIMITED) ** 2), UNLIMITED
+        while (point := self.best(limit, worth)) is not None:
+            product = float(point.found.time) * point.found.cost
+            if point.bound >= worth and product >= best:
+                return
             yield point
-            best = min(best, float(point.found.time) * point.found.cost)
-            limit = min(self._next(point), int(best / max(point.bound, 1)))
+            best = min(best, product)
+            wanted = best * (1 - self.gap)
+            self.faster = limit = min(self._next(point), int(wanted / max(point.bound, 1)))
+            worth = int(min(wanted / max(self.soonest, 1), UNLIMITED))
 
     def _next(self, point: Point) -> int:
         """The limit after a point; none that is asked where all that is faster is so by rounding.
@@ -255,12 +270,12 @@ class FamilySearch:
         nothing = Known(time=UNLIMITED, cost=UNLIMITED)
         return min(inside, key=lambda known: (known.cost, known.time), default=nothing)
 
-    def _open(self, low: Ints, best: Known, untried: Bools) -> Ints:
+    def _open(self, low: Ints, best: Known, worth: int, untried: Bools) -> Ints:
         """Rows that may hold something better by more than the gap, the lowest bound first."""
-        rows = np.flatnonzero(untried & (low < self._enough(best)))
+        rows = np.flatnonzero(untried & (low < min(self.enough(best), worth)))
         return rows[np.argsort(low[rows], kind="stable")]
 
-    def _enough(self, best: Known) -> float:
+    def enough(self, best: Known) -> float:
         """What a bound must reach for its row to be dropped."""
         if best.cost >= UNLIMITED:
             return best.cost
@@ -287,7 +302,7 @@ class FamilySearch:
         left = None if self.deadline is None else max(self.deadline - time.perf_counter(), 0.0)
         return min((x for x in (left, self.row_seconds) if x is not None), default=None)
 
-    def _solve(self, row: int, limit: int | None, best: Known) -> None:
+    def _solve(self, row: int, limit: int | None, best: Known, worth: int) -> None:
         """Asks a row for a choice below the incumbent, and keeps what is proved.
 
         Raises:
@@ -301,6 +316,7 @@ class FamilySearch:
         below = best.cost - self.cost_rounding if best.cost < UNLIMITED else UNLIMITED
         if self.ahead is not None:
             below = max(below, self._incumbent(self.ahead).cost)
+        below = min(below, worth)
         found = self.solve(
             Question(
                 problem=problem,

@@ -165,6 +165,7 @@ NO_PLAN = {
                "--max-memory"),
     "max-step-time": (("--max-step-time", "1ms"), "the fastest plan on the pools takes",
                       "--max-step-time"),
+    "max-power": (("--max-power", "1kW"), "the other limits draws at most 1 kW", "--max-power"),
     "rules": (("--fix", "pp=6"), "no mesh with as many chips on every",
               "without --fix pp"),
 }  # fmt: skip

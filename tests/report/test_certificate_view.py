@@ -110,6 +110,14 @@ def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
     )
 
 
+def test_pools_have_no_interleaved_chunks_to_speak_of() -> None:
+    answer = answer_of(9.0, 9.0, "optimal")
+    answer.pools = ("one", "other")
+    answer.counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    words = uneven_proof_words(answer, answer.certificate)
+    assert words.endswith("whatever its stages and placement.")
+
+
 @pytest.mark.parametrize(
     ("layout", "asked", "words"),
     [

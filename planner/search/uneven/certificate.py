@@ -114,10 +114,9 @@ class _Search:
         self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.left, self.solves = 0, 0, 0
         self.unproved: list[float] = []
-        self.rounding_s = 0.0
         self.lowest_left: float | None = None
         self.solvers: Counter[str] = Counter()
-        self.ended = False
+        self.rounding_s, self.ended = 0.0, False
 
     def start_from(self, uniform: Found) -> None:
         """Takes the fastest uniform plan as the incumbent."""
@@ -138,6 +137,7 @@ class _Search:
         """All rows; where neither a plan nor a limit is known, below a ceiling that rises."""
         try:
             skeletons = uneven_skeletons(self.model, (self.chips,), self.options)
+            self.left = len(skeletons)
             lower = skeleton_lower(self.model, skeletons, self.options, self.deadline)
             self.floor_s = float(lower.min(initial=np.inf))
             if np.isfinite(self.wanted_s):
@@ -149,9 +149,10 @@ class _Search:
             while self.plan is None and not self.ended and self.ceiling_s < highest:
                 self.ceiling_s = min(self.ceiling_s * wider, highest)
                 self._below(skeletons, lower)
-                self.floor_s, wider = self.bound_s, min(wider**2, _WIDER)
+                self.floor_s = max(self.floor_s, self.bound_s)
+                wider = min(wider**2, _WIDER)
         except OutOfTime:
-            self.ended, self.bound_s = True, self.floor_s
+            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
 
     def _range(self, skeletons: Skeletons) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
@@ -172,6 +173,7 @@ class _Search:
         self.funnel, self.bound_s, self.unproved, self.solved = [], np.inf, [], 0
         self.refused = Counter[str]()
         kept = np.flatnonzero(lower < self.wanted_s)
+        self.left = len(kept)
         self._stage("LB0", mesh_count(skeletons), lower, kept)
         parts, counted = [], Counted()
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
@@ -385,7 +387,7 @@ class _Search:
         certificate: Certificate | None,
         seconds: float,
     ) -> UnevenFound:
-        least = self.bound_s if status is Status.TIME_LIMIT else 0.0
+        least = max(self.bound_s, self.floor_s) if status is Status.TIME_LIMIT else 0.0
         least = least if certificate is None else certificate.bound
         return UnevenFound(
             plans=plans,

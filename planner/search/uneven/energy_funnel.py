@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
 from planner.plan import FloatArray, IntArray
 from planner.rules import TARGET
 from planner.search.deadline import Deadline
@@ -44,16 +43,19 @@ class Funnel:
     Attributes:
         family: The rows that are left for the search.
         watts: That all chips draw while they wait.
+        open_rows: That came to a bound and were not dropped, so far.
         refused: See `Certificate`.
     """
 
     family: EnergyRows | None = None
     watts: float
+    open_rows: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     _stages: list[FunnelStage] = field(default_factory=list)
 
     def drop(self, name: str, rows: int, meshes: int, bounds: FloatArray) -> None:
         """Notes rows that a bound dropped, with their joules at least."""
+        self.open_rows = rows - len(bounds)
         finite = bounds[np.isfinite(bounds)]
         self._stages.append(
             FunnelStage(
@@ -91,8 +93,7 @@ class Funnel:
             return 0, None
         limit = int(self.family.upper_s / self.family.units.time_s)
         low = search.bounds(found[-1].limit if found else limit)
-        best = found[0].found.cost if found else UNLIMITED
-        open_low = low[low < best]
+        open_low = low[low < (search.enough(found[0].found) if found else UNLIMITED)]
         if not len(open_low):
             return 0, None
         return len(open_low), float(open_low.min()) * self.family.units.joules
@@ -100,10 +101,6 @@ class Funnel:
 
 class NoRowsError(Exception):
     """No row is left to choose from; the funnel says what dropped them."""
-
-    def __init__(self, funnel: Funnel) -> None:
-        super().__init__("no rows")
-        self.funnel = funnel
 
 
 def energy_rows(
@@ -114,8 +111,9 @@ def energy_rows(
     points: FloatArray,
     lower_s: float,
     upper_s: float,
+    funnel: Funnel,
     deadline: Deadline,
-) -> tuple[EnergyRows, Funnel]:
+) -> EnergyRows:
     """The rows that may hold a plan below the staircase of known plans.
 
     Args:
@@ -124,19 +122,19 @@ def energy_rows(
         points: (f, 2) seconds and joules of known plans, ascending in time.
         lower_s: No plan is faster.
         upper_s: Slower plans are not wanted.
+        funnel: Notes what is dropped, and becomes that of the rows.
         deadline: When to give up.
 
     Raises:
         OutOfTime: The deadline passed.
         NoRowsError: There are none: stages cannot differ.
     """
-    funnel = Funnel(watts=standing_w(model, chips) * chips)
     skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
     rows = cross_rows(model, skeletons, options, deadline)
     funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
     if not len(rows):
-        raise NoRowsError(funnel)
+        raise NoRowsError
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
     work = (model, limits, clocks, points, (lower_s, upper_s), funnel, deadline)
     left = _cheap(*work, rows, forms)
@@ -161,7 +159,7 @@ def energy_rows(
         deadline=deadline,
     )
     funnel.family = family
-    return family, funnel
+    return family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +246,7 @@ def _skeletons(
 ) -> Skeletons:
     """Skeletons that are not too slow on the best of networks."""
     skeletons = uneven_skeletons(model, (chips,), options)
+    funnel.open_rows = len(skeletons)
     soonest = skeleton_lower(model, skeletons, options, deadline)
     late = soonest > upper_s
     meshes = len(np.unique(skeletons.mesh_id))

@@ -71,7 +71,8 @@ class Certificate:
             energy, which is the first of `steps`.
         solved: Rows whose stage problem was solved to proof.
         stage_solves: Stage problems solved, those for the front included.
-        left: Rows that were neither dropped nor solved when the search ended.
+        left: Rows that were neither dropped nor solved when the search ended; where time ended
+            before their placements were told apart, rows of LB0.
         lowest_left: The least bound among those left; None without any.
         solvers: Stage solves by the name of the solver.
         refused: Rows of LB0 that it left and their exchanges, before placements, that each rule of

@@ -32,12 +32,13 @@ from planner.search.uneven.found import Certificate, TimeStep, UnevenFound
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError
-from solvers.stages.family import FamilySearch, Known, Point
+from solvers.stages.family import UNLIMITED, FamilySearch, Known, Point
 from solvers.stages.problem import Choice, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 OnPoint = Callable[[Plan, float, float], None]
 ENERGY, EDP = "energy", "edp"
+_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 
 
 def energy_front(
@@ -84,13 +85,14 @@ def energy_front(
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
     known = _known(model, start, uniform)
     upper_s = _upper_s(model, limits, chips, known)
-    at = (known.points, float(start.bound[0]), upper_s, Deadline(deadline))
+    funnel = Funnel(watts=standing_w(model, chips) * chips)
+    at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))
     try:
-        family, funnel = energy_rows(model, options, limits, chips, *at)
+        family = energy_rows(model, options, limits, chips, *at)
     except OutOfTime:
-        return _nothing_proved(known, start, standing_w(model, chips) * chips, objective, started)
-    except NoRowsError as none:
-        return _known_alone(known, start, none.funnel, objective, started)
+        return _nothing_proved(known, start, funnel, objective, started)
+    except NoRowsError:
+        return _known_alone(known, start, funnel, objective, started)
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
     asked = _asked(search, family, known, points, objective)
@@ -132,10 +134,10 @@ def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -
 
 
 def _nothing_proved(
-    known: _KnownPlans, start: UnevenFound, watts: float, objective: str, started: float
+    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
 ) -> UnevenFound:
-    """What is known when time ends before there are rows: waiting alone costs joules."""
-    least = float(start.bound[0]) * watts
+    """What is known when time ends before the search of rows: waiting alone costs joules."""
+    least = float(start.bound[0]) * funnel.watts
     value, bound = float(known.points[:, 1].min()), least
     if objective == EDP:
         value, bound = float(known.points.prod(axis=1).min()), least * float(start.bound[0])
@@ -149,12 +151,13 @@ def _nothing_proved(
             uniform=value,
             objective=value,
             bound=min(bound, value),
-            funnel=(),
+            funnel=funnel.stages(),
             solved=0,
             stage_solves=0,
-            left=0,
-            lowest_left=None,
+            left=funnel.open_rows,
+            lowest_left=least if funnel.open_rows else None,
             solvers={},
+            refused=funnel.refused,
         ),
         seconds=time.perf_counter() - started,
     )
@@ -314,8 +317,10 @@ class _Run:
         points = np.array([*values, *self.known.points])
         inside = np.flatnonzero(points[:, 0] <= self.family.upper_s * (1 + 1e-9))
         keep = inside[nondominated(points[inside])]
-        proved = bool(found) and all(p.proved for p in found) and not self.search.late
         certificate = self._certificate(found, points[keep])
+        proved = bool(found) and all(p.proved for p in found) and not self.search.late
+        if self.objective == EDP:
+            proved = certificate.gap <= _ROUNDING
         return UnevenFound(
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
@@ -342,7 +347,7 @@ class _Run:
         value, bound = float(points[:, 1].min()), self._least_energy(found)
         steps: tuple[TimeStep, ...] = ()
         if self.objective == EDP:
-            value, steps = float(points.prod(axis=1).min()), self._steps(found, points)
+            value, steps = float(points.prod(axis=1).min()), self._steps(found)
             waiting = float(self.start.bound[0]) * bound
             bound = min([step.product_js for step in steps], default=waiting)
         left, lowest = self.funnel.left(self.search, found)
@@ -368,26 +373,24 @@ class _Run:
             self.uniform.points, self.uniform.bound, self.uniform.status, self.objective
         ).value
 
-    def _steps(self, found: list[Point], points: FloatArray) -> tuple[TimeStep, ...]:
+    def _steps(self, found: list[Point]) -> tuple[TimeStep, ...]:
         """What no plan of each range of step times goes below.
 
         A plan slower than the limit of the next point and within that of this one costs at least
-        the bound of this one. Below the last point no plan can have a smaller product, but where
-        time ended the search.
+        the bound of this one. Faster than the last of them, plans cost what their rows are proved
+        not to go below, or as much as the fastest plan that was known: nothing dearer is in rows.
         """
-        units = self.family.units
-        best = float(points.prod(axis=1).min())
-        ends = [float(point.limit or 0) * units.time_s for point in found[1:]]
-        if found and self.search.late:
-            ends.append(float(self.start.bound[0]))
-        elif found:
-            faster_s = (found[-1].found.time - 1 - self.search.rounding) * units.time_s
-            ends.append(min(faster_s, best / (max(found[-1].bound, 1) * units.joules)))
+        units, soonest_s = self.family.units, float(self.start.bound[0])
+        if not found:
+            return ()
+        limits = [*(point.limit or 0 for point in found), self.search.faster]
+        seconds = [max(limit * units.time_s, soonest_s) for limit in limits]
+        bounds = [point.bound * units.joules for point in found]
+        if seconds[-1] > soonest_s:
+            low = int(self.search.bounds(self.search.faster).min(initial=UNLIMITED))
+            bounds.append(min(low * units.joules, self.family.top_j))
+            seconds.append(soonest_s)
         return tuple(
-            TimeStep(
-                above_s=end,
-                within_s=(point.limit or 0) * units.time_s,
-                energy_j=point.bound * units.joules,
-            )
-            for point, end in zip(found, ends, strict=True)
+            TimeStep(above_s=above, within_s=within, energy_j=joules)
+            for within, above, joules in zip(seconds, seconds[1:], bounds, strict=False)
         )

@@ -24,7 +24,7 @@ from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
 from planner.search.uneven.found import Certificate, FunnelStage
 from planner.search.uneven.pool_bounds import PooledForms, pooled_forms, pooled_second
-from planner.search.uneven.pool_columns import PooledColumns, pooled_columns
+from planner.search.uneven.pool_columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question, UnansweredError
@@ -109,7 +109,7 @@ class _Search:
         self.plan: Plan | None = None
         self.time_s, self.joules, self.ceiling_s = np.inf, np.inf, np.inf
         self.funnel: list[FunnelStage] = []
-        self.bound_s = np.inf
+        self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.left, self.solves, self.rows = 0, 0, 0, 0
         self.lowest_left: float | None = None
         self.solvers: Counter[str] = Counter()
@@ -127,17 +127,25 @@ class _Search:
         try:
             rows = pooled_rows(self.pools, self.options, self.deadline)
             self.rows, self.counts = len(rows), rows.own[0].counts
-            if not self.rows:
+            self.left = self.rows
+            if not self.rows or self._waits_for_too_much():
                 return
             parts = [self._formed(part) for part in _parts(rows)]
             lowest = min((float(first.min()) for _, _, first in parts if len(first)), default=0.0)
+            self.floor_s = lowest
             for rise in _RISES:
                 self.ceiling_s = lowest * rise
                 self._below(parts)
+                self.bound_s = self.floor_s = max(self.bound_s, self.floor_s)
                 if self.plan is not None or self.ended or self.ceiling_s >= self.longest_s:
                     return
         except OutOfTime:
-            self.ended, self.bound_s = True, 0.0
+            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+
+    def _waits_for_too_much(self) -> bool:
+        """Whether waiting alone draws what the limit lets through: every plan draws more."""
+        power_w = self.limits.power_w
+        return power_w is not None and pooled_standing_w(self.pools) >= power_w
 
     def _formed(self, rows: PooledRows) -> tuple[PooledRows, PooledForms, FloatArray]:
         """Rows with their forms and LB1."""
@@ -147,7 +155,7 @@ class _Search:
 
     def _below(self, parts: list[tuple[PooledRows, PooledForms, FloatArray]]) -> None:
         """Every row with a plan that is wanted, with a new certificate."""
-        self.funnel, self.bound_s, self.solved = [], np.inf, 0
+        self.funnel, self.bound_s, self.solved, self.left = [], np.inf, 0, self.rows
         first = np.concatenate([bound for _, _, bound in parts])
         kept = [np.flatnonzero(bound < self.wanted_s) for _, _, bound in parts]
         whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])
@@ -173,7 +181,7 @@ class _Search:
         part = np.repeat(np.arange(len(parts)), [len(bound) for _, bound in parts])
         row = np.concatenate([np.arange(len(bound)) for _, bound in parts])
         order = np.argsort(bounds, kind="stable")
-        unproved, done = [np.inf], 0
+        unproved, still_open, done = [np.inf], list[float](), 0
         for at in order.tolist():
             if bounds[at] >= self.wanted_s:
                 break
@@ -182,11 +190,14 @@ class _Search:
                 break
             if self.on_progress is not None:
                 self.on_progress("stage problems", done, len(order))
+            before = self.solved
             unproved.append(self._solve_row(parts[part[at]][0], int(row[at]), float(bounds[at])))
+            still_open += unproved[-1:] if self.solved == before else []
             done += 1
         left = bounds[order[done:]]
-        self.left = len(left) if self.ended else 0
-        self.lowest_left = float(left[0]) if self.left else None
+        still_open += left.tolist() if self.ended else []
+        self.left = len(still_open)
+        self.lowest_left = max(min(still_open), self.floor_s) if still_open else None
         lowest = float(left[0]) if len(left) else None
         self.bound_s = min(self.bound_s, *unproved, np.inf if lowest is None else lowest)
         self.funnel.append(
@@ -194,8 +205,8 @@ class _Search:
                 name="stages",
                 rows=len(order),
                 meshes=_meshes([rows for rows, _ in parts]),
-                dropped=len(left) - self.left,
-                lowest=lowest,
+                dropped=0 if self.ended else len(left),
+                lowest=None if self.ended else lowest,
             )
         )
 

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from support.jobs import cost_model, dense_model
 from test_uneven_pools import pools_of
 
+import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.report.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Search
 from planner.search.limits import Limits
@@ -17,6 +20,7 @@ from planner.search.uneven import certificate, energy_rows, pools
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns import row_columns
 from planner.search.uneven.front import energy_front
+from planner.search.uneven.pool_columns import pooled_columns
 from planner.search.uneven.rows import cross_rows, uneven_skeletons
 from solvers.solution import Status
 
@@ -121,6 +125,52 @@ def test_a_front_whose_columns_take_too_long_keeps_what_is_known(
     assert found.points[:, 1] == pytest.approx(totals.energy_j)
 
 
+def test_time_that_ends_before_rows_are_bounded_leaves_them_all(clock: Clock) -> None:
+    """At many of the moments at which the clock is asked for, in turn."""
+    model, options = job(), options_of(pp=2, tp=1, cp=1, micro_batch=1, interleave=1)
+    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    asked = {"uniform": uniform, "deadline": SOON}
+    start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
+    skeletons = len(uneven_skeletons(model, (CHIPS,), options))
+    assert skeletons > 0
+    ended = 0
+    for moment in range(6):
+        clock.now, clock.after = 0.0, clock.asked + 1 + moment
+        front = energy_front(model, options, Limits(), CHIPS, start=start, **asked).certificate
+        clock.now, clock.after = 0.0, clock.asked + 1 + moment
+        best = best_time(model, options, Limits(), CHIPS, **asked).certificate
+        for known, least in ((front, 1), (best, skeletons)):
+            assert known is not None
+            ended += known.solved == 0
+            dropped = sum(stage.dropped for stage in known.funnel)
+            assert known.solved + known.left + dropped >= least
+            assert (known.left > 0) == (known.gap > 1e-6)
+            assert known.lowest_left is None or known.lowest_left >= known.bound * (1 - 1e-9)
+    assert ended >= 2
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+def test_an_answer_without_a_plan_keeps_the_bound(
+    objective: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {
+        "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 4, "batch_tokens": "64Ki",
+        "layout": "5,2,3,2", "fix": {"tp": 1, "micro_batch": 1, "interleave": 1},
+        "objective": objective,
+    }  # fmt: skip
+    best = planner.solve(**asked)
+    monkeypatch.setattr(certificate, "row_columns", clock.late_within(row_columns))
+    none = planner.solve(**asked, time_limit=SOON)
+    assert (none.status, none.best) == ("time_limit", None)
+    assert none.bound is not None
+    assert best.objective is not None
+    assert 0.3 * best.objective < none.bound <= best.objective
+    words = nothing_found_words(none)
+    assert "no plan" in words.lower()
+    assert "(proved), others are not excluded." in words
+    assert nothing_found_words(replace(none, bound=None)).endswith("none is excluded either.")
+
+
 def test_pools_whose_columns_take_too_long_stay_open(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +181,32 @@ def test_pools_whose_columns_take_too_long_stay_open(
     found = best_on_pools(own, options)
     assert found.status is Status.TIME_LIMIT
     assert 0.3 * best.time_s < found.bound_s <= best.time_s
+
+
+def test_a_row_of_pools_that_stays_open_is_left(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
+    options = options_of(pp=2, cp=1, recompute=0)
+    asked, found = 0, None
+    while found is None or found.status is not Status.OPTIMAL:
+        asked, calls, clock.now = asked + 1, 0, 0.0
+
+        def columns(*given: object, late_at: int = asked) -> object:
+            nonlocal calls
+            calls += 1
+            clock.now = LATE if calls == late_at else clock.now
+            return pooled_columns(*given)
+
+        monkeypatch.setattr(pools, "pooled_columns", columns)
+        found = best_on_pools(own, options)
+        known = found.certificate
+        if known is not None:
+            stages = known.funnel[-1]
+            assert stages.rows - stages.dropped == known.solved + known.left
+            assert known.left > 0 or found.status is Status.OPTIMAL
+            assert known.lowest_left is None or known.lowest_left >= known.bound
+    assert asked > 2
 
 
 def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> pools.PooledFound:

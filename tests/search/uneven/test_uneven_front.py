@@ -287,6 +287,28 @@ def test_time_and_gap_end_early_with_bounds() -> None:
     assert close.certificate.gap <= 0.2
 
 
+def test_a_gap_ends_the_search_for_the_least_product() -> None:
+    """Also where the fastest plan is known within the gap alone."""
+    model, options = medium()
+    uniform = Search(model=model, options=options, limits=Limits()).run((8,))
+    exact_start = best_time(model, options, Limits(), 8, uniform=uniform)
+    start = replace(exact_start, bound=exact_start.bound * 0.95, status=Status.FEASIBLE)
+    asked = {"uniform": uniform, "objective": "edp"}
+    exact = energy_front(model, options, Limits(), 8, start=exact_start, **asked)
+    close = energy_front(model, options, Limits(), 8, start=start, gap=0.05, **asked)
+    assert close.certificate is not None
+    assert exact.certificate is not None
+    assert exact.status is Status.OPTIMAL
+    assert close.status is Status.FEASIBLE
+    assert 1e-6 < close.certificate.gap <= 0.05 + 1e-6
+    assert close.certificate.bound <= exact.certificate.objective * (1 + 1e-9)
+    assert close.certificate.bound == pytest.approx(
+        min(step.product_js for step in close.certificate.steps)
+    )
+    assert close.certificate.left == 0
+    assert close.certificate.stage_solves <= exact.certificate.stage_solves
+
+
 def test_energy_of_components_is_refused() -> None:
     model, options = medium()
     uniform, start = searched(model, options, Limits(), 8)

@@ -194,6 +194,28 @@ def test_the_least_product_is_on_the_way(seed: int) -> None:
     assert len(points) <= len(whole_front(problems)) + 1
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_least_product_within_a_gap_is_proved_within_it(seed: int) -> None:
+    """No choice is known between what is proved of the fastest one and its time."""
+    gap = 0.2
+    problems = [random_problem(np.random.default_rng(500 + seed)) for _ in range(5)]
+    everything = [c for p in problems for c in choices(p)]
+    fastest_one = min(everything, key=lambda c: (c.time, c.cost))
+    known = Known(time=fastest_one.time, cost=fastest_one.cost)
+    soonest = int(known.time * (1 - gap))
+    run = search(problems, gap=gap, known=[known], soonest=soonest)
+    points = list(run.least_product())
+    best = min([known.time * known.cost, *(p.found.time * p.found.cost for p in points)])
+    ends = [*(p.limit for p in points[1:]), run.faster]
+    proved = [(end + 1) * p.bound for p, end in zip(points, ends, strict=True)]
+    proved.append(soonest * int(run.bounds(run.faster).min()))
+    assert min(c.time * c.cost for c in everything) >= min(*proved, best)
+    assert min(proved) >= best * (1 - gap) - soonest
+    exact = search(problems, known=[known], soonest=known.time)
+    assert len(points) <= len(list(exact.least_product()))
+    assert len(run.solved) <= len(exact.solved)
+
+
 def test_no_limit_below_the_soonest_choice_is_asked_for() -> None:
     problems = [random_problem(np.random.default_rng(5)) for _ in range(3)]
     front = whole_front(problems)
