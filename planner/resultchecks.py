@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from planner.answers import Diagnosis, FrontLimits, MachineSearch
 from planner.explanation.judging import value_of
 from planner.fields import refusal
+from planner.pool_request import is_pooled
 from planner.request import Request
 from planner.rereading import differences
 from planner.results import PlanResult
@@ -25,6 +26,9 @@ Objective = Literal["time", "energy", "edp", "memory"]
 Whole = Annotated[int, Field(ge=0)]
 _CONSIDERED = "considered"
 SOLVED = "stages"
+SPLIT = (SOLVED, "LB_E again")
+"""Stages of a funnel to which interleaved rows come once for each of the layers that their fullest
+device may have."""
 """The stage of a funnel whose rows are solved to proof or left."""
 _SAME = 1e-9
 _OF_OBJECTIVE = {
@@ -168,11 +172,14 @@ def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     return []
 
 
-def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> list[str]:
+def certificate_mistakes(
+    file: SolvedDocument, request: Request, uniform: PlanResult | None
+) -> list[str]:
     """How a certificate contradicts the proof, the best uniform plan or itself.
 
     Args:
         file: The answer.
+        request: The question.
         uniform: The best uniform plan, evaluated again.
     """
     found = file.certificate
@@ -187,7 +194,8 @@ def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> li
     within = file.layout == UNEVEN  # a layout that is given excludes uniform plans
     if within and value is not None and file.objective > value * (1 + _SAME):
         lines.append(f"certificate.uniform: {value:g} is below the objective, {file.objective:g}")
-    lines += _funnel_mistakes(found)
+    split = within and request.fix.get("interleave") != ("1",) and not is_pooled(request)
+    lines += _funnel_mistakes(found, split=split)
     lowest = [("lowest_left", found.lowest_left)]
     lowest += [(f"funnel.{at}.lowest", one.lowest) for at, one in enumerate(found.funnel, start=1)]
     lines += [
@@ -203,11 +211,15 @@ def certificate_mistakes(file: SolvedDocument, uniform: PlanResult | None) -> li
     return lines
 
 
-def _funnel_mistakes(found: Certificate) -> list[str]:
+def _funnel_mistakes(found: Certificate, *, split: bool) -> list[str]:
     """Rows that are lost between the stages of a funnel, or after stage problems.
 
     The first stage counts rows before their placements, each of which is a row to the next; so is
     each way to tell a target of a row.
+
+    Args:
+        found: With the funnel.
+        split: Whether rows may be interleaved, see `SPLIT`.
     """
     lines = []
     funnel = found.funnel
@@ -215,7 +227,8 @@ def _funnel_mistakes(found: Certificate) -> list[str]:
         left = stage.rows - stage.dropped
         if at + 1 < len(funnel):
             told = funnel[at + 1].name.endswith(TOLD) and not stage.name.endswith(TOLD)
-            more = (at == 0 or told) and left > 0
+            fullest = split and funnel[at + 1].name in SPLIT
+            more = (at == 0 or told or fullest) and left > 0
             after = left if more else funnel[at + 1].rows
         else:
             after = found.solved + found.left if stage.name == SOLVED else max(left, 0)

@@ -272,7 +272,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         reading.refuse(proof_mistakes(file, best))
         reading.refuse(front_mistakes(front, file.front_objectives))
         reading.refuse(rank_mistakes(best, ranked))
-        reading.refuse(certificate_mistakes(file, uniform))
+        reading.refuse(certificate_mistakes(file, request, uniform))
         resolved = _on_machine(request, best, reading)
         answer = _with_plan(file, resolved, best, front, ranked, asked_of(request))
         if answer.certificate is not None:

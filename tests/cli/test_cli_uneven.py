@@ -99,6 +99,16 @@ def test_an_answer_is_read_again(answer: Any, tmp_path: Path) -> None:
         assert "Layers and clock of every pipeline stage" in text
 
 
+@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+def test_an_answer_with_interleaved_rows_is_read_again(objective: str, tmp_path: Path) -> None:
+    asked = (*JOB, "--fix", "pp=2", "--fix", "interleave=2", "--fix", "tp=1", "--fix", "cp=1")
+    found = solve(*asked, "--fix", "micro_batch=2", "--objective", objective)
+    assert found["status"] == "optimal"
+    path = written(found, tmp_path / "a.json")
+    outcome = planner("report", path, "-o", tmp_path / "page.html")
+    assert outcome.code == 0, outcome.err
+
+
 def _funnel(answer: Any, at: int, **changes: Any) -> Any:
     funnel = [dict(stage) for stage in answer["certificate"]["funnel"]]
     funnel[at] |= changes
