@@ -145,6 +145,7 @@ def test_recomputation_of_one_stage(seed: int) -> None:
         bits = np.isin(np.arange(begin, end), [max(begin, 1) + at for at in again])
         assert time == pytest.approx((bits @ table.forward[own]).sum())
         assert solver.bound(pieces, needed, shares) <= time * (1 + 1e-9)
+        assert solver.quick_bound(needed, shares) <= solver.bound(pieces, needed, shares) + 1e-9
         assert time <= least * (1 + 1e-9)
         saved, peak = aceso.saved_and_peak(table, own, bits[None, :], ends=True)
         if shares * saved[0] - peak[0] >= needed - 1e-9:
