@@ -18,7 +18,7 @@ from solvers.stages.problem import Columns, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(16))
 def test_limits_that_allow_more_with_time(seed: int) -> None:
     """Time and cost, without and with a limit on time and an objective to beat."""
     draw = random.Random(seed)
