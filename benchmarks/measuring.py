@@ -195,6 +195,14 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines).strip()
 
 
+def show_table(table: Table, options: argparse.Namespace) -> None:
+    """Prints one table at once, as Markdown or for people, and where it was measured."""
+    if options.markdown:
+        print(as_markdown(Report(name=table.title, tables=[table])), flush=True)
+    else:
+        _to_terminal(Report(name=table.title, tables=[table]))
+
+
 def _to_terminal(report: Report) -> None:
     from rich.console import Console  # noqa: PLC0415  (memory: see startup.py)
     from rich.table import Table as RichTable  # noqa: PLC0415

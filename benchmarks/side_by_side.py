@@ -4,7 +4,7 @@ Each engine runs from the user's own checkout, on its own documented cases where
 tables; ours reads the same tables. Every plan is evaluated again by the formula of the other
 system, apart from both searches. Seconds are CPU seconds of the search alone, one thread each, the
 median of the repeats; reading tables and compiling are left out. Only engines that are
-asked for run. A page is written again after each engine.
+asked for run. Each table is printed as soon as it is there; a page is written again after each.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def main() -> None:
             report = Report(name="side_by_side", tables=tables)
             if options.write is not None:
                 write(report, options.write)
-    if options.write is None:
+            elif not options.json:
+                measuring.show_table(tables[-1], options)
+    if options.write is None and options.json:
         measuring.show(report, options)
 
 

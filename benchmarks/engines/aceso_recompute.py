@@ -24,6 +24,8 @@ from solvers.frontier import nondominated
 
 _SLACK = 1e-9
 _BANDS = 6
+_NOTHING = np.array([[0.0, 0.0, -1.0]])
+"""The step to the first corner: no time, nothing saved, before all others."""
 Pieces = tuple[tuple[int, int, bool], int, tuple[int, int, bool]]
 """First and last kind of the first piece, whole layers, and of the last; each: it ends a stage."""
 
@@ -50,8 +52,11 @@ class Recomputing:
         self.table = table
         self._options: dict[tuple[int, int, bool], Options] = {}
         self._hulls: dict[Pieces, list[tuple[Floats, Floats]]] = {}
-        self._corners: dict[tuple[tuple[int, int, bool], float], tuple[Floats, Floats]] = {}
-        peaks = np.unique(self.options((1, LAYER + 2, True)).peak)
+        self._corners: dict[tuple[tuple[int, int, bool], float], Floats] = {}
+        every = self.options((1, LAYER + 2, True))
+        saving = every.saved > 0
+        self.slope = float((every.time[saving] / every.saved[saving]).min(initial=np.inf))
+        peaks = np.unique(every.peak)
         self.bands = np.unique(peaks[np.linspace(0, len(peaks) - 1, _BANDS + 1).astype(int)])
 
     def options(self, piece: tuple[int, int, bool]) -> Options:
@@ -69,6 +74,10 @@ class Recomputing:
             )
         return self._options[piece]
 
+    def quick_bound(self, needed: float, shares: int) -> float:
+        """As `bound`, for any pieces: each megabyte costs at least what the cheapest one does."""
+        return self.slope * max(needed / shares - _SLACK, 0.0)
+
     def bound(self, pieces: Pieces, needed: float, shares: int) -> float:
         """No choice with shares * saved - peak >= needed takes less time; inf: there is none."""
         if pieces not in self._hulls:
@@ -81,18 +90,15 @@ class Recomputing:
 
     def _hull(self, pieces: Pieces, high: float) -> tuple[Floats, Floats]:
         """Savings and least time of fractions of choices with peaks up to `high`."""
-        steps = []
-        for piece, count in _counted(pieces):
-            time, saved = self._hull_of(piece, high)
-            steps.append(np.stack([np.diff(time), np.diff(saved)]) * count)
-        joined = np.concatenate([np.zeros((2, 0)), *steps], axis=1)
-        order = np.argsort(joined[0] / joined[1])
-        time, saved = np.cumsum(joined[:, order], axis=1)
-        return np.r_[0.0, saved], np.r_[0.0, time]
+        steps = [self._steps(piece, high) * (count, count, 1) for piece, count in _counted(pieces)]
+        joined = np.concatenate([_NOTHING, *steps])
+        time, saved, _ = joined[joined[:, 2].argsort()].cumsum(axis=0).T
+        return saved, time
 
-    def _hull_of(self, piece: tuple[int, int, bool], high: float) -> tuple[Floats, Floats]:
+    def _steps(self, piece: tuple[int, int, bool], high: float) -> Floats:
+        """(x, 3) microseconds, megabytes and their ratio between corners of the hull of a piece."""
         if (piece, high) not in self._corners:
-            self._corners[piece, high] = _hull_of(self.options(piece), high)
+            self._corners[piece, high] = _steps_of(self.options(piece), high)
         return self._corners[piece, high]
 
     def best(self, pieces: Pieces, needed: float, shares: int) -> tuple[float, list[int]] | None:
@@ -151,13 +157,11 @@ class Recomputing:
         self, listed: list[tuple[int, int, bool]], peak: float
     ) -> list[tuple[Floats, Floats]]:
         """Savings and least time of fractions of all later pieces, for each piece."""
-        steps, found = np.zeros((2, 0)), []
+        steps, found = _NOTHING, []
         for piece in reversed(listed):
-            order = np.argsort(steps[0] / steps[1])
-            time, saved = np.cumsum(steps[:, order], axis=1)
-            found.append((np.r_[0.0, saved], np.r_[0.0, time]))
-            hull = self._hull_of(piece, peak)
-            steps = np.concatenate([steps, np.stack([np.diff(part) for part in hull])], axis=1)
+            time, saved, _ = steps[steps[:, 2].argsort()].cumsum(axis=0).T
+            found.append((saved, time))
+            steps = np.concatenate([steps, self._steps(piece, peak)])
         return found[::-1]
 
 
@@ -180,8 +184,8 @@ def _counted(pieces: Pieces) -> list[tuple[tuple[int, int, bool], int]]:
     return [(piece, count) for piece, count in every if count and piece[1] >= piece[0]]
 
 
-def _hull_of(own: Options, high: float) -> tuple[Floats, Floats]:
-    """Time and savings along the lower hull of choices with peaks up to `high`."""
+def _steps_of(own: Options, high: float) -> Floats:
+    """See `Recomputing._steps`: along the lower hull of choices with peaks up to `high`."""
     rows = np.flatnonzero(own.peak <= high)
     rows = rows[nondominated(np.stack([own.time[rows], -own.saved[rows]], axis=1))]
     hull: list[int] = []
@@ -189,7 +193,8 @@ def _hull_of(own: Options, high: float) -> tuple[Floats, Floats]:
         while len(hull) > 1 and _bends(own, hull[-2], hull[-1], row):
             hull.pop()
         hull.append(row)
-    return own.time[hull], own.saved[hull]
+    time, saved = np.diff(own.time[hull]), np.diff(own.saved[hull])
+    return np.stack([time, saved, time / saved], axis=1)
 
 
 def _bends(own: Options, a: int, b: int, c: int) -> bool:

@@ -62,7 +62,7 @@ def solve(model: Model) -> tuple[Plan, float, int]:
     least = math.inf
     while open_at and open_at[0][0] < least:
         _, i = heapq.heappop(open_at)
-        plan = searches[i].widen()
+        plan = searches[i].widen(least)
         value = math.inf if plan is None else _value(model, plan)
         if value < least:
             best, least = plan, value
@@ -128,13 +128,18 @@ class _Search:
         )
         return 2 * float(self.passed[key][-1]) + moved / 1e3
 
-    def widen(self) -> Plan | None:
-        """The best plan of the next window; raises `bound`, and is `done` where none is better."""
-        self.high *= 1 + self.width
+    def widen(self, below: float) -> Plan | None:
+        """The best plan of the next window; raises `bound`, and is `done` where none is better.
+
+        Plans of `below` milliseconds or more are not wanted, which limits the window.
+        """
+        rest = self.batches - 1
+        last = (below - self.fastest) / rest * (1 + RELATIVE) if rest else math.inf
+        self.high = min(self.high * (1 + self.width), last)
         self.width *= _GROWTH
         plan, least = self._window(self.high)
         beyond = (self.batches - 1) * self.high + self.fastest
-        self.done = least <= beyond or self.high > self.slowest
+        self.done = least <= beyond or self.high > self.slowest or self.high == last
         self.bound = least if self.done else beyond
         return plan
 
@@ -143,7 +148,7 @@ class _Search:
         columns = self._columns(high)
         if not columns:
             return None, math.inf
-        costs = np.array([self._bound(column) for column in columns])
+        costs = np.array([self._bound(column, high) for column in columns])
         while True:
             within = np.flatnonzero(costs <= high)
             found = least_total(self._steps(columns, costs, within), [self.batches - 1.0])
@@ -240,11 +245,14 @@ class _Search:
             self.recomputing[key] = Recomputing(self.model.tables[key])
         return self.recomputing[key]
 
-    def _bound(self, column: _Column) -> float:
-        """Milliseconds that the stage of a column takes at least."""
+    def _bound(self, column: _Column, high: float) -> float:
+        """Milliseconds that the stage of a column takes at least; a rough bound above `high`."""
         if column not in self.costs:
             time, missing = self._plain(column)
             if missing > 0:
+                quick = time + self._inner(column).quick_bound(missing, column.after + 1) / 1e3
+                if quick > high:
+                    return quick
                 pieces = pieces_of(column.begin, column.end, self.model.layers)
                 time += self._inner(column).bound(pieces, missing, column.after + 1) / 1e3
             else:

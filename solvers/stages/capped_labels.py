@@ -12,7 +12,8 @@ known to have the largest value, so that all chains share it at the end.
 Compared sums: the first is compared as it is. Another one, b, that nearly is a multiple of the
 first sums, r, is no larger where the first is less by enough: with r_c - alpha b_c within [e, f]
 over the columns of each device, r and time no larger by at least the sum of f - e over devices make
-b no larger. Where it is no multiple, such labels stay.
+b no larger. Where it is no multiple, such labels stay. Sums that count time could be compared
+so too, but would need a margin that few labels reach.
 Source: Desrochers and Soumis, A generalized permanent labelling algorithm for the shortest path
 problem with time windows, INFOR 1988.
 """

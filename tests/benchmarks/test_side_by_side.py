@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -278,3 +279,25 @@ def test_clocks_per_stage_are_best_and_keep_the_limit() -> None:
         assert joules == pytest.approx(min(e for t, e in every if t <= limit - 1e-4))
     with pytest.raises(ValueError, match="no clocks keep"):
         perseus.per_stage(pipeline, [1.0])
+
+
+# Two engines, of which the second stops the program.
+STOPPED = """
+import sys
+import side_by_side
+def one(*_):
+    return [{"case": "one", "theirs": 1.5}]
+def none(*_):
+    raise SystemExit("stopped")
+side_by_side._ENGINES = {"lowtime": ("First table", one), "alpa": ("Second table", none)}
+side_by_side.main()
+"""
+
+
+@pytest.mark.parametrize("shape", [[], ["--markdown"]])
+def test_each_table_is_printed_as_soon_as_it_is_there(shape: list[str]) -> None:
+    command = [sys.executable, "-c", STOPPED, "--lowtime", "--alpa", ".", *shape]
+    done = subprocess.run(command, cwd=BENCHMARKS, check=False, capture_output=True, text=True)
+    assert "First table" in done.stdout
+    assert "1.5" in done.stdout
+    assert done.stderr.strip() == "stopped"

@@ -139,3 +139,69 @@ def random_question(seed, **drawn):
         if question.longest is None or time <= question.longest
     ]
     return question, min(allowed, default=None), every
+
+
+def powered_problem(seed: int) -> StageProblem:
+    """4 devices with settings that are slow or take much, and a limit that grows with time."""
+    draw = random.Random(seed)
+    layers, p = draw.choice([5, 6]), draw.choice([3, 4])
+    kinds = [(draw.randint(5, 9), draw.randint(4, 30)) for _ in range(3)]
+    rows = []
+    for device in range(p):
+        for start in range(layers + 1):
+            for end in range(start, min(start + 4, layers + 1)):
+                for time, joules in kinds:
+                    held = end - start
+                    rows.append(
+                        (
+                            device,
+                            start,
+                            end,
+                            held * time + draw.randint(0, 1),
+                            held * joules + draw.randint(0, 2),
+                            draw.choice([0, 0, 3, held]),
+                        )
+                    )
+    table = np.array(rows)
+    scaled = table[:, 4] * 7 // 3
+    ahead = draw.choice([3, 7])
+    forms = draw.choice(
+        [
+            [Form(constant=5, sums=(1,), peaks=(ahead, 1))],
+            [Form(constant=5, sums=(1,), peaks=(ahead, 1)), Form(constant=9, peaks=(ahead + 3, 1))],
+            [Form(constant=5, sums=(2,), peaks=(ahead,)), Form(sums=(1,), peaks=(ahead, 4))],
+        ]
+    )
+    problem = StageProblem(
+        layers=layers,
+        chunks=np.arange(p)[:, None],
+        columns=Columns(
+            device=table[:, 0],
+            starts=table[:, 1:2],
+            ends=table[:, 2:3],
+            group=np.zeros(len(table), dtype=np.int64),
+            sums=np.stack([table[:, 3], table[:, 4], scaled], axis=1),
+            peaks=table[:, [3, 5]],
+        ),
+        time=tuple(forms),
+        cost=Form(sums=(0, 1)),
+        cost_per_time=draw.choice([0, 1, 2]),
+    )
+    chosen = [
+        (value(problem, Form(sums=(0, 0, 1)), choice), time)
+        for choice, time, _ in some(choices(problem), draw)
+    ]
+    upper = int(np.quantile([joules - time for joules, time in chosen], draw.choice([0.01, 0.2])))
+    limits = [Limit(name="power", form=Form(sums=(0, 0, 1)), upper=upper, per_time=-1)]
+    if draw.random() < 0.3:
+        dear = [cost for _, _, cost in some(choices(problem), draw)]
+        most = int(np.quantile(dear, 0.3))
+        limits.append(Limit(name="cost", form=Form(sums=(0, 1)), upper=most, per_time=1))
+    if draw.random() < 0.2:
+        limits.append(Limit(name="peak", form=Form(sums=(1,), peaks=(0, 2)), upper=90, per_time=-2))
+    return replace(problem, limits=tuple(limits))
+
+
+def some(every, draw: random.Random):
+    """A few of them."""
+    return [each for each in every if draw.random() < 0.02] or list(every)

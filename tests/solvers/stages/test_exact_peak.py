@@ -1,11 +1,10 @@
 """The search by the heaviest peak against every choice, under limits that allow more with time."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from stage_problems import choices, line_ups, random_question, value
+from stage_problems import choices, line_ups, powered_problem, random_question
 
 from solvers.solution import Status
 from solvers.stages import exact_peak
@@ -19,73 +18,7 @@ from solvers.stages.problem import Columns, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 
-def powered_problem(seed: int) -> StageProblem:
-    """4 devices with settings that are slow or take much, and a limit that grows with time."""
-    draw = random.Random(seed)
-    layers, p = draw.choice([5, 6]), draw.choice([3, 4])
-    kinds = [(draw.randint(5, 9), draw.randint(4, 30)) for _ in range(3)]
-    rows = []
-    for device in range(p):
-        for start in range(layers + 1):
-            for end in range(start, min(start + 4, layers + 1)):
-                for time, joules in kinds:
-                    held = end - start
-                    rows.append(
-                        (
-                            device,
-                            start,
-                            end,
-                            held * time + draw.randint(0, 1),
-                            held * joules + draw.randint(0, 2),
-                            draw.choice([0, 0, 3, held]),
-                        )
-                    )
-    table = np.array(rows)
-    scaled = table[:, 4] * 7 // 3
-    ahead = draw.choice([3, 7])
-    forms = draw.choice(
-        [
-            [Form(constant=5, sums=(1,), peaks=(ahead, 1))],
-            [Form(constant=5, sums=(1,), peaks=(ahead, 1)), Form(constant=9, peaks=(ahead + 3, 1))],
-            [Form(constant=5, sums=(2,), peaks=(ahead,)), Form(sums=(1,), peaks=(ahead, 4))],
-        ]
-    )
-    problem = StageProblem(
-        layers=layers,
-        chunks=np.arange(p)[:, None],
-        columns=Columns(
-            device=table[:, 0],
-            starts=table[:, 1:2],
-            ends=table[:, 2:3],
-            group=np.zeros(len(table), dtype=np.int64),
-            sums=np.stack([table[:, 3], table[:, 4], scaled], axis=1),
-            peaks=table[:, [3, 5]],
-        ),
-        time=tuple(forms),
-        cost=Form(sums=(0, 1)),
-        cost_per_time=draw.choice([0, 1, 2]),
-    )
-    chosen = [
-        (value(problem, Form(sums=(0, 0, 1)), choice), time)
-        for choice, time, _ in some(choices(problem), draw)
-    ]
-    upper = int(np.quantile([joules - time for joules, time in chosen], draw.choice([0.01, 0.2])))
-    limits = [Limit(name="power", form=Form(sums=(0, 0, 1)), upper=upper, per_time=-1)]
-    if draw.random() < 0.3:
-        dear = [cost for _, _, cost in some(choices(problem), draw)]
-        most = int(np.quantile(dear, 0.3))
-        limits.append(Limit(name="cost", form=Form(sums=(0, 1)), upper=most, per_time=1))
-    if draw.random() < 0.2:
-        limits.append(Limit(name="peak", form=Form(sums=(1,), peaks=(0, 2)), upper=90, per_time=-2))
-    return replace(problem, limits=tuple(limits))
-
-
-def some(every, draw: random.Random):
-    """A few of them."""
-    return [each for each in every if draw.random() < 0.02] or list(every)
-
-
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_limits_that_allow_more_with_time(seed: int) -> None:
     """Time and cost, without and with a limit on time and an objective to beat."""
     draw = random.Random(seed)
@@ -113,7 +46,7 @@ def _answers(question: Question, best: list[int]) -> None:
     assert faults(question.problem, found.decision, question.longest) == []
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_bounds_of_little_work_hold(seed: int) -> None:
     """Whatever number of labels ends a search, its bound is below the answer."""
     problem = powered_problem(seed)
@@ -125,7 +58,7 @@ def test_bounds_of_little_work_hold(seed: int) -> None:
             assert found.bound <= least <= found.objective
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_labels_alone_find_the_best(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without prices, which find most answers of small problems."""
     monkeypatch.setattr(exact_peak._Search, "_handler_zang", lambda *_: (-np.inf, []))
@@ -136,7 +69,7 @@ def test_labels_alone_find_the_best(seed: int, monkeypatch: pytest.MonkeyPatch) 
         _answers(Question(problem=problem, minimize=minimize), best)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_chain_has_a_label_that_is_no_worse(seed: int) -> None:
     """In time, in a sum that counts time against it, and in one that nearly is a multiple."""
     draw = np.random.default_rng(seed)
@@ -180,7 +113,7 @@ def test_time_that_is_over_leaves_a_bound() -> None:
     assert found.bound == -np.inf
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_random_questions_are_proved_or_left(seed: int) -> None:
     question, best, _ = random_question(seed + 7000, chunks=1, crossings=False)
     found = ExactPeak().solve(question)
@@ -192,8 +125,8 @@ def test_random_questions_are_proved_or_left(seed: int) -> None:
 
 
 def test_random_questions_suit_often() -> None:
-    asked = [random_question(seed + 7000, chunks=1, crossings=False)[0] for seed in range(150)]
-    assert sum(suits(question) for question in asked) > 40
+    asked = [random_question(seed + 7000, chunks=1, crossings=False)[0] for seed in range(60)]
+    assert sum(suits(question) for question in asked) > 15
 
 
 def test_a_slower_choice_is_the_best_one() -> None:

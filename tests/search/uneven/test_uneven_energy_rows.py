@@ -1,0 +1,56 @@
+"""Bounds on the joules of rows under a limit on power that a plan of theirs just obeys."""
+
+import math
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model
+from support.uneven import every_plan
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals
+from planner.plan import PlanTable
+from planner.search.deadline import NEVER
+from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
+from planner.search.uneven.energy_funnel import energy_rows
+from planner.search.uneven.energy_rows import EnergyRows
+from planner.search.uneven.power import ranges_within
+from solvers.stages.energy_bounds import BottleneckBound
+
+
+def family_of(model: CostModel, power_w: float, upper_s: float) -> EnergyRows:
+    """The row of one stage on one chip, with the bound of its ranges."""
+    fixed = {"pp": {1}, "micro_batch": {1}, "recompute": {0, 2}, "sharding": {0}}
+    options = SpaceOptions(fixed={name: frozenset(value) for name, value in fixed.items()})
+    far = np.array([[1e-9, 1e9]])
+    family, _ = energy_rows(model, options, Limits(power_w=power_w), 1, far, 1e-9, upper_s, NEVER)
+    assert len(family) == 1
+    family.tighten(np.array([0]), None)
+    return family
+
+
+def test_a_plan_that_just_obeys_the_power_is_in_the_bounds() -> None:
+    """Each of 20 plans is in time for itself; the bound of the fastest one is its own time."""
+    model = cost_model(dense_model(3, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8)
+    family = family_of(model, 1e9, 1e3)
+    plans = every_plan(model, family.rows, 0, family.clocks.tolist())
+    totals = evaluate_totals(model, PlanTable.from_plans(plans))
+    for seconds, joules in zip(totals.step_time_s, totals.energy_j, strict=True):
+        for upper_s in (1e3, seconds * 1.01):
+            family = family_of(model, joules / seconds * (1 + 1e-9), float(upper_s))
+            low = family.bounds(math.ceil(seconds / family.units.time_s))[0]
+            assert low * family.units.joules <= joules
+
+
+def test_ranges_need_the_time_in_which_their_joules_are_allowed() -> None:
+    """60 J at 20 W take 3 s; 120 J at a price of 10 W take 4 s; none takes less than it did."""
+    ranges = BottleneckBound(
+        prices=np.array([[0.0, 10.0]]),
+        least=np.array([[1.0, 1.0, 5.0]]),
+        values=np.array([[[60.0, 60.0], [60.0, 120.0], [60.0, 60.0]]]),
+        beyond=np.array([9.0]),
+    )
+    least = ranges_within(ranges, 20.0).least[0]
+    assert least == pytest.approx([3.0, 4.0, 5.0], rel=1e-9)
+    assert (least <= [3.0, 4.0, 5.0]).all()
