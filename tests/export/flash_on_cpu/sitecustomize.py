@@ -60,7 +60,7 @@ def flash_attn_varlen_func(
     deterministic: bool = False,
 ) -> Any:
     """Refuses packed sequences; transformers reads from its parameters what there is."""
-    raise NotImplementedError("sequences are packed")
+    raise AssertionError("sequences are packed")
 
 
 def available(imports: Any) -> None:
