@@ -18,7 +18,7 @@ from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
-from planner.export.texts import kept_scores, left_to_weights, made_by
+from planner.export.texts import kept_scores, left_to_weights, made_by, needed_package
 from planner.rules.accelerate import TP_PLANS, accelerate_kernel, divisible_attention
 from planner.rules.hf_types import transformers_type
 
@@ -28,6 +28,12 @@ PORT = 29500
 STEPS = 30
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Precisions of `planner.rules.accelerate` to those of PyTorch."""
+EPS = {"float16": 1e-3}
+"""Added to the root of AdamW's second moment, where not 1e-8.
+
+With `betas` of the script, squares of gradients below 8e-4 leave a moment of 0 in 16 bits with 5
+of exponent, whose least number is 6e-8; steps then stay near the learning rate.
+"""
 BUFFERED = ("deepseek_v3", "glm4_moe")
 """Types whose routers have buffers among their weights, which the first rank cannot hand out."""
 
@@ -202,6 +208,7 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "SHARDED": fsdp,
         "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
         "FUSED": mesh.tp == 1,
+        "EPS": EPS.get(_dtype(launch), 1e-8),
     }
     if mesh.tp > 1:
         return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
@@ -213,13 +220,19 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
     found = [left_to_weights("the model type", keys_of_weights(launch.model))]
     kernel = _kernel(launch, mesh)
-    found += kept_scores(kernel)
-    if kernel == "flash_attention_2":
-        found.append(Lost("model", f"{SCRIPT} needs the package flash-attn for this attention"))
+    found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
     if mesh.tp > 1:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
         found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
+    if _dtype(launch) in EPS:
+        found.append(
+            Lost(
+                "precision",
+                "fp16 without 32-bit weights, which the plan does not count, and without a scale "
+                "of the loss: gradients below 6e-8 are 0, and eps of AdamW is 1e-3; nearest: bf16",
+            )
+        )
     if launch.cost.job.kind == "finetune":
         found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))

@@ -17,7 +17,7 @@ from planner.export.clocks import lost_clock
 from planner.export.deepspeed_script import script
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
-from planner.export.texts import kept_scores, left_to_weights, made_by
+from planner.export.texts import kept_scores, left_to_weights, made_by, needed_package
 from planner.plan import SHARDINGS
 from planner.rules.deepspeed_models import PRESETS, attention_kernel
 from planner.rules.hf_types import transformers_type
@@ -143,6 +143,7 @@ def _lossy(launch: Launch) -> list[Lost]:
     keys = hf_model.keys_of_weights(launch.model)
     lost.append(left_to_weights("the model type", keys))
     lost += kept_scores(attention_kernel(launch.cost))
+    lost += needed_package("train.py", attention_kernel(launch.cost))
     kept = recompute_layers(launch)
     if kept["selective"]:
         fused = attention_kernel(launch.cost) != "eager"

@@ -85,3 +85,10 @@ def kept_scores(kernel: str) -> tuple[Lost, ...]:
         return ()
     reason = "transformers keeps the scores of this model's attention, for want of a kernel"
     return (Lost("model", reason),)
+
+
+def needed_package(script: str, kernel: str) -> tuple[Lost, ...]:
+    """What a script needs beside transformers for a kernel of attention."""
+    if kernel != "flash_attention_2":
+        return ()
+    return (Lost("model", f"{script} needs the package flash-attn for this attention"),)

@@ -7,11 +7,11 @@ is allowed and what is nearest. `violations` names the broken rules of single pl
 """
 
 from planner.rules.checking import applicable, broken, judged_for, offloads_allowed, violations
-from planner.rules.demands import PLACEMENT, TARGET, Demand, demands_of, unmet
+from planner.rules.demands import TARGET, Demand, demands_of, unmet
 from planner.rules.freedom import ALIKE, BLOCKS, LAYERS, Freedom, freedom_of
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import fits_layers, heads_exchange
-from planner.rules.rule import Rule
+from planner.rules.rule import PLACEMENT, Rule
 from planner.rules.table import RULES
 
 __all__ = [

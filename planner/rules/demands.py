@@ -15,10 +15,6 @@ from planner.rules.checking import LAYOUT_RULE, applicable, broken, judged_for
 from planner.rules.rule import Rule
 from planner.targets import Target
 
-PLACEMENT = "placement"
-"""`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
-
-
 TARGET = ": "
 """Between target and rule in the name of a demand; no other name has it."""
 

@@ -330,5 +330,6 @@ MAXTEXT: tuple[Rule, ...] = (
             f"crosses slices of {slice_chips(c, p.chips)} chips; use ring, or lay cp further inside"
         ),
         launch=True,
+        placed=True,
     ),
 )

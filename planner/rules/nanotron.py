@@ -65,6 +65,11 @@ def has_flash(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), not alike.before_ampere(model.chip))
 
 
+def known_products(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The products of experts are in bf16."""
+    return np.full(len(plans), not model.shapes.experts or model.job.precision != "fp16")
+
+
 def dealt_by_cost(model: CostModel, plans: PlanTable) -> BoolArray:
     """Explicit stages have the layers that nanotron gives them."""
     right = np.ones(len(plans), dtype=np.bool_)
@@ -179,6 +184,19 @@ NANOTRON: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"nanotron trains all weights in {', '.join(PRECISIONS)}, not job {c.job.kind} in "
             f"{c.job.precision}"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="nanotron-expert-products",
+        field="precision",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron nn/moe.py: grouped_gemm (15721c6, csrc/grouped_gemm.cu takes bfloat16)",
+        holds=known_products,
+        explain=lambda c, p: (
+            f"nanotron multiplies the {c.shapes.experts} experts in bf16 only, not "
+            f"{c.job.precision}; nearest precision: bf16"
         ),
         launch=True,
     ),

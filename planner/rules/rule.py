@@ -10,6 +10,8 @@ from planner.plan import BoolArray, Plan, PlanTable
 
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
+PLACEMENT = "placement"
+"""`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
 OF_JOB = ("model", "precision", "job", "hardware", "seq_len")
 """`Rule.field` of rules that look at the job and its chips alone, whatever the plan."""
 
@@ -30,6 +32,8 @@ class Rule:
             sharding, clock), so that every stage must obey it.
         launch: It is about what the framework can be told, which only counts where a plan is to be
             launched: a search for the best plan leaves it out unless a target is asked for.
+        placed: It looks at the mesh, the order of its axes and its field, a choice of the plan, so
+            that a search judges it where an order is known. Only rules with `launch` are.
         versions: Those of `planner.targets.Target.versions` that it holds for; empty: all.
     """
 
@@ -42,7 +46,13 @@ class Rule:
     explain: Explanation
     per_stage: bool = False
     launch: bool = False
+    placed: bool = False
     versions: tuple[str, ...] = ()
+
+    @property
+    def of_order(self) -> bool:
+        """Whether it depends on the order of the axes."""
+        return self.placed or self.field == PLACEMENT
 
     @property
     def of_job(self) -> bool:

@@ -11,7 +11,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.offload import offloads_only_cost
 from planner.plan import COLUMNS, FloatArray, IntArray, PlanTable
-from planner.rules import offloads_allowed
+from planner.rules import demands_of, offloads_allowed
 from planner.search.boxes import ENERGY, MEMORY, TIME
 from planner.search.candidates import Candidates
 from planner.search.deadline import NEVER, Deadline
@@ -19,7 +19,7 @@ from planner.search.limits import Limits
 from planner.search.misses import NearMisses, Witness
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, EVERY, NO_LAYOUTS
-from planner.search.runnable import runnable_placements, runnable_plans
+from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
 from planner.search.space import SKELETON, Skeletons, Space, cross_choices
 from planner.search.tables import Placements, build_placements
 from solvers.mesh import Opened
@@ -49,7 +49,8 @@ class Batch:
 
     Attributes:
         model, limits: As given.
-        space: Logical plans that fit.
+        logical: Logical plans that fit, on the meshes of the skeletons.
+        space: The same plans, on meshes that differ in what rules about orders look at.
         peak: (n,) their bytes per chip.
         placements: Distinct placements of the meshes.
         clocks: (k,) relative clocks to try.
@@ -60,6 +61,7 @@ class Batch:
 
     model: CostModel
     limits: Limits
+    logical: Space
     space: Space
     peak: FloatArray
     placements: Placements
@@ -217,12 +219,13 @@ def build_batch(
     counts = dict(here.counts)
     pays = with_memory or only_memory or limits.power_w is not None
     pays = pays or not offloads_only_cost(model)
-    space, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
+    logical, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
     batch = None
-    if len(space):
+    if len(logical):
+        space = logical.apart(fields_beside(demands_of(model, options.runnable_in)))
         orders = options.orders(model.framework)
         layouts = layouts_within(options, limits, model)
-        columns = skeletons.meshes.columns
+        columns = space.meshes.columns
         runs = runnable_placements(model, options, columns)
         placements = build_placements(model, columns, orders, layouts, deadline, runs)
         deadline.check()
@@ -231,6 +234,7 @@ def build_batch(
         batch = Batch(
             model=model,
             limits=limits,
+            logical=logical,
             space=space,
             peak=peak,
             placements=placements,
@@ -240,7 +244,7 @@ def build_batch(
             misses=misses,
         )
     add_counts(tally.plans, counts)
-    add_counts(tally.plans, {"kept": len(space)})
+    add_counts(tally.plans, {"kept": len(logical)})
     return batch
 
 

@@ -235,7 +235,7 @@ class Search:
             self._opened += 1
             self._kept[number] = batch
             corners = batch.corners(bounded=self.bounded)
-            least = least_corners(skeletons, batch.space, corners)
+            least = least_corners(skeletons, batch.logical, corners)
             tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
             inner = search_front(
                 corners,

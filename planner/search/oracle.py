@@ -44,14 +44,14 @@ from planner.plan import (
     PlanTable,
 )
 from planner.ranks import Layout
-from planner.rules import offloads_allowed
+from planner.rules import demands_of, offloads_allowed
 from planner.search.batch import layouts_within
 from planner.search.candidates import Candidates
 from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.oracle_formula import StepFormula
-from planner.search.runnable import runnable_placements, runnable_plans
+from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
 from planner.search.space import Space, cross_choices, cross_skeletons
 from planner.search.tables import DATA_GROUPS, build_placements
 from solvers.factored import FactoredProblem, Limit, Product, Table
@@ -139,7 +139,9 @@ def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     space = space.take(at)
     space = replace(space, plans=replace(space.plans, offload=offload))
     allowed = offloads_allowed(model, space.plans)
-    return space.take(np.flatnonzero(runnable_plans(model, options, space.plans, allowed, {})))
+    runs = runnable_plans(model, options, space.plans, allowed, {})
+    fields = fields_beside(demands_of(model, options.runnable_in))
+    return space.take(np.flatnonzero(runs)).apart(fields)
 
 
 class _Builder:

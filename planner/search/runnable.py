@@ -1,17 +1,19 @@
 """What targets (`planner.targets`) can run of a space: meshes, placements, plans.
 
 Rules about placement depend on the mesh and on the order of its axes; they decide which placements
-a mesh has, and a mesh without one is dropped. Rules about the job drop all meshes or none. All
-other rules are held against whole plans.
+a mesh has, and a mesh without one is dropped. Some look at one more choice of a plan: plans that
+differ in it are on meshes of their own (`Space.apart`), and plans without an order are dropped.
+Rules about the job drop all meshes or none. All other rules are held against whole plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.distinct import distinct
 from planner.plan import (
     AXES,
     COLUMNS,
@@ -23,7 +25,7 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import PLACEMENT, Demand, demands_of
-from planner.search.options import SpaceOptions
+from planner.search.options import CHOICES, SpaceOptions
 from planner.search.tables import Runs
 
 _OF_MESHES = "mesh"
@@ -38,10 +40,38 @@ def runnable_plans(
     tally: dict[str, int],
 ) -> BoolArray:
     """(n,) plans of those kept that targets can run in some order; `tally` grows by the others."""
-    for demand in demands_of(model, options.runnable_in):
-        if demand.rule.field != PLACEMENT and not demand.rule.of_job:
+    demands = demands_of(model, options.runnable_in)
+    for demand in demands:
+        if not demand.rule.of_order and not demand.rule.of_job:
             keep = without(keep, demand.holds(plans), demand.name, tally)
+    return ordered_plans(model, options, demands, plans, keep, tally)
+
+
+def ordered_plans(
+    model: CostModel,
+    options: SpaceOptions,
+    demands: Sequence[Demand],
+    plans: PlanTable,
+    keep: BoolArray,
+    tally: dict[str, int],
+) -> BoolArray:
+    """(n,) plans of those kept that have an order under the rules that look at a choice too."""
+    fields = fields_beside(demands)
+    if not fields:
+        return keep
+    columns = {name: getattr(plans, name) for name in (*AXES, "ep", *fields)}
+    first, which = distinct([*columns.values()])
+    few = {name: column[first] for name, column in columns.items()}
+    placed = [demand for demand in demands if demand.rule.of_order]
+    placed.sort(key=lambda demand: demand.rule.placed)
+    for holds, demand in zip(_ordered(model, options, placed, few), placed, strict=True):
+        keep = without(keep, holds[which], demand.name, tally)
     return keep
+
+
+def fields_beside(demands: Iterable[Demand]) -> tuple[str, ...]:
+    """What rules about the order of a mesh look at beside it, ascending."""
+    return tuple(sorted({demand.rule.field for demand in demands if demand.rule.placed}))
 
 
 def without(keep: BoolArray, holds: BoolArray, name: str, tally: dict[str, int]) -> BoolArray:
@@ -63,20 +93,36 @@ def runnable_meshes(
         if demand.rule.field == _OF_MESHES or demand.rule.of_job:
             holds = demand.holds(_plans(columns, every, DEFAULT_ORDER))
             keep = without(keep, holds, demand.name, tally)
-    codes = [ORDERS.index(order) for order in options.orders(model.framework)]
     placed = [demand for demand in demands if demand.rule.field == PLACEMENT]
-    for at in range(1, len(placed) + 1):
-        some = [_all_hold(placed[:at], columns, every, np.full(count, code)) for code in codes]
-        keep = without(keep, np.any(some, axis=0), placed[at - 1].name, tally)
+    for holds, demand in zip(_ordered(model, options, placed, columns), placed, strict=True):
+        keep = without(keep, holds, demand.name, tally)
     return keep, tally
+
+
+def _ordered(
+    model: CostModel,
+    options: SpaceOptions,
+    demands: Sequence[Demand],
+    columns: dict[str, IntArray],
+) -> Iterator[BoolArray]:
+    """(m,) meshes that have an order under the first demand, under the first two, and so on."""
+    count = len(columns["tp"])
+    codes = [ORDERS.index(order) for order in options.orders(model.framework)]
+    every = np.arange(count)
+    for at in range(1, len(demands) + 1):
+        some = [_all_hold(demands[:at], columns, every, np.full(count, code)) for code in codes]
+        yield np.any(some, axis=0)
 
 
 def runnable_placements(
     model: CostModel, options: SpaceOptions, columns: dict[str, IntArray]
 ) -> Runs | None:
-    """Which orders of which meshes targets can run; None: all."""
+    """Which orders of which meshes targets can run; None: all.
+
+    Columns are those of `Space.apart` where rules look at choices too.
+    """
     demands = demands_of(model, options.runnable_in)
-    placed = [demand for demand in demands if demand.rule.field == PLACEMENT]
+    placed = [demand for demand in demands if demand.rule.of_order]
     if not placed:
         return None
     return lambda mesh, order: _all_hold(placed, columns, mesh, order)
@@ -91,11 +137,12 @@ def _all_hold(
 
 
 def _plans(columns: dict[str, IntArray], mesh: IntArray, order: IntArray | int) -> PlanTable:
-    """(p,) plans of meshes in some orders, with the first of every other choice."""
+    """(p,) plans of meshes in some orders, with the first of every choice that is no column."""
     fields = {name: np.zeros(len(mesh), dtype=np.int64) for name in COLUMNS}
     fields |= {name: columns[name][mesh] for name in (*AXES, "ep")}
     fields |= {name: np.ones(len(mesh), dtype=np.int64) for name in ("micro_batch", "interleave")}
     fields["schedule"] += ONE_F_ONE_B
+    fields |= {name: columns[name][mesh] for name in CHOICES if name in columns}
     fields["order"] += order
     return PlanTable(
         **{name: fields[name] for name in COLUMNS if name not in ("sequence_parallel", "clock")},  # type: ignore[arg-type]

@@ -15,12 +15,13 @@ layers: with them): for others the step time is an estimate only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.dualpipe import runs_both_ways
+from planner.distinct import distinct
 from planner.plan import (
     ALL_TO_ALL,
     COLUMNS,
@@ -113,6 +114,16 @@ class Space:
             meshes=self.meshes,
             counts=self.counts,
         )
+
+    def apart(self, fields: tuple[str, ...]) -> Space:
+        """The same plans on meshes that differ in some choices too, which are columns of them."""
+        if not fields:
+            return self
+        choices = {name: getattr(self.plans, name) for name in fields}
+        first, which = distinct([self.mesh_id, *choices.values()])
+        meshes = self.meshes.take(self.mesh_id[first])
+        columns = meshes.columns | {name: column[first] for name, column in choices.items()}
+        return replace(self, meshes=replace(meshes, columns=columns), mesh_id=which)
 
 
 def cross_skeletons(

@@ -37,8 +37,8 @@ def cost(model: Model, precision: str = "fp32") -> CostModel:
     return replace(own, job=replace(own.job, model=model, seq_len=TOKENS, global_batch=BATCH))
 
 
-def exported(model: Model, plan: Plan) -> Export:
-    return export_plan(cost(model), plan, TARGETS["accelerate"])
+def exported(model: Model, plan: Plan, precision: str = "fp32") -> Export:
+    return export_plan(cost(model, precision), plan, TARGETS["accelerate"])
 
 
 def free_port() -> int:
@@ -79,7 +79,7 @@ def printed(export: Export, folder: Path, *, compiled: bool = False, script: str
 def losses(export: Export, folder: Path, *, compiled: bool = False) -> list[float]:
     """The losses that the command of an export prints."""
     text = printed(export, folder, compiled=compiled)
-    return [float(found) for found in re.findall(r"^loss ([\d.]+)$", text, re.MULTILINE)]
+    return [float(found) for found in re.findall(r"^loss (\S+)$", text, re.MULTILINE)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -145,6 +145,21 @@ def test_it_runs(model: str, plan: Plan, tmp_path: Path) -> None:
     found = losses(exported(tiny(model), plan), tmp_path)
     assert len(found) == 30
     assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.5)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1),
+        Plan(fsdp=2, sharding="zero3", micro_batch=1),
+        Plan(dp=2, sharding="ddp", micro_batch=1),
+    ],
+)
+def test_it_runs_in_16_bits(plan: Plan, precision: str, tmp_path: Path) -> None:
+    found = losses(exported(tiny("llama3-8b"), plan, precision), tmp_path)
+    assert len(found) == 30
+    assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.2)
 
 
 @pytest.mark.parametrize(

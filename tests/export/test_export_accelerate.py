@@ -289,3 +289,11 @@ def test_what_is_lossy() -> None:
 def test_replicas_beside_tp_become_shards_where_that_is_accepted() -> None:
     one = constants(export(DENSE, fsdp=1, dp=8, tp=8, sharding="ddp", allow_lossy=True))
     assert (one["REPLICAS"], one["SHARDS"]) == (1, 8)
+
+
+@pytest.mark.parametrize("case", [DENSE, SPLIT])
+def test_weights_of_five_bits_of_exponent_have_an_eps_that_they_hold(case: Case) -> None:
+    assert constants(export(case))["EPS"] == 1e-8
+    half = export(replace(case, precision="fp16"))
+    assert constants(half)["EPS"] == 1e-3
+    assert [lost.reason for lost in half.lossy if lost.field == "precision"]

@@ -113,6 +113,12 @@ def test_the_model_of_the_job_is_built() -> None:
     assert found["ATTENTION"] == "flash_attention_2"
 
 
+@pytest.mark.parametrize(("precision", "needed"), [("bf16", True), ("fp32", False)])
+def test_flash_attention_is_a_package(precision: str, *, needed: bool) -> None:
+    lost = [one.reason for one in export(replace(SHARDED, precision=precision)).lossy]
+    assert ("train.py needs the package flash-attn for this attention" in lost) == needed
+
+
 def test_attention_without_a_fused_kernel_is_said() -> None:
     one = export(replace(SHARDED, model="mpt-7b"))
     assert constants(one)["ATTENTION"] == "eager"

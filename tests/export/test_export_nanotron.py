@@ -82,6 +82,7 @@ BROKEN = {
     "nanotron-ring": (CASES["long"], {"cp_mode": "all-to-all"}),
     "nanotron-context": (CASES["long"], {}),
     "nanotron-job": (replace(DENSE, precision="fp32"), {}),
+    "nanotron-expert-products": (replace(CASES["experts"], precision="fp16"), {}),
     "nanotron-recompute": (DENSE, {"recompute": "selective"}),
     "nanotron-offload": (DENSE, {"offload": ("optimizer",)}),
     "nanotron-stages": (CASES["uneven"], {}),

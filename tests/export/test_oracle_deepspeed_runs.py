@@ -25,6 +25,7 @@ from planner.targets import TARGETS
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 STEPS = 30
 VOCABULARY = 256
+FLASH_ON_CPU = Path(__file__).parent / "flash_on_cpu"
 COMPILES_S = 1500
 """Time limit of a run, in seconds: the first one with an operator compiles it."""
 
@@ -37,15 +38,18 @@ def tiny(name: str) -> Model:
     )
 
 
-def losses(folder: Path, name: str, plan: Plan, precision: str = "fp32") -> list[float]:
+def losses(
+    folder: Path, name: str, plan: Plan, precision: str = "fp32", hardware: str = "gaudi2"
+) -> list[float]:
     """The loss of every step of a run with 4 sequences of 64 tokens per step.
 
-    Intel's accelerators have the attention that CPUs have too.
+    Intel's accelerators have the attention that CPUs have too; for that of GPUs there is a
+    stand-in.
     """
     launcher = shutil.which("deepspeed")
     if launcher is None:
         pytest.skip("deepspeed is not on the PATH")
-    cluster, framework = load_cluster("gaudi2"), FRAMEWORKS["deepspeed"]
+    cluster, framework = load_cluster(hardware), FRAMEWORKS["deepspeed"]
     job = Job(
         model=tiny(name),
         seq_len=64,
@@ -58,7 +62,9 @@ def losses(folder: Path, name: str, plan: Plan, precision: str = "fp32") -> list
     export = export_plan(cost, plan, TARGETS["deepspeed"])
     for file in export.files:
         (folder / file.name).write_text(file.text, encoding="utf-8")
+    script = next(file for file in export.files if file.name == "train.py")
     own = {"DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    own |= {"PYTHONPATH": str(FLASH_ON_CPU)} if "flash_attention_2" in script.text else {}
     command, *arguments = export.command.split()
     assert command == "deepspeed"
     port = f"--master_port={20000 + os.getpid() % 20000}"
@@ -116,6 +122,23 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
 def test_it_runs(name: str, tmp_path: Path) -> None:
     model, plan, precision = RUNS[name]
     for loss in losses(tmp_path, model, Plan(**plan), precision):
+        assert loss == pytest.approx(math.log(VOCABULARY), abs=0.4)
+
+
+GPUS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "replicas": ("llama3-8b", {"dp": 2, "sharding": "zero1"}, "bf16"),
+    "half precision": ("qwen3-8b", {"dp": 2, "sharding": "zero2"}, "fp16"),
+    "windows and sequences": ("mistral-7b", {"cp": 2, "sharding": "zero1"} | HEADS, "bf16"),
+    "capped scores and tensors": ("gemma2-9b", {"tp": 2, "sharding": "ddp"} | WHOLE, "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_what_gpus_get_runs(name: str, tmp_path: Path) -> None:
+    model, plan, precision = GPUS[name]
+    found = losses(tmp_path, model, Plan(**plan), precision, "dgx-h100-ndr")
+    assert "'flash_attention_2'" in (tmp_path / "train.py").read_text(encoding="utf-8")
+    for loss in found:
         assert loss == pytest.approx(math.log(VOCABULARY), abs=0.4)
 
 

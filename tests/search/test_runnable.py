@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import random_chips, random_cost_model
+from support.jobs import dense_model, random_chips, random_cost_model
 
+from hardware_db import Cluster, load_cluster
+from planner.assumptions import calibrated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.plan import ORDERS, BoolArray, PlanTable
-from planner.rules import applicable, broken, judged_for
+from planner.frameworks import FRAMEWORKS
+from planner.job import Job
+from planner.plan import ALL_TO_ALL, ORDERS, BoolArray, PlanTable
+from planner.rules import RULES, applicable, broken, judged_for
 from planner.search.engine import Found, Search
 from planner.search.limits import Limits
 from planner.search.meshes import enumerate_meshes
@@ -83,7 +87,11 @@ def check(seed: int) -> bool:
         clocks=seed % 2 == 0,
         runnable_in=targets_of(rng, model),
     )
-    chips = random_chips(model, seed, most=4)
+    return len(compared(model, random_chips(model, seed, most=4), options)) > 0
+
+
+def compared(model: CostModel, chips: int, options: SpaceOptions) -> PlanTable:
+    """What the search finds, after it was held against every plan."""
     brute = everything(model, chips, options)
     found = Search(model=model, options=options, limits=Limits()).run((chips,))
     expected = brute[nondominated(brute)] if len(brute) else brute
@@ -92,7 +100,7 @@ def check(seed: int) -> bool:
     for target in options.runnable_in:
         assert not broken(model, found.plans, target=target)
     check_counts(found)
-    return len(brute) > 0
+    return found.plans
 
 
 def check_counts(found: Found) -> None:
@@ -107,3 +115,80 @@ def check_counts(found: Found) -> None:
 def test_the_front_is_that_of_all_plans_that_pass(part: int) -> None:
     there = [check(seed) for seed in range(part, 200, PARTS)]
     assert any(there)
+
+
+def slices_of_four(*, near: bool) -> Cluster:
+    """TPU v5e as slices of four chips, so that axes of a few chips cross them.
+
+    Args:
+        near: The network between slices is faster than the links inside.
+    """
+    cluster = load_cluster("tpu-v5e")
+    ici, dcn = cluster.levels
+    assert ici.torus is not None
+    torus = replace(
+        ici.torus, slices=((1, 1), (2, 2)), largest_slice_chips=4, smallest_multislice_chips=4
+    )
+    if near:
+        dcn = replace(
+            dcn, bandwidth_bytes_per_s=1e13, peer_bandwidth_bytes_per_s=1e13, latency_s=1e-9
+        )
+    return replace(cluster, levels=(replace(ici, torus=torus), dcn))
+
+
+def exchanging(seed: int, *, near: bool = False, **fixed: int) -> tuple[CostModel, SpaceOptions]:
+    """A job for MaxText on slices of four chips, with values of plans that are fixed."""
+    rng = random.Random(seed)
+    cluster, framework = slices_of_four(near=near), FRAMEWORKS["jax"]
+    job = Job(
+        model=dense_model(4, 2048, 16, rng.choice([8, 16]), rng.choice([4096, 8192])),
+        seq_len=rng.choice([2048, 8192]),
+        global_batch=8,
+        framework=framework,
+        era=framework.era,
+    )
+    model = CostModel.build(job, cluster, calibrated(cluster.chip, framework.era))
+    options = SpaceOptions(
+        all_orders=seed % 2 == 0,
+        clocks=False,
+        fixed={name: frozenset({value}) for name, value in fixed.items()},
+        runnable_in=(TARGETS["maxtext"],),
+    )
+    return model, options
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("fixed", [{"pp": 1}, {"cp": 2, "cp_mode": ALL_TO_ALL}])
+def test_exchanges_stay_in_slices(fixed: dict[str, int], *, near: bool, seed: int) -> None:
+    model, options = exchanging(seed, near=near, **fixed)
+    assert len(compared(model, 8, options))
+
+
+@pytest.mark.parametrize("offload", [False, True])
+def test_the_fastest_order_is_left_out_where_it_crosses_slices(*, offload: bool) -> None:
+    model, options = exchanging(2, near=True, cp=2, fsdp=4, cp_mode=ALL_TO_ALL)
+    options = replace(options, offload=offload)
+    anywhere = Search(model=model, options=replace(options, runnable_in=()), limits=Limits())
+    assert broken(model, anywhere.run((8,)).plans, target=TARGETS["maxtext"])
+    assert len(compared(model, 8, options))
+
+
+def test_an_axis_outside_of_the_slice_is_laid_inside() -> None:
+    """Of tensors over four chips and sequences over two, the usual order crosses the slices."""
+    model, options = exchanging(0, tp=4, cp=2, cp_mode=ALL_TO_ALL)
+    plans = compared(model, 8, options)
+    assert len(plans)
+    assert all(plans.plan(row).order[0] == "cp" for row in range(len(plans)))
+
+
+def test_an_axis_larger_than_the_slice_has_no_order() -> None:
+    model, options = exchanging(0, cp=8, cp_mode=ALL_TO_ALL)
+    found = Search(model=model, options=options, limits=Limits()).run((8,))
+    assert found.status is Status.INFEASIBLE
+    assert found.counts["plans"]["maxtext: maxtext-all-to-all-slices"] > 0
+
+
+def test_only_targets_judge_orders_beside_choices() -> None:
+    """A search for no target holds its rules against plans without an order."""
+    assert all(rule.launch for rule in RULES if rule.placed)

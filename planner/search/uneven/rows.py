@@ -27,12 +27,12 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
-from planner.rules import PLACEMENT, Demand, Rule, applicable, demands_of, freedom_of
+from planner.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.search.deadline import NEVER, Deadline
 from planner.search.meshes import Meshes, enumerate_meshes
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EVERY, NO_LAYOUTS
-from planner.search.runnable import runnable_placements, without
+from planner.search.runnable import fields_beside, ordered_plans, runnable_placements, without
 from planner.search.space import (
     Skeletons,
     Space,
@@ -200,16 +200,17 @@ def cross_rows(
         OutOfTime: The deadline passed.
     """
     logical_rows = allowed_rows(model, skeletons, options)
-    space, shardings = logical_rows.space, logical_rows.shardings
+    fields = fields_beside(demands_of(model, options.runnable_in))
+    space, shardings = logical_rows.space.apart(fields), logical_rows.shardings
     deadline.check()
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
-    columns = skeletons.meshes.columns
+    columns = space.meshes.columns
     if len(space):
         runs = runnable_placements(model, options, columns)
         placements = build_placements(model, columns, orders, layouts, deadline, runs)
     else:
-        placements = no_placements(len(skeletons.meshes))
+        placements = no_placements(len(space.meshes))
     copies = placements.count[space.mesh_id]
     logical = np.repeat(np.arange(len(space)), copies)
     first = np.repeat(placements.start[space.mesh_id], copies)
@@ -221,7 +222,7 @@ def cross_rows(
     return Rows(
         plans=plans,
         mesh_id=space.mesh_id[logical],
-        meshes=skeletons.meshes,
+        meshes=space.meshes,
         placement=placed,
         placements=placements,
         shardings=shardings[logical],
@@ -262,7 +263,7 @@ def allowed_rows(model: CostModel, skeletons: Skeletons, options: SpaceOptions) 
             keep &= holds
     every = demands_of(model, options.runnable_in)
     demands = [one for one in every if one.rule.name not in _OF_SPLITS]
-    keep = _dealt(model, demands, space.plans, keep, counts)
+    keep = _dealt(model, options, demands, space.plans, keep, counts)
     shardings = _shardings(model, space.plans, options, rules, demands)
     some = shardings.any(axis=1)
     _tally(counts, "sharding", keep & ~some)
@@ -277,6 +278,7 @@ def allowed_rows(model: CostModel, skeletons: Skeletons, options: SpaceOptions) 
 
 def _dealt(
     model: CostModel,
+    options: SpaceOptions,
     demands: Sequence[Demand],
     plans: PlanTable,
     keep: BoolArray,
@@ -284,11 +286,11 @@ def _dealt(
 ) -> BoolArray:
     """(n,) rows of those kept that targets run, whose stages they can be told."""
     for demand in demands:
-        if not demand.rule.per_stage and demand.rule.field != PLACEMENT:
+        if not demand.rule.per_stage and not demand.rule.of_order:
             keep = without(keep, demand.holds(plans), demand.name, counts)
     if (no_lists := freedom_of(model, demands).no_lists) is not None:
         keep = without(keep, np.zeros(len(plans), dtype=np.bool_), no_lists.name, counts)
-    return keep
+    return ordered_plans(model, options, demands, plans, keep, counts)
 
 
 def _modes(plans: PlanTable, recomputes: tuple[int, ...], demands: Sequence[Demand]) -> IntArray:

@@ -13,6 +13,7 @@ ACCUMULATION = 16
 SHARDED = False
 RECOMPUTE = False
 FUSED = False
+EPS = 1e-08
 REPLICAS = 1
 SHARDS = 64
 TP = 8
@@ -78,7 +79,7 @@ def main():
     if RECOMPUTE:
         model.gradient_checkpointing_enable()
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=FUSED
+        model.parameters(), lr=3e-4, betas=(0.9, 0.95), eps=EPS, weight_decay=0.1, fused=FUSED
     )
     batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)

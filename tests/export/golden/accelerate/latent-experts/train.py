@@ -13,6 +13,7 @@ ACCUMULATION = 8
 SHARDED = True
 RECOMPUTE = False
 FUSED = True
+EPS = 1e-08
 FIRST_RANK_LOADS = False
 
 import torch
@@ -73,7 +74,7 @@ def main():
     if RECOMPUTE:
         model.gradient_checkpointing_enable()
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=FUSED
+        model.parameters(), lr=3e-4, betas=(0.9, 0.95), eps=EPS, weight_decay=0.1, fused=FUSED
     )
     batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
