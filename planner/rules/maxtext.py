@@ -11,7 +11,8 @@ from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
 from planner.rules import experts, words
 from planner.rules.formats import scales_blocks
-from planner.rules.maxtext_models import block_of, name_of
+from planner.rules.maxtext_attention import gpu_rings, no_gpu_ring
+from planner.rules.maxtext_models import attends_globally, block_of, name_of
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches, whole_rounds
 from planner.rules.rule import Rule
@@ -106,12 +107,18 @@ def ring_divides(model: CostModel, plans: PlanTable) -> BoolArray:
     """Rings on TPUs are even, of sequences that divide by their square, without windows."""
     ring = (plans.cp > 1) & (plans.cp_mode == RING) & on_tpu(model)
     whole = (plans.cp % 2 == 0) & (model.job.seq_len % plans.cp**2 == 0)
-    return np.asarray(~ring | (whole & (model.job.model.window is None)))
+    return np.asarray(~ring | (whole & attends_globally(model.job.model)))
+
+
+def rings_on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Rings on GPUs are those of Transformer Engine."""
+    return _always(plans, True) if on_tpu(model) else gpu_rings(model, plans)
 
 
 def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """Heads are exchanged on TPUs, by global attention that is not latent."""
-    offered = on_tpu(model) and model.job.model.window is None and not model.shapes.latent
+    plain = attends_globally(model.job.model) and not model.shapes.latent
+    offered = on_tpu(model) and plain
     return np.asarray((plans.cp == 1) | (plans.cp_mode != ALL_TO_ALL) | offered)
 
 
@@ -268,6 +275,16 @@ MAXTEXT: tuple[Rule, ...] = (
             f"without windows, not cp {p.cp} with {c.job.seq_len} tokens of {c.job.model.name}; "
             "use cp_mode all-to-all or cp 1"
         ),
+    ),
+    Rule(
+        name="maxtext-ring-gpus",
+        field="cp",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText layers/attention_op.py cudnn_flash_attention, utils/max_utils.py "
+        "reorder_causal_load_balanced",
+        holds=rings_on_gpus,
+        explain=no_gpu_ring,
     ),
     Rule(
         name="maxtext-all-to-all",
