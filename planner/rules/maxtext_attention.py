@@ -63,8 +63,8 @@ def no_gpu_ring(model: CostModel, plan: Plan) -> str:
     reason = why_no_ring(model)
     if reason:
         return f"maxtext has no cp {plan.cp} on GPUs for {model.job.model.name}: {reason}; use cp 1"
-    pairs = model.job.seq_len // 2 if model.job.seq_len % 2 == 0 else 1
-    even = [cp for cp in divisors(pairs) if cp % 2 == 0]
+    tokens = int(model.job.seq_len)
+    even = [cp for cp in divisors(tokens) if cp % 2 == 0 and tokens % (2 * cp) == 0]
     return (
         f"maxtext balances rings on GPUs over an even cp of which twice divides the sequence, not "
         f"cp {plan.cp} with {model.job.seq_len} tokens; nearest: "
