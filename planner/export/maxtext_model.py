@@ -10,7 +10,7 @@ from planner.export.export import Lost
 from planner.export.launch import Launch
 from planner.rules.maxtext_models import attends_globally, block_of, name_of
 
-PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128}
+PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
 """Rows of the embedding table in MaxText's configs/models where they are not ours."""
 
 
