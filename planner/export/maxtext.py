@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from planner.export import maxtext_model
+from planner.export import maxtext_attention, maxtext_model
 from planner.export.chosen import common_recompute, common_sharding, recompute_layers
 from planner.export.clocks import lost_clock
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.maxtext_slices import slice_name
-from planner.export.texts import Section, made_by, without_kernel, yaml_text
-from planner.rules.alike import keeps_scores
+from planner.export.texts import Section, made_by, yaml_text
 from planner.rules.maxtext import formats, on_tpu
 from planner.rules.slices import SliceMesh, slice_mesh
 
@@ -49,7 +48,7 @@ def export(launch: Launch) -> Export:
         ),
         Section("the pipeline", _pipeline(launch)),
         Section("precision", _precision(launch)),
-        Section("attention", _attention(launch)),
+        Section("attention", maxtext_attention.settings(launch)),
         Section("memory", _memory(launch)),
     ]
     return Export(
@@ -157,27 +156,6 @@ def _precision(launch: Launch) -> dict[str, Any]:
     return values
 
 
-def _attention(launch: Launch) -> dict[str, Any]:
-    plan, ring = launch.plan, launch.plan.cp_mode == "ring"
-    if not on_tpu(launch.cost):
-        return _gpu_kernel(launch) | ({"context_parallel_strategy": "ring"} if plan.cp > 1 else {})
-    if plan.cp == 1:
-        return {}
-    return {
-        "attention": "flash",
-        "use_tokamax_splash": True,
-        "context_parallel_strategy": "ring" if ring else "ulysses",
-        "context_parallel_load_balance": ring,
-    }
-
-
-def _gpu_kernel(launch: Launch) -> dict[str, Any]:
-    """Attention in one kernel where GPUs have one; of latents MaxText chooses it itself."""
-    if keeps_scores(launch.cost):
-        return {"attention": "dot_product"}
-    return {} if launch.cost.shapes.latent else {"attention": "cudnn_flash_te"}
-
-
 def _memory(launch: Launch) -> dict[str, Any]:
     """Recomputation, offloading, and ZeRO-1 over the data axis."""
     offload = launch.plan.offload
@@ -219,9 +197,7 @@ def _environment(launch: Launch) -> tuple[tuple[str, str], ...]:
 
 def _lossy(launch: Launch) -> list[Lost]:
     plan = launch.plan
-    lost = [*lost_clock(launch), *maxtext_model.lossy(launch)]
-    if keeps_scores(launch.cost):
-        lost.append(without_kernel(launch.cost, "MaxText"))
+    lost = [*lost_clock(launch), *maxtext_model.lossy(launch), *maxtext_attention.lossy(launch)]
     if sum(size > 1 for _, size in plan.ranks) > 1:
         reason = "JAX lays the axes of a slice on its links itself (mesh_utils.create_device_mesh)"
         lost.append(Lost("placement", reason))

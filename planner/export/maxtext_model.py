@@ -8,10 +8,9 @@ from models_db import Model
 from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
 from planner.export.launch import Launch
-from planner.rules.maxtext_models import block_of, name_of
+from planner.rules.maxtext_models import attends_globally, block_of, name_of
 
-_PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "gemma3-4b": 262144, "gemma3-12b": 262144,
-           "gemma3-27b": 262144}  # fmt: skip
+PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
 """Rows of the embedding table in MaxText's configs/models where they are not ours."""
 
 
@@ -100,8 +99,8 @@ def lossy(launch: Launch) -> list[Lost]:
     """What MaxText's model has otherwise."""
     model, lost = launch.model, []
     name = name_of(model)
-    if name in _PADDED:
-        reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {_PADDED[name]}"
+    if name in PADDED:
+        reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {PADDED[name]}"
         lost.append(Lost("model", reason))
     if name is None and vocabulary(launch) != model.vocab_size:
         reason = (
@@ -113,7 +112,7 @@ def lossy(launch: Launch) -> list[Lost]:
         gated = int(model.mlp.gated)
         reason = f"the activation is {NAMES[wanted][gated]}, written is {NAMES[SILU][gated]}"
         lost.append(Lost("model", reason))
-    if model.window is not None and name is not None and name.startswith("mistral"):
+    if model.window is not None and attends_globally(model):
         lost.append(Lost("model", f"{name} attends globally in maxtext, without its window"))
     if launch.cost.job.kind == "finetune":
         reason = "load_parameters_path names the checkpoint to start from"

@@ -9,9 +9,10 @@ import numpy as np
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
-from planner.rules import alike, experts, words
+from planner.rules import experts, words
 from planner.rules.formats import scales_blocks
-from planner.rules.maxtext_models import block_of, name_of
+from planner.rules.maxtext_attention import gpu_rings, no_gpu_ring
+from planner.rules.maxtext_models import attends_globally, block_of, name_of
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches, whole_rounds
 from planner.rules.rule import Rule
@@ -112,18 +113,19 @@ def ring_divides(model: CostModel, plans: PlanTable) -> BoolArray:
     """Rings on TPUs are even, of sequences that divide by their square, without windows."""
     ring = (plans.cp > 1) & (plans.cp_mode == RING) & on_tpu(model)
     whole = (plans.cp % 2 == 0) & (model.job.seq_len % plans.cp**2 == 0)
-    return np.asarray(~ring | (whole & (model.job.model.window is None)))
+    return np.asarray(~ring | (whole & attends_globally(model.job.model)))
+
+
+def rings_on_gpus(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Rings on GPUs are those of Transformer Engine."""
+    return _always(plans, True) if on_tpu(model) else gpu_rings(model, plans)
 
 
 def exchange_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """Heads are exchanged on TPUs, by global attention that is not latent."""
-    offered = on_tpu(model) and model.job.model.window is None and not model.shapes.latent
+    plain = attends_globally(model.job.model) and not model.shapes.latent
+    offered = on_tpu(model) and plain
     return np.asarray((plans.cp == 1) | (plans.cp_mode != ALL_TO_ALL) | offered)
-
-
-def context_fused(model: CostModel, plans: PlanTable) -> BoolArray:
-    """GPUs divide sequences by fused attention only."""
-    return np.asarray((plans.cp == 1) | (not alike.keeps_scores(model)))
 
 
 def exchanges_inside(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -294,6 +296,16 @@ MAXTEXT: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="maxtext-ring-gpus",
+        field="cp",
+        framework="maxtext",
+        version=_VERSION,
+        source="MaxText layers/attention_op.py cudnn_flash_attention, utils/max_utils.py "
+        "reorder_causal_load_balanced",
+        holds=rings_on_gpus,
+        explain=no_gpu_ring,
+    ),
+    Rule(
         name="maxtext-all-to-all",
         field="cp_mode",
         framework="maxtext",
@@ -303,19 +315,6 @@ MAXTEXT: tuple[Rule, ...] = (
         explain=lambda c, p: (
             "maxtext has cp_mode all-to-all on TPUs only, for global attention that is not latent; "
             "use ring"
-        ),
-    ),
-    Rule(
-        name="maxtext-context-kernel",
-        field="cp",
-        framework="maxtext",
-        version=_VERSION,
-        source="TransformerEngine d0067d0da6 (2026-08-22) common/fused_attn/fused_attn.cpp: 16 "
-        "bits and sm80; jax/flax/transformer.py: else attention that does not divide sequences",
-        holds=context_fused,
-        explain=lambda c, p: (
-            "maxtext (Transformer Engine) divides sequences on GPUs in 16 bits, on NVIDIA's from "
-            f"Ampere on, not in {c.job.precision} on {c.chip.title}: cp {p.cp} must be 1"
         ),
     ),
     Rule(

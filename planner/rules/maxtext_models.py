@@ -53,6 +53,16 @@ def name_of(model: Model) -> str | None:
     return NAMED[model.name]
 
 
+def attends_globally(model: Model) -> bool:
+    """Whether no layer has a window in MaxText, which leaves out that of Mistral."""
+    return model.window is None or (name_of(model) or "").startswith("mistral")
+
+
+def caps_scores(model: Model) -> bool:
+    """Whether MaxText's configuration of the model has `attn_logits_soft_cap`."""
+    return (name_of(model) or "").startswith("gemma2")
+
+
 def block_of(model: Model) -> str | None:
     """MaxText's decoder block for models of this kind; None where it has none."""
     attention, moe = model.attention, model.moe

@@ -30,7 +30,7 @@ from planner.export.maxtext import VERSION
 from planner.export.maxtext_slices import SLICES as NAMED_SLICES
 from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan
-from planner.rules.maxtext_models import NAMED, block_of
+from planner.rules.maxtext_models import NAMED, block_of, name_of
 from planner.rules.slices import slice_mesh
 from planner.targets import TARGETS
 
@@ -64,6 +64,14 @@ def question(case: Case, export: Export) -> dict[str, Any]:
         "devices": case.plan.chips,
         "slices": mesh.slices,
     }
+
+
+def parameters(questions: list[dict[str, Any]]) -> list[Any]:
+    """Of the models that MaxText builds, each on its devices; or why it does not."""
+    answers = asked([one | {"traced": True} for one in questions])
+    if any("No module named" in found.get("error", "") for found in answers):
+        pytest.skip("packages that MaxText builds models with are not installed")
+    return [found.get("parameters", found) for found in answers]
 
 
 @cache
@@ -111,6 +119,7 @@ def test_models_have_the_dimensions_of_their_names() -> None:
         assert found["num_query_heads"] == model.heads, name
         assert found["num_kv_heads"] == model.kv_heads, name
         assert found["num_decoder_layers"] * paired == model.layers, name
+        assert found["vocab_size"] == maxtext_model.PADDED.get(NAMED[name], model.vocab_size), name
         if model.moe is not None:
             assert found["num_experts"] == model.moe.experts, name
             assert found["num_experts_per_tok"] == model.moe.experts_per_token, name
@@ -131,14 +140,50 @@ def test_models_have_the_parameters_of_maxtext(named: bool) -> None:
     texts = []
     for model in models:
         launch = Launch(cost=replace(cost, job=replace(cost.job, model=model)), plan=Plan())
-        batch = {"base_config": "base.yml", "per_device_batch_size": 1, "max_target_length": 64}
+        batch = {"base_config": "base.yml", "per_device_batch_size": 1, "max_target_length": 256}
         data = {"dataset_type": "synthetic", "enable_checkpointing": False}
         texts.append(yaml.safe_dump(batch | data | maxtext_model.settings(launch)))
-    answers = asked([{"text": one, "devices": 1, "slices": 1, "counts": True} for one in texts])
-    if any("No module named" in found.get("error", "") for found in answers):
-        pytest.skip("packages that MaxText builds models with are not installed")
-    counted = [found.get("parameters", found) for found in answers]
+    counted = parameters([{"text": one, "devices": 1, "slices": 1} for one in texts])
     assert counted == [model.total_parameters for model in models]
+
+
+def built(case: Case, plan: Plan) -> int:
+    """Parameters in MaxText, whose tables of tokens and positions may be longer."""
+    model = load_model(case.model)
+    name = name_of(model)
+    vocabulary = maxtext_model.vocabulary(Launch(cost=case.cost(), plan=plan))
+    rows = vocabulary if name is None else maxtext_model.PADDED.get(name, model.vocab_size)
+    tables = 1 if model.tied_embeddings else 2
+    positions = model.positions.max_positions or case.seq_len
+    more = tables * (rows - model.vocab_size) + max(case.seq_len - positions, 0)
+    return model.total_parameters + more * model.hidden
+
+
+def test_the_models_of_golden_files_are_built() -> None:
+    """With the kernel of attention that the file names, on its mesh, without breaking a rule."""
+    whole = [name for name in CASES if not exported("maxtext", name).unsupported]
+    found = parameters([question(CASES[name], exported("maxtext", name)) for name in whole])
+    assert {"one-chip", "dense-sharded", "dense-hybrid", "slices"} <= set(whole)
+    assert found == [built(CASES[name], CASES[name].plan) for name in whole]
+
+
+TRACED = ("megatron-1t", "mistral-7b", "gemma2-9b", "gemma3-4b", "gpt-oss-20b", "llama4-scout",
+          "deepseek-v2-lite", "qwen3-30b-a3b")  # fmt: skip
+
+
+@pytest.mark.parametrize("hardware", ["dgx-h100-ndr", "tpu-v5p"])
+def test_the_models_of_random_plans_are_built(hardware: str) -> None:
+    """With their own kernels and meshes, each model by one plan."""
+    plain = replace(CASES["slices"], hardware=hardware, global_batch=192)
+    drawn = [
+        (case, plan, export)
+        for seed, name in enumerate(TRACED)
+        for case, plan, export in runnable(TARGET, replace(plain, model=name), count=1, seed=seed)
+    ]
+    found = parameters([question(case, export) for case, _, export in drawn])
+    assert len(drawn) == len(TRACED)
+    for (case, plan, _), one in zip(drawn, found, strict=True):
+        assert one == built(case, plan), case
 
 
 def test_random_plans_are_accepted() -> None:
