@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from planner.caveats import untold
 from planner.explanation.causes import CAUSES
-from planner.report.certificate_view import within_gap
-from planner.report.gains import unconfirmed_words
+from planner.report.gains import unconfirmed_words, within_gap
 from planner.request import Request
 from planner.resolved import Resolved
 from planner.results import PlanResult, SolveResult

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.frameworks import FRAMEWORKS
-from planner.report.gains import show_value
+from planner.report.gains import show_value, within_gap
 from planner.report.tables import SplitTable, section
 from planner.report.words import OBJECTIVES
 from planner.results import SolveResult
@@ -97,14 +97,6 @@ def _space_words(result: SolveResult, certificate: Certificate) -> str:
         return f"{rows:,} meshes with micro-batch and schedule"
     before = sum(counts.get("kept", 0) for counts in result.counts.values())
     return f"{before:,} meshes with micro-batch and schedule, in {plural(rows, 'placement')},"
-
-
-def within_gap(result: SolveResult, certificate: Certificate) -> bool:
-    """Whether a search that is no proof of the optimum ended within the gap asked for."""
-    asked = result.asked.get("gap")
-    if asked is None or result.status == "optimal":
-        return False
-    return certificate.gap <= float(asked) + _ROUNDING
 
 
 def solver_words(result: SolveResult, certificate: Certificate) -> str:

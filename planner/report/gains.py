@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from planner.report.words import OBJECTIVES, choice_words, mesh_words
 from planner.results import SolveResult
+from planner.search.uneven.found import Certificate
 from planner.units import (
     is_change,
     plain,
@@ -25,6 +26,14 @@ def show_value(objective: str) -> Callable[[float], str]:
     """How a value of an objective is written."""
     shows: dict[str, Callable[[float], str]] = {"time": show_seconds, "energy": show_joules}
     return shows.get(objective, lambda value: f"{plain(value)} J s")
+
+
+def within_gap(result: SolveResult, certificate: Certificate) -> bool:
+    """Whether a search that is no proof of the optimum ended within the gap asked for."""
+    asked = result.asked.get("gap")
+    if asked is None or result.status == "optimal":
+        return False
+    return certificate.gap <= float(asked) + _ROUNDING
 
 
 def nothing_found_words(result: SolveResult) -> str:

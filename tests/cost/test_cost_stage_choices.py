@@ -7,7 +7,8 @@ import pytest
 from cost.cases import case_of, runnable
 from planner.frameworks import FRAMEWORKS
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import violations
+from planner.rules import broken, violations
+from planner.targets import TARGETS
 
 
 @pytest.mark.parametrize("sharding", ["zero1", "zero3"])
@@ -97,12 +98,14 @@ def test_what_frameworks_refuse(framework: str, model: str, plan: Plan, words: s
     assert violations(case.model, PlanTable.from_plans([plan])) == [words]
 
 
-def test_torchtitan_divides_sequences_by_two_whatever_is_parallel() -> None:
+def test_torchtitan_0_2_divides_sequences_by_two_whatever_is_parallel() -> None:
     plan = Plan(fsdp=8, sharding="zero3", sequence_parallel=False, split="front-counted")
-    words = "torchtitan needs sequences that are a multiple of 2 x cp 1 x tp 1, not of 4097 tokens"
-    for framework, lines in (("torchtitan", [words]), ("fsdp", [])):
-        case = case_of(framework=framework, seq_len=4097)
-        assert violations(case.model, PlanTable.from_plans([plan])) == lines
+    case = case_of(framework="torchtitan", seq_len=4097)
+    table, target = PlanTable.from_plans([plan]), TARGETS["torchtitan"]
+    early = {rule.name for rule, _ in broken(case.model, table, target=target, version="0.2")}
+    assert "torchtitan-even-sequence-0.2" in early
+    assert violations(case.model, table) == []
+    assert violations(case.model, PlanTable.from_plans([replace(plan, fsdp=4, cp=2)])) != []
 
 
 def test_rules_of_a_framework_hold_for_those_derived_from_it() -> None:

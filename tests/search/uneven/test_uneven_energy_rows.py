@@ -8,12 +8,13 @@ from support.jobs import cost_model, dense_model
 from support.uneven import every_plan
 
 from planner.cost.context import CostModel
+from planner.cost.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
 from planner.search.deadline import NEVER
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
-from planner.search.uneven.energy_funnel import energy_rows
+from planner.search.uneven.energy_funnel import Funnel, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.power import ranges_within
 from solvers.stages.energy_bounds import BottleneckBound
@@ -24,7 +25,8 @@ def family_of(model: CostModel, power_w: float, upper_s: float) -> EnergyRows:
     fixed = {"pp": {1}, "micro_batch": {1}, "recompute": {0, 2}, "sharding": {0}}
     options = SpaceOptions(fixed={name: frozenset(value) for name, value in fixed.items()})
     far = np.array([[1e-9, 1e9]])
-    family, _ = energy_rows(model, options, Limits(power_w=power_w), 1, far, 1e-9, upper_s, NEVER)
+    limits, funnel = Limits(power_w=power_w), Funnel(watts=standing_w(model, 1))
+    family = energy_rows(model, options, limits, 1, far, 1e-9, upper_s, funnel, NEVER)
     assert len(family) == 1
     family.tighten(np.array([0]), None)
     return family
