@@ -13,7 +13,7 @@ from models_db.errors import ModelError
 from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
-from models_db.hub.weights import INDEX, Weights, read_bytes, read_weights
+from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
 from models_db.loading import model_from_bytes
 from models_db.model import Model
 
@@ -68,7 +68,7 @@ def import_model(
     """Read a config.json as a model file.
 
     Args:
-        path: the file, its folder, or a file of weights or their index beside it.
+        path: the file, its folder, or the index of the weights beside it.
         name: name of the model; default that of its folder.
         seq_len: sequence length of pre-training, in tokens; default what the file suggests.
         made_by: program and version for the first line of the file.
@@ -104,7 +104,7 @@ def import_model(
         assumed=dict(reading.assumed),
         unread=reading.unread,
         weights=weights,
-        remarks=_remarks(reading, weights, model),
+        remarks=(*_remarks(reading, weights, model), *_not_counted(config.parent, weights)),
     )
 
 
@@ -115,20 +115,17 @@ def _config_at(path: Path) -> Path:
     except (OSError, ValueError):
         is_folder = False
     folder = path if is_folder else path.parent
-    if not is_folder and path.name != INDEX and not _is_weights(path):
+    if path.suffix.lower() == ".safetensors" and not is_folder:
+        raise ModelError(
+            f"{path}: weights do not say which model they are of; name the folder, whose {CONFIG} "
+            "does, and whose weights are counted"
+        )
+    if not is_folder and path.name != INDEX:
         return path
     config = folder / CONFIG
     if not config.is_file():
-        raise ModelError(f"{folder}: there is no {CONFIG} in this folder")
+        raise ModelError(f"{path}: there is no {CONFIG} in this folder")
     return config
-
-
-def _is_weights(path: Path) -> bool:
-    """Whether a path is a safetensors file, whose folder says what it holds."""
-    try:
-        return path.suffix.lower() == ".safetensors" and path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _plain_dtype(reading: Reading) -> str:
@@ -218,6 +215,14 @@ def _remarks(reading: Reading, weights: Weights | None, model: Model) -> tuple[s
             f"counts {model.total_parameters:,} ({more:+,})"
         )
     return tuple(lines)
+
+
+def _not_counted(folder: Path, weights: Weights | None) -> tuple[str, ...]:
+    """That weights are not counted because files of them are not here."""
+    gone, files = missing_files(folder) if weights is None else (0, 0)
+    if not gone:
+        return ()
+    return (f"the weights are not counted: {gone:,} of their {files:,} files are not here",)
 
 
 def _yaml(record: dict[str, Any]) -> str:

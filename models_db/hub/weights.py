@@ -30,6 +30,7 @@ _TABLE = re.compile(r"(rotary_emb\.inv_freq|\.attn\.(masked_)?bias|\.attention\.
 _PACKED = re.compile(r"(\.qweight|_packed)$")
 _TWO_PER_BYTE = re.compile(r"_blocks$")
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d+)\.")
+_SHARD = re.compile(r"(.*)-\d{5}-of-(\d{5})\.safetensors")
 _OTHER = re.compile(r"(^|\.)(vision|visual|multi_modal|mm_|audio|image)[a-z_]*\.")
 
 
@@ -78,7 +79,7 @@ def read_weights(folder: Path, *, layers: int, tied: bool, dtype: str) -> Weight
         ModelError: a file is no safetensors file, or the index is wrong.
     """
     index = _index(folder / INDEX)
-    files = sorted(set(index[0].values())) if index else _loose(folder)
+    files = _files(folder, index)
     present = [name for name in files if (folder / name).is_file()]
     if present and len(present) == len(files):
         tensors: dict[str, Any] = {}
@@ -107,8 +108,24 @@ def read_weights(folder: Path, *, layers: int, tied: bool, dtype: str) -> Weight
     return None
 
 
+def missing_files(folder: Path) -> tuple[int, int]:
+    """How many of the files that hold the weights are not in their folder, and how many there are.
+
+    Raises:
+        ModelError: the index is wrong.
+    """
+    files = _files(folder, _index(folder / INDEX))
+    return sum(not (folder / name).is_file() for name in files), len(files)
+
+
+def _files(folder: Path, index: tuple[dict[str, str], int] | None) -> list[str]:
+    return sorted(set(index[0].values())) if index else _loose(folder)
+
+
 def _loose(folder: Path) -> list[str]:
     """Names of the safetensors files of a folder; of several kinds, those called after the model.
+
+    Files of a set that are not there are named as well.
 
     A folder may also hold adapters or the same weights in the layout of another program.
     """
@@ -116,7 +133,15 @@ def _loose(folder: Path) -> list[str]:
     names = [name for name in found if name.startswith("model")] or found
     if len(names) > MOST_FILES:
         raise ModelError(f"{folder}: more than {MOST_FILES:,} safetensors files")
-    return names
+    return sorted({whole for name in names for whole in _of_one_set(name)})
+
+
+def _of_one_set(name: str) -> list[str]:
+    """A file with all that its name says there are: `model-00001-of-00003.safetensors` is of 3."""
+    said = _SHARD.fullmatch(name)
+    if said is None or not 1 <= int(said[2]) <= MOST_FILES:
+        return [name]
+    return [f"{said[1]}-{i:05}-of-{said[2]}.safetensors" for i in range(1, int(said[2]) + 1)]
 
 
 def _index(path: Path) -> tuple[dict[str, str], int] | None:

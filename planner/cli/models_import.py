@@ -21,7 +21,7 @@ def import_model(
     path: Annotated[
         Path,
         typer.Argument(
-            help="config.json, its folder, or the weights or their index beside it.",
+            help="config.json, its folder, or the index of the weights beside it.",
             show_default=False,
         ),
     ],

@@ -137,15 +137,31 @@ def test_an_index_leads_to_its_files(tmp_path: Path) -> None:
     assert found.weights.total == found.model.total_parameters
 
 
-def test_a_file_of_weights_leads_to_its_folder(tmp_path: Path) -> None:
-    whole = import_model(folder(tmp_path, tensors_of(2)))
-    found = import_model(tmp_path / "model.safetensors")
-    assert (found.weights, found.config) == (whole.weights, tmp_path / "config.json")
-    (tmp_path / "config.json").unlink()
+@pytest.mark.parametrize("name", ["model.safetensors", "other.safetensors", "cut.safetensors"])
+def test_a_file_of_weights_is_not_asked_for_the_model(name: str, tmp_path: Path) -> None:
+    folder(tmp_path, tensors_of(2))
+    (tmp_path / "cut.safetensors").write_bytes(b"ab")
+    with pytest.raises(ModelError, match=rf"{name}: weights do not say which model") as caught:
+        import_model(tmp_path / name)
+    assert "name the folder" in str(caught.value)
+
+
+def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"there is no config\.json in this folder"):
-        import_model(tmp_path / "model.safetensors")
-    with pytest.raises(ModelError, match="cannot read the file"):
-        import_model(tmp_path / "other.safetensors")
+        import_model(tmp_path)
+
+
+def test_sets_of_which_files_are_missing_are_not_counted(tmp_path: Path) -> None:
+    folder(tmp_path, tensors_of(2))
+    (tmp_path / "model.safetensors").rename(tmp_path / "model-00002-of-00003.safetensors")
+    found = import_model(tmp_path)
+    assert found.weights is None
+    assert "the weights are not counted: 2 of their 3 files are not here" in found.remarks
+    for other in (1, 3):
+        (tmp_path / f"model-{other:05}-of-00003.safetensors").write_bytes(header({}))
+    whole = import_model(tmp_path)
+    assert whole.weights is not None
+    assert whole.weights.total == whole.model.total_parameters
 
 
 def test_an_index_alone_gives_bytes(tmp_path: Path) -> None:
