@@ -19,7 +19,8 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
 from planner.export.texts import kept_scores, left_to_weights, made_by, needed_package
-from planner.rules.accelerate import TP_PLANS, accelerate_kernel, divisible_attention
+from planner.rules.accelerate import TP_PLANS, divisible_attention
+from planner.rules.hf_attention import attention_kernel
 from planner.rules.hf_types import transformers_type
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
@@ -119,7 +120,7 @@ def _dtype(launch: Launch) -> str:
 
 def _kernel(launch: Launch, mesh: Mesh) -> str:
     """The kernel of attention; PyTorch's own is what divided sequences need."""
-    return "sdpa" if mesh.cp > 1 else accelerate_kernel(launch.cost)
+    return "sdpa" if mesh.cp > 1 else attention_kernel(launch.cost, flash_always=False)
 
 
 def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:

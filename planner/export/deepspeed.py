@@ -19,7 +19,7 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.texts import kept_scores, left_to_weights, made_by, needed_package
 from planner.plan import SHARDINGS
-from planner.rules.deepspeed_models import PRESETS, attention_kernel
+from planner.rules.deepspeed_models import PRESETS, deepspeed_kernel
 from planner.rules.hf_types import transformers_type
 
 VERSION = "0.19.8 and edaa722 (2026-08-22)"
@@ -117,7 +117,7 @@ def _script(launch: Launch) -> str:
         "MODEL_TYPE": transformers_type(launch.model) or "llama",
         "DIMENSIONS": hf_model.dimensions(launch.model, launch.seq_len),
         "DTYPE": _DTYPES.get(launch.cost.job.precision, "float32"),
-        "ATTENTION": attention_kernel(launch.cost),
+        "ATTENTION": deepspeed_kernel(launch.cost),
         "SEQ_LEN": launch.seq_len,
         "SEQUENCES": launch.global_batch,
         "STEPS": _STEPS,
@@ -142,11 +142,11 @@ def _lossy(launch: Launch) -> list[Lost]:
     plan, lost = launch.plan, list(lost_clock(launch))
     keys = hf_model.keys_of_weights(launch.model)
     lost.append(left_to_weights("the model type", keys))
-    lost += kept_scores(attention_kernel(launch.cost))
-    lost += needed_package("train.py", attention_kernel(launch.cost))
+    lost += kept_scores(deepspeed_kernel(launch.cost))
+    lost += needed_package("train.py", deepspeed_kernel(launch.cost))
     kept = recompute_layers(launch)
     if kept["selective"]:
-        fused = attention_kernel(launch.cost) != "eager"
+        fused = deepspeed_kernel(launch.cost) != "eager"
         reason = "the scores are what fused attention computes again; nothing else is"
         lost.append(Lost("recompute", reason if fused else "nothing is computed again"))
     if plan.pp > 1:

@@ -21,6 +21,7 @@ from planner.plan import (
     PlanTable,
 )
 from planner.rules import alike
+from planner.rules.hf_attention import CAPPED, known_model
 from planner.rules.hf_types import TYPES, flash_attention, transformers_type
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
@@ -32,22 +33,6 @@ TP_PLANS = (
 """Types whose configuration has a `base_model_tp_plan`."""
 MASKED = ("falcon",)
 """Types that give fused attention a mask of their own."""
-CAPPED = ("gemma2",)
-"""Types whose scores are capped, which PyTorch's own attention does not do."""
-
-
-def accelerate_kernel(model: CostModel) -> str:
-    """Transformers' name of the kernel of attention; `eager` where there is no fused one.
-
-    PyTorch's own where it fuses; FlashAttention, which takes 16 bits, for capped scores and
-    windows.
-    """
-    kind, one = transformers_type(model.job.model), model.job.model
-    if not flash_attention(one):
-        return "eager"
-    if alike.fuses_attention(model) and (kind in CAPPED or one.window is not None):
-        return "flash_attention_2"
-    return "eager" if kind in CAPPED else "sdpa"
 
 
 def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -96,11 +81,6 @@ def accelerate_tp_model(model: CostModel, plans: PlanTable) -> BoolArray:
 def accelerate_whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
     """Tensor parallelism without sequence parallelism."""
     return ~plans.sequence_parallel
-
-
-def accelerate_model(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Transformers has an architecture with the model's layers."""
-    return np.full(len(plans), transformers_type(model.job.model) is not None)
 
 
 def accelerate_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -247,7 +227,7 @@ ACCELERATE: tuple[Rule, ...] = (
         framework="fsdp",
         version=_VERSION,
         source="Transformers 5.23 models: the script builds one of them",
-        holds=accelerate_model,
+        holds=known_model,
         explain=lambda c, p: (
             "the script for Accelerate builds models of transformers, where nothing has the "
             f"layers of {c.job.model.name}; it builds {', '.join(TYPES)}"

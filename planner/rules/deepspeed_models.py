@@ -10,14 +10,12 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, PlanTable
-from planner.rules import alike
-from planner.rules.hf_types import TYPES, flash_attention, transformers_type
+from planner.rules.hf_attention import attention_kernel, known_model
+from planner.rules.hf_types import TYPES, transformers_type
 from planner.rules.rule import Rule
 
 PRESETS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3")
 """Types whose experts AutoEP finds by a preset of that name."""
-CAPPED = ("gemma2",)
-"""Types whose scores are capped, which PyTorch's own attention does not do."""
 PIPELINED = ("llama", "mixtral", "qwen2", "qwen3", "qwen3_moe")
 """Types that the exported script cuts into stages."""
 DIVIDED = (
@@ -32,22 +30,9 @@ EXCHANGED = (
 """Types whose heads Ulysses exchanges."""
 
 
-def attention_kernel(model: CostModel) -> str:
-    """Transformers' name of the kernel of attention; `eager` where there is no fused one.
-
-    FlashAttention takes 16 bits on GPUs that PyTorch calls cuda, of NVIDIA's from Ampere on.
-    """
-    kind = transformers_type(model.job.model)
-    if not flash_attention(model.job.model):
-        return "eager"
-    if alike.fuses_attention(model):
-        return "flash_attention_2"
-    return "eager" if kind in CAPPED else "sdpa"
-
-
-def known_model(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Transformers has an architecture with the model's layers."""
-    return np.full(len(plans), transformers_type(model.job.model) is not None)
+def deepspeed_kernel(model: CostModel) -> str:
+    """Transformers' name of the kernel of attention: FlashAttention wherever it runs."""
+    return attention_kernel(model, flash_always=True)
 
 
 def known_experts(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -67,13 +52,13 @@ def exchanged_model(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def divisible_attention(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences are divided where a fused kernel knows the attention."""
-    return np.asarray((plans.cp == 1) | (attention_kernel(model) != "eager"))
+    return np.asarray((plans.cp == 1) | (deepspeed_kernel(model) != "eager"))
 
 
 def windows_kept(model: CostModel, plans: PlanTable) -> BoolArray:
     """Layers that get no mask have their windows from FlashAttention."""
     masked = (plans.cp == 1) & (plans.pp == 1)
-    lost = model.job.model.window is not None and attention_kernel(model) == "sdpa"
+    lost = model.job.model.window is not None and deepspeed_kernel(model) == "sdpa"
     return np.asarray(masked | (not lost))
 
 
