@@ -14,13 +14,11 @@ from planner.plan import (
     DDP,
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
-    RING,
-    SELECTIVE,
     ZERO3,
     BoolArray,
     PlanTable,
 )
-from planner.rules import alike
+from planner.rules import alike, shared
 from planner.rules.hf_attention import CAPPED, known_model
 from planner.rules.hf_types import TYPES, flash_attention, transformers_type
 from planner.rules.numbers import nearest_divisors
@@ -39,11 +37,6 @@ def accelerate_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
     """Replicas stand beside tp or cp only where they are sharded."""
     divided = (plans.tp > 1) | (plans.cp > 1)
     return np.asarray((plans.dp == 1) | (plans.fsdp > 1) | ~divided)
-
-
-def accelerate_cp_mode(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Keys and values travel; heads are exchanged under DeepSpeed only."""
-    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
 
 
 def accelerate_mesh(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -78,35 +71,15 @@ def accelerate_tp_model(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.tp == 1) | (transformers_type(model.job.model) in TP_PLANS))
 
 
-def accelerate_whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Tensor parallelism without sequence parallelism."""
-    return ~plans.sequence_parallel
-
-
-def accelerate_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Key-value heads divide over tp."""
-    return np.asarray(model.shapes.kv_heads % plans.tp == 0)
-
-
 def accelerate_offload(model: CostModel, plans: PlanTable) -> BoolArray:
     """Weights, gradients and optimizer move to the host together, where Accelerate shards them."""
     together = (plans.offload == OFFLOAD_OPTIMIZER | OFFLOAD_WEIGHTS) & (plans.sharding == ZERO3)
     return np.asarray((plans.offload == 0) | (together & (plans.tp == 1)))
 
 
-def accelerate_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Whole layers are recomputed, or none."""
-    return np.asarray(plans.recompute != SELECTIVE)
-
-
 def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     """Weights are stored as they are multiplied."""
     return np.full(len(plans), model.job.precision in PRECISIONS)
-
-
-def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The job trains all weights."""
-    return np.full(len(plans), model.job.trains_all)
 
 
 PRECISIONS = ("bf16", "fp16", "fp32")
@@ -133,7 +106,7 @@ ACCELERATE: tuple[Rule, ...] = (
         version=_VERSION,
         source="Accelerate parallelism_config.py: sp_size (heads are exchanged) has the backend "
         "deepspeed only",
-        holds=accelerate_cp_mode,
+        holds=shared.by_ring,
         explain=lambda c, p: (
             f"fsdp has no cp_mode {p.cp_mode} (cp {p.cp}), which DeepSpeed has; use ring"
         ),
@@ -215,7 +188,7 @@ ACCELERATE: tuple[Rule, ...] = (
         version=_VERSION,
         source="Transformers 5.23 distributed/configuration_utils.py enable_sequence_parallel: "
         "not wired up",
-        holds=accelerate_whole_sequences,
+        holds=shared.whole_sequences,
         explain=lambda c, p: (
             f"Transformers has tp {p.tp} without sequence parallelism; use sequence_parallel false"
         ),
@@ -241,7 +214,7 @@ ACCELERATE: tuple[Rule, ...] = (
         version=_VERSION,
         source="Transformers 5.23 models/*/configuration_*.py, base_model_tp_plan: k_proj is "
         "divided by columns",
-        holds=accelerate_kv_heads,
+        holds=shared.tp_divides_kv_heads,
         explain=lambda c, p: (
             f"Transformers needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
             f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
@@ -269,7 +242,7 @@ ACCELERATE: tuple[Rule, ...] = (
         framework="fsdp",
         version=_VERSION,
         source="Accelerate utils/dataclasses.py: fsdp_activation_checkpointing is a switch",
-        holds=accelerate_recompute,
+        holds=shared.whole_layers,
         per_stage=True,
         explain=lambda c, p: (
             f"Accelerate recomputes whole layers or nothing, not recompute {p.recompute}; use full "
@@ -321,7 +294,7 @@ ACCELERATE: tuple[Rule, ...] = (
         framework="fsdp",
         version=_VERSION,
         source="the exported script trains all weights; LoRA is another library (PEFT)",
-        holds=no_adapters,
+        holds=shared.no_adapters,
         explain=lambda c, p: (
             "the script for Accelerate trains all weights; job lora must be finetune"
         ),

@@ -16,7 +16,7 @@ from planner.plan import (
     BoolArray,
     PlanTable,
 )
-from planner.rules import alike
+from planner.rules import alike, shared
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 
@@ -42,11 +42,6 @@ def ulysses_alone(model: CostModel, plans: PlanTable) -> BoolArray:
 def whole_model(model: CostModel, plans: PlanTable) -> BoolArray:
     """Tensor parallelism without a pipeline."""
     return np.asarray((plans.tp == 1) | (plans.pp == 1))
-
-
-def whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Tensor parallelism without sequence parallelism."""
-    return ~plans.sequence_parallel
 
 
 def kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -82,11 +77,6 @@ def offload_activations(model: CostModel, plans: PlanTable) -> BoolArray:
 def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     """The configuration has the precision."""
     return np.full(len(plans), model.job.precision in PRECISIONS)
-
-
-def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The job trains all weights."""
-    return np.full(len(plans), model.job.kind != "lora")
 
 
 def has_accelerator(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -153,7 +143,7 @@ DEEPSPEED: tuple[Rule, ...] = (
         framework="deepspeed",
         version=_VERSION,
         source="DeepSpeed module_inject/layers.py: AutoTP's row-parallel layers all-reduce",
-        holds=whole_sequences,
+        holds=shared.whole_sequences,
         explain=lambda c, p: (
             f"deepspeed has tp {p.tp} without sequence parallelism; use sequence_parallel false"
         ),
@@ -255,7 +245,7 @@ DEEPSPEED: tuple[Rule, ...] = (
         framework="deepspeed",
         version=_VERSION,
         source="the exported script trains all weights",
-        holds=no_adapters,
+        holds=shared.no_adapters,
         explain=lambda c, p: (
             "the script for deepspeed trains all weights; job lora must be finetune"
         ),

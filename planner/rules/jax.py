@@ -6,14 +6,9 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import DDP, ZERO3, BoolArray, IntArray, PlanTable
-from planner.rules import alike, slices
+from planner.rules import alike, shared, slices
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
-
-
-def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The job trains all weights."""
-    return np.full(len(plans), model.job.trains_all)
 
 
 def sharded_ranks(plans: PlanTable) -> IntArray:
@@ -53,7 +48,7 @@ JAX: tuple[Rule, ...] = (
         version=_VERSION,
         source="MaxText e591f30 trainers/pre_train/train.py trains all weights, and the exported "
         "program lays out the optimizer of all",
-        holds=no_adapters,
+        holds=shared.no_adapters,
         explain=lambda c, p: "jax and maxtext train all weights here; job lora must be finetune",
         launch=True,
     ),

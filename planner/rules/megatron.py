@@ -21,6 +21,7 @@ from planner.plan import (
     BoolArray,
     PlanTable,
 )
+from planner.rules import alike
 from planner.rules import megatron_words as words
 from planner.rules.megatron_kernels import KERNELS
 from planner.rules.megatron_recompute import told_at_once
@@ -106,11 +107,6 @@ def megatron_model(model: CostModel, plans: PlanTable) -> BoolArray:
 def megatron_job(model: CostModel, plans: PlanTable) -> BoolArray:
     """All weights are trained, in a precision that there is, on sequences of whole tokens."""
     return np.full(len(plans), not words.job_lacks(model))
-
-
-def megatron_chips(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The chips are GPUs."""
-    return np.full(len(plans), model.chip.vendor in words.GPU_VENDORS)
 
 
 _VERSION = "core 0.20.0 dev, d98e8a64dd (2026-08-22)"
@@ -275,9 +271,9 @@ MEGATRON: tuple[Rule, ...] = (
         framework="megatron",
         version=_VERSION,
         source="Megatron-LM training/initialize.py: it asserts that CUDA is available",
-        holds=megatron_chips,
+        holds=alike.on_cuda,
         explain=lambda c, p: (
-            f"megatron runs on GPUs of {' and '.join(words.GPU_VENDORS)}, not on {c.chip.title}"
+            f"megatron runs on GPUs of {' and '.join(alike.CUDA_VENDORS)}, not on {c.chip.title}"
         ),
         launch=True,
     ),

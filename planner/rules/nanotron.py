@@ -6,8 +6,8 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
-from planner.plan import BY_COST, DDP, RING, SELECTIVE, BoolArray, Plan, PlanTable
-from planner.rules import alike
+from planner.plan import BY_COST, DDP, BoolArray, Plan, PlanTable
+from planner.rules import alike, shared
 from planner.rules.maxtext_models import block_of
 from planner.rules.rule import Rule
 
@@ -31,11 +31,6 @@ def whole_experts(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.ep == 1)
 
 
-def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Context parallelism moves keys and values."""
-    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
-
-
 def context_starts(model: CostModel, plans: PlanTable) -> BoolArray:
     """Context parallelism goes on from a checkpoint, and its gradients are those of PyTorch's DDP.
 
@@ -43,11 +38,6 @@ def context_starts(model: CostModel, plans: PlanTable) -> BoolArray:
     """
     reduced = (plans.dp > 1) | (plans.sharding == DDP)
     return np.asarray((plans.cp == 1) | (reduced & (model.job.kind == "finetune")))
-
-
-def whole_layers(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Layers are recomputed as wholes."""
-    return np.asarray(plans.recompute != SELECTIVE)
 
 
 def nothing_moves(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -135,7 +125,7 @@ NANOTRON: tuple[Rule, ...] = (
         framework="nanotron",
         version=_VERSION,
         source="nanotron config/models_config.py: llama3_ring_attention",
-        holds=by_ring,
+        holds=shared.by_ring,
         explain=lambda c, p: f"nanotron has cp {p.cp} by ring only; use cp_mode ring",
         launch=True,
     ),
@@ -158,7 +148,7 @@ NANOTRON: tuple[Rule, ...] = (
         framework="nanotron",
         version=_VERSION,
         source="nanotron config/parallelism_config.py: recompute_layer",
-        holds=whole_layers,
+        holds=shared.whole_layers,
         explain=lambda c, p: "nanotron recomputes whole layers or nothing; use none or full",
         per_stage=True,
         launch=True,

@@ -10,21 +10,15 @@ from planner.plan import (
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
     ONE_F_ONE_B,
-    RING,
     ZERO3,
     BoolArray,
     PlanTable,
 )
-from planner.rules import alike, words
+from planner.rules import alike, shared, words
 from planner.rules.numbers import nearest_divisors
 from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
 from planner.rules.torchtitan_versions import TORCHTITAN_VERSIONS
-
-
-def torchtitan_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Key-value heads divide over tp."""
-    return np.asarray(model.shapes.kv_heads % plans.tp == 0)
 
 
 def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -42,11 +36,6 @@ def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
     """Without sharding there is data parallelism alone, or none."""
     alone = (plans.dp == 1) | (plans.dp == plans.chips)
     return np.asarray((plans.sharding != DDP) | ((plans.cp == 1) & alone))
-
-
-def torchtitan_cp_mode(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Keys and values travel; heads are not exchanged."""
-    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
 
 
 def torchtitan_tied(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -69,7 +58,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         framework="torchtitan",
         version=_VERSION,
         source="torchtitan models/common/decoder.py: key-value heads % tp = 0",
-        holds=torchtitan_kv_heads,
+        holds=shared.tp_divides_kv_heads,
         explain=lambda c, p: (
             f"torchtitan needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
             f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
@@ -118,7 +107,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan distributed/context_parallel/api.py: keys and values are passed on or "
         "gathered",
-        holds=torchtitan_cp_mode,
+        holds=shared.by_ring,
         explain=lambda c, p: (
             f"torchtitan has no cp_mode {p.cp_mode} (cp {p.cp}): keys and values travel; use ring"
         ),

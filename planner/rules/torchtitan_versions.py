@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
-from planner.rules import alike
+from planner.rules import alike, shared
 from planner.rules.numbers import nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
@@ -28,11 +28,6 @@ SOURCES = {
 def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     """Matrices are multiplied as they are stored."""
     return np.full(len(plans), model.job.precision in PRECISIONS)
-
-
-def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The job trains all weights."""
-    return np.full(len(plans), model.job.trains_all)
 
 
 def sequence_parallel(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -241,7 +236,7 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
         framework="torchtitan",
         version=SOURCES["main"],
         source="torchtitan train.py: the optimizer has all weights, but with a converter for LoRA",
-        holds=no_adapters,
+        holds=shared.no_adapters,
         explain=lambda c, p: "torchtitan trains all weights; job lora must be finetune",
         launch=True,
     ),
