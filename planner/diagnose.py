@@ -286,23 +286,9 @@ def cost_diagnosis(
     """
     time_s, mfu, power_w = costs
     if limits.step_time_s is not None and time_s > limits.step_time_s:
-        return Diagnosis(
-            constraint="max-step-time",
-            explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
-            f"{show_seconds(limits.step_time_s)}",
-            needed=time_s,
-            available=limits.step_time_s,
-            remedies=remedies,
-        )
+        return _slower(limits.step_time_s, which, time_s, remedies)
     if limits.mfu is not None and mfu < limits.mfu:
-        return Diagnosis(
-            constraint="min-mfu",
-            explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit "
-            f"is {show_percent(limits.mfu)}",
-            needed=limits.mfu,
-            available=mfu,
-            remedies=remedies,
-        )
+        return _less_used(limits.mfu, which, mfu, remedies)
     assert limits.power_w is not None
     return Diagnosis(
         constraint="max-power",
@@ -310,6 +296,28 @@ def cost_diagnosis(
         f"{show_watts(limits.power_w)}{power_words} draws {show_watts(power_w)}",
         needed=power_w,
         available=limits.power_w,
+        remedies=remedies,
+    )
+
+
+def _slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
+    return Diagnosis(
+        constraint="max-step-time",
+        explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
+        f"{show_seconds(limit_s)}",
+        needed=time_s,
+        available=limit_s,
+        remedies=remedies,
+    )
+
+
+def _less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
+    return Diagnosis(
+        constraint="min-mfu",
+        explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit is "
+        f"{show_percent(limit)}",
+        needed=limit,
+        available=mfu,
         remedies=remedies,
     )
 
@@ -323,33 +331,14 @@ def _allowed_time(limits: Limits) -> str:
 
 def _too_slow(search: Search, chips: int, fastest: Witness, misses: NearMisses) -> Diagnosis:
     limits, model = search.limits, search.model
-    mfu = mfu_of(model, fastest)
-    slow = limits.step_time_s is not None and fastest.time_s > limits.step_time_s
     remedies = _first(
         *(looser_limits(model, limits, w) for w in (misses.fastest_cool, fastest) if w),
         _other_searches(search, chips),
     )
-    if slow and limits.step_time_s is not None:
-        return Diagnosis(
-            constraint="max-step-time",
-            explanation=(
-                f"step time: the fastest plan takes {show_seconds(fastest.time_s)}, the limit is "
-                f"{show_seconds(limits.step_time_s)}"
-            ),
-            needed=fastest.time_s,
-            available=limits.step_time_s,
-            remedies=remedies,
-        )
-    return Diagnosis(
-        constraint="min-mfu",
-        explanation=(
-            f"utilization: the best plan reaches an MFU of {show_percent(mfu)}, the limit "
-            f"is {show_percent(limits.mfu or 0.0)}"
-        ),
-        needed=limits.mfu,
-        available=mfu,
-        remedies=remedies,
-    )
+    if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
+        return _slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
+    assert limits.mfu is not None
+    return _less_used(limits.mfu, "the best plan", mfu_of(model, fastest), remedies)
 
 
 def _too_hot(search: Search, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
