@@ -83,17 +83,7 @@ def ranged_bound(
 ) -> FloatArray:
     """(n,) as `powered_bound`, by ranges of the slowest stage; for plans within `upper_s` only.
 
-    Args:
-        model: Job and machine.
-        limits: Power of all chips, in the mean over a step; memory per chip.
-        rows: n rows of as many chips.
-        forms: Theirs.
-        clocks: (k,) relative clocks.
-        deadline: When to give up.
-        upper_s: Slower plans are not wanted; finite.
-
-    Raises:
-        OutOfTime: The deadline passed.
+    Arguments and errors are the same, but there is a limit on power, and `upper_s` is finite.
     """
     assert limits.power_w is not None
     mean = mean_bounds(model, rows, forms, clocks, deadline)
