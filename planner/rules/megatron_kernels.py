@@ -90,6 +90,10 @@ def _few(model: CostModel, plan: Plan) -> str:
 
 _VERSION = "TransformerEngine d0067d0da6 (2026-08-22)"
 _SOURCE = "TransformerEngine pytorch/utils.py: assert_dim_for_fp8_exec; pytorch/csrc/quantizer.cpp"
+_UNFUSED = (
+    "TransformerEngine pytorch/attention/dot_product_attention/utils.py: get_attention_backend, "
+    "which has unfused attention alone"
+)
 
 KERNELS: tuple[Rule, ...] = (
     Rule(
@@ -117,9 +121,7 @@ KERNELS: tuple[Rule, ...] = (
         field="cp",
         framework="megatron",
         version=_VERSION,
-        source="TransformerEngine pytorch/attention/dot_product_attention/utils.py: "
-        "get_attention_backend, which has unfused attention alone for 32 bits, and no context "
-        "parallelism for it",
+        source=f"{_UNFUSED} for 32 bits, and no context parallelism for it",
         holds=context_in_short,
         explain=lambda c, p: (
             f"megatron (Transformer Engine) does not divide sequences in fp32: cp {p.cp} must be "
@@ -132,9 +134,7 @@ KERNELS: tuple[Rule, ...] = (
         field="cp",
         framework="megatron",
         version=_VERSION,
-        source="TransformerEngine pytorch/attention/dot_product_attention/utils.py: "
-        "get_attention_backend, which has unfused attention alone below sm80, and no context "
-        "parallelism for it",
+        source=f"{_UNFUSED} below sm80, and no context parallelism for it",
         holds=context_on_chips,
         explain=lambda c, p: (
             "megatron (Transformer Engine) divides sequences on NVIDIA's chips from Ampere on, not "

@@ -6,6 +6,7 @@ Which models a version ships: `planner.rules.torchtitan_models`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -104,49 +105,48 @@ def even_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), even)
 
 
-def _model(version: str) -> Rule:
-    models = Models(version)
-    return Rule(
-        name=f"torchtitan-model-{version}",
-        field="model",
+def _only(version: str) -> partial[Rule]:
+    """What rules of one version alone have in common."""
+    return partial(
+        Rule,
         framework="torchtitan",
         version=SOURCES[version],
+        launch=True,
+        versions=(version,),
+    )
+
+
+def _model(version: str) -> Rule:
+    models = Models(version)
+    return _only(version)(
+        name=f"torchtitan-model-{version}",
+        field="model",
         source="torchtitan models/*/__init__.py: tables of configurations; a configuration of "
         "Llama 3 with other dimensions can be added",
         holds=models.known,
         explain=models.unknown,
-        launch=True,
-        versions=(version,),
     )
 
 
 def _contexts(version: str) -> Rule:
     models = Models(version)
-    return Rule(
+    return _only(version)(
         name=f"torchtitan-contexts-{version}",
         field="cp",
-        framework="torchtitan",
-        version=SOURCES[version],
         source="torchtitan models/*/infra/parallelize.py: not every model takes cp > 1",
         holds=models.contexts_split,
         explain=models.unsplit,
-        launch=True,
-        versions=(version,),
     )
 
 
 def _positions(version: str) -> Rule:
     models = Models(version)
-    return Rule(
+    return _only(version)(
         name=f"torchtitan-positions-{version}",
         field="seq_len",
-        framework="torchtitan",
-        version=SOURCES[version],
         source="torchtitan models/*/__init__.py: positions of the rotary table",
         holds=models.short,
         explain=models.long,
-        launch=True,
-        versions=(version,),
     )
 
 
@@ -159,11 +159,9 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
     *map(_model, SOURCES),
     *map(_contexts, SOURCES),
     *map(_positions, ("0.3", "main")),  # 0.2 makes the table as long as the sequence
-    Rule(
+    _only("0.2")(
         name="torchtitan-sequence-0.2",
         field="cp",
-        framework="torchtitan",
-        version=SOURCES["0.2"],
         source=_DIVISOR,
         holds=early_sequence,
         explain=lambda c, p: (
@@ -171,14 +169,10 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
             f"of {c.job.seq_len} tokens; nearest cp x tp: "
             f"{nearest_divisors(p.cp * p.tp, int(c.job.seq_len) // 2)}"
         ),
-        launch=True,
-        versions=("0.2",),
     ),
-    Rule(
+    _only("0.2")(
         name="torchtitan-context-kernel-0.2",
         field="cp",
-        framework="torchtitan",
-        version=SOURCES["0.2"],
         source="torchtitan v0.2.2 models/attention.py: cuDNN, flash or plain products; PyTorch "
         "distributed/tensor/experimental/_context_parallel/_attention.py divides no plain ones",
         holds=context_fused,
@@ -186,35 +180,25 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
             "torchtitan 0.2 divides sequences in 16 bits, on NVIDIA's chips from Ampere on, not in "
             f"{c.job.precision} on {c.chip.title}: cp {p.cp} must be 1"
         ),
-        launch=True,
-        versions=("0.2",),
     ),
-    Rule(
+    _only("0.2")(
         name="torchtitan-even-sequence-0.2",
         field="seq_len",
-        framework="torchtitan",
-        version=SOURCES["0.2"],
         source=_DIVISOR,
         holds=even_sequence,
         explain=lambda c, p: (
             "torchtitan 0.2 needs an even number of tokens in a sequence whatever cp and tp are, "
             f"not {c.job.seq_len}; nearest: {int(c.job.seq_len) - 1} or {int(c.job.seq_len) + 1}"
         ),
-        launch=True,
-        versions=("0.2",),
     ),
-    Rule(
+    _only("0.2")(
         name="torchtitan-sequence-parallel-0.2",
         field="sequence_parallel",
-        framework="torchtitan",
-        version=SOURCES["0.2"],
         source="torchtitan v0.2.2 models/llama3/infra/parallelize.py: norms are sequence parallel",
         holds=sequence_parallel,
         explain=lambda c, p: (
             f"torchtitan 0.2 has sequence parallelism wherever tp > 1 (tp {p.tp}); set it"
         ),
-        launch=True,
-        versions=("0.2",),
     ),
     Rule(
         name="torchtitan-precision",
