@@ -9,17 +9,13 @@ over.
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from engines import aceso, aceso_search
 from engines.compared import Cell, Outcome, row, timed
+from engines.programs import answered
 
 # Runs Aceso's own search for every count of stages, without what it prints.
 _DRIVER = """
@@ -137,31 +133,23 @@ def _arguments(profiles: Path, folder: Path, case: _Case) -> list[str]:
     return [f"--{name}={value}" for name, value in given.items()] + samples
 
 
-def _run(arguments: Sequence[str], asked: dict[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-c", _DRIVER, *arguments, json.dumps(asked)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Aceso failed: {done.stderr.splitlines()[-1]}")
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
-
-
 def rows(checkout: Path, folder: Path, *, repeats: int) -> list[dict[str, Cell]]:
     """A row per case and budget."""
     found = []
     for i, case in enumerate(_CASES):
         profiles = checkout / "profiler" / case.profiles
         arguments = _arguments(profiles, folder / f"aceso{i}", case)
+        ask = partial(answered, "Aceso", _DRIVER, arguments)
         model = model_of(profiles, case)
         (plan, bound, _), seconds = timed(partial(aceso_search.solve, model), repeats)
-        again = _run(arguments, {"checkout": str(checkout), "plan": asdict(plan)})
+        again = ask({"checkout": str(checkout), "plan": asdict(plan)})
         if again["memory"] > case.memory_mb * (1 + aceso.RELATIVE):
             raise RuntimeError(f"Aceso says {again['memory']} MB of {case.memory_mb}")
         own = Outcome(objective=again["step"], seconds=seconds, bound=bound)
         size = case.size.replace("_", ".")
         name = f"GPT {size}, {case.devices} devices with {case.memory_mb} MB, batch {case.batch}"
         for budget_s in _BUDGETS_S:
-            theirs = _run(arguments, {"checkout": str(checkout), "budget_s": budget_s})
+            theirs = ask({"checkout": str(checkout), "budget_s": budget_s})
             other = Outcome(objective=theirs["step"], seconds=theirs["seconds"])
             found.append(row(f"{name}: Aceso within {budget_s:g} s", other, own))
     return found

@@ -8,9 +8,6 @@ dynamic program alone: the tables are made in between.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import sysconfig
 from collections.abc import Sequence
 from functools import partial
@@ -20,6 +17,7 @@ from typing import Any
 
 from engines import galvatron
 from engines.compared import Cell, Outcome, row, timed
+from engines.programs import answered, compiled
 
 # Runs Galvatron's own search; its cost models make the tables of every task that it solves.
 _DRIVER = """
@@ -150,23 +148,15 @@ def build(checkout: Path, folder: Path) -> None:
     """
     include = [import_module("pybind11").get_include(), sysconfig.get_paths()["include"]]
     program = folder / f"galvatron_dp_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-    flags = ["-O3", "-w", "-shared", "-std=c++17", "-fPIC", *(f"-I{path}" for path in include)]
-    command = ["g++", *flags, str(checkout / "csrc" / "dp_core.cpp"), "-o", str(program)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Galvatron's core does not compile: {done.stderr.splitlines()[0]}")
+    flags = ["-shared", "-std=c++17", "-fPIC", *(f"-I{path}" for path in include)]
+    compiled("Galvatron's core", flags, checkout / "csrc" / "dp_core.cpp", program)
 
 
 def _run(checkout: Path, folder: Path, batches: int, more: dict[str, Any]) -> dict[str, Any]:
     sizes = {"min_bsz": _BATCH, "max_bsz": _BATCH, "settle_chunk": batches}
     settings = _SETTINGS | {"batch_size_info": sizes}
     asked = {"checkout": str(checkout), "folder": str(folder), "settings": settings} | more
-    command = [sys.executable, "-c", _DRIVER, json.dumps(asked)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Galvatron failed: {done.stderr.splitlines()[-1]}")
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
+    return answered("Galvatron", _DRIVER, (), asked)
 
 
 def rows(checkout: Path, folder: Path, *, repeats: int) -> list[dict[str, Cell]]:

@@ -11,16 +11,14 @@ leaves out the second.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from engines import metis
 from engines.compared import Cell, Outcome, row, timed
+from engines.programs import answered
 
 # Runs Metis's own generators and estimator, as its main program does, without what they print.
 _DRIVER = """
@@ -134,21 +132,13 @@ def _memory_gb(kind: str) -> int:
     return _MEMORY_GB if kind == "A100" else _MEMORY_GB // 2
 
 
-def _run(arguments: Sequence[str], asked: dict[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-c", _DRIVER, *arguments, json.dumps(asked)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Metis failed: {done.stderr.splitlines()[-1]}")
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
-
-
 def rows(checkout: Path, folder: Path, *, quick: bool, repeats: int) -> list[dict[str, Cell]]:
     """A row per case."""
     found = []
     for i, types in enumerate(_QUICK if quick else _CASES):
         arguments = _arguments(checkout, folder / f"metis{i}", types)
-        theirs = _run(arguments, {"checkout": str(checkout)})
+        ask = partial(answered, "Metis", _DRIVER, arguments)
+        theirs = ask({"checkout": str(checkout)})
         kinds = sorted(set(types))
         cluster = metis.Cluster(
             devices={kind: 8 * types.count(kind) for kind in kinds},
@@ -157,7 +147,7 @@ def rows(checkout: Path, folder: Path, *, quick: bool, repeats: int) -> list[dic
         )
         work = partial(metis.solve, theirs["profile"], cluster, _MODEL)
         (plan, bound, _), seconds = timed(work, repeats)
-        again = _run(arguments, {"checkout": str(checkout), "plan": asdict(plan)})
+        again = ask({"checkout": str(checkout), "plan": asdict(plan)})
         own = Outcome(
             objective=again["cost"], seconds=seconds, bound=bound if len(kinds) == 1 else None
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from engines import piper, piper_search
 from engines.compared import Cell, Outcome, row, timed
+from engines.programs import compiled
 
 # Includes Piper's program and adds an entry that runs one case and prints its tables and its plan.
 _DRIVER = """
@@ -80,10 +81,7 @@ def build(checkout: Path, folder: Path) -> Path:
     """
     source, program = folder / "piper.cpp", folder / "piper"
     source.write_text(_DRIVER, encoding="utf-8")
-    command = ["g++", "-O3", "-w", f"-I{checkout}", str(source), "-o", str(program)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Piper does not compile: {done.stderr.splitlines()[0]}")
+    compiled("Piper", [f"-I{checkout}"], source, program)
     return program
 
 

@@ -1,6 +1,5 @@
 """Problems of other search engines, solved: equal to every plan of tiny tables in their formats."""
 
-import importlib
 import itertools
 import json
 import subprocess
@@ -12,21 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Benchmarks import each other by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "engines"]:
-        del sys.modules[name]
-
-
-def engine(name: str) -> ModuleType:
-    return importlib.import_module(f"engines.{name}")
+from support.engines import BENCHMARKS, engine
 
 
 def piper_record(seed: int) -> dict[str, Any]:

@@ -1,31 +1,14 @@
 """The problems of Galvatron and Aceso, solved: equal to every plan of tiny tables."""
 
-import importlib
 import itertools
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Benchmarks import each other by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "engines"]:
-        del sys.modules[name]
-
-
-def engine(name: str) -> ModuleType:
-    return importlib.import_module(f"engines.{name}")
+from support.engines import engine
 
 
 def galvatron_record(rng: np.random.Generator, stages: int) -> dict[str, Any]:
