@@ -22,7 +22,7 @@ from planner.plan import Plan
 from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
-STAND_IN = Path(__file__).parent / "on_cpu"
+STAND_INS = Path(__file__).parent / "on_cpu"
 BATCH, TOKENS, VOCABULARY = 4, 64, 256
 SHARDED: dict[str, Any] = {"sharding": "zero3", "micro_batch": 1}
 
@@ -60,7 +60,8 @@ def printed(export: Export, folder: Path, *, compiled: bool = False, script: str
         "ACCELERATE_TORCH_DEVICE": "cpu",
         "ACCELERATE_BYPASS_DEVICE_MAP": "true",
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": f"{STAND_IN}{os.pathsep}{folder}",
+        "STAND_IN": "gpus",
+        "PYTHONPATH": f"{STAND_INS}{os.pathsep}{folder}",
     }
     words = [*words[2:-1], script or words[-1]]
     done = subprocess.run(
@@ -169,5 +170,5 @@ def test_split_models_compute_what_whole_ones_do(model: str, tmp_path: Path) -> 
     export = exported(
         tiny(model), Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1)
     )
-    text = printed(export, tmp_path, script=str(STAND_IN / "same_losses.py"))
+    text = printed(export, tmp_path, script=str(STAND_INS / "same_losses.py"))
     assert float(text.split("difference")[-1]) < 1e-4

@@ -1,8 +1,9 @@
-"""Stands in for GPUs in processes that `accelerate launch` starts: gloo, and CPUs as devices.
+"""Changes modules as soon as they are loaded, in processes that launchers start.
 
-Accelerate shards on GPUs only, and PyTorch divides sequences for the kernels of GPUs only.
+The environment variable STAND_IN names the module beside this one whose CHANGES say how.
 """
 
+import importlib
 import importlib.abc
 import importlib.util
 import os
@@ -10,54 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-ATTENTION = "torch.distributed.tensor.experimental._context_parallel._attention"
-
-
-def many_processes(state: Any) -> None:
-    """Accelerate takes several processes with gloo for those of GPUs."""
-    if "LOCAL_RANK" in os.environ:
-        found = ("gloo", state.DistributedType.MULTI_GPU)
-        state.PartialState._prepare_backend = lambda *_, **__: found
-
-
-def ring_attention(attention: Any) -> None:
-    """PyTorch's ring of attention also for the kernel of CPUs."""
-    import torch  # noqa: PLC0415 (loaded by then)
-    from torch.distributed.tensor import DTensor, Shard  # noqa: PLC0415 (as above)
-
-    forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
-    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
-
-    def ring(kernel: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-        mesh = args[0].device_mesh
-        names = [argument.name for argument in kernel._schema.arguments]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        own = {
-            name: value.to_local() if isinstance(value, DTensor) else value
-            for name, value in given.items()
-        }
-        if kernel is forward:
-            found = attention._templated_ring_attention(mesh.get_group(), 2, kernel, **own)
-        else:
-            found = attention._templated_ring_attention_backward(
-                mesh.get_group(), 2, kernel, grad_out_name="grad_out", **own
-            )
-        return tuple(DTensor.from_local(one, mesh, [Shard(2)], run_check=False) for one in found)
-
-    attention.custom_ops |= {forward: ring, backward: ring}
-
-
-CHANGES: dict[str, Callable[[Any], None]] = {
-    "accelerate.state": many_processes,
-    ATTENTION: ring_attention,
-}
-
 
 class Changing(importlib.abc.MetaPathFinder):
-    """Changes a module as soon as it is loaded."""
+    """Finds modules by name and changes each once it is loaded."""
+
+    def __init__(self, changes: dict[str, Callable[[Any], None]]) -> None:
+        self.left = dict(changes)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
-        change = CHANGES.pop(name, None)
+        change = self.left.pop(name, None)
         if change is None:
             return None
         spec = importlib.util.find_spec(name)
@@ -69,8 +31,8 @@ class Changing(importlib.abc.MetaPathFinder):
             own(module)
             change(module)
 
-        spec.loader.exec_module = load  # type: ignore[method-assign]
+        spec.loader.exec_module = load
         return spec
 
 
-sys.meta_path.insert(0, Changing())
+sys.meta_path.insert(0, Changing(importlib.import_module(os.environ["STAND_IN"]).CHANGES))

@@ -4,11 +4,10 @@ Transformers takes it for FlashAttention 2, and PyTorch computes what that would
 neither pack nor pad sequences: what does so is refused.
 """
 
-import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -44,21 +43,8 @@ def flash_attn_func(
     return torch.einsum("bhqk,bkhd->bqhd", weights, v.float()).to(q.dtype)
 
 
-def flash_attn_varlen_func(
-    q: Any,
-    k: Any,
-    v: Any,
-    cu_seqlens_q: Any,
-    cu_seqlens_k: Any,
-    max_seqlen_q: int,
-    max_seqlen_k: int,
-    dropout_p: float = 0.0,
-    softmax_scale: float | None = None,
-    causal: bool = False,
-    window_size: tuple[int, int] = (-1, -1),
-    softcap: float = 0.0,
-    deterministic: bool = False,
-) -> Any:
+@wraps(flash_attn_func)
+def flash_attn_varlen_func(*_: Any, **__: Any) -> Any:
     """Refuses packed sequences; transformers reads from its parameters what there is."""
     raise AssertionError("sequences are packed")
 
@@ -77,26 +63,6 @@ CHANGES: dict[str, Callable[[Any], None]] = {
 }
 
 
-class Changing(importlib.abc.MetaPathFinder):
-    """Changes a module as soon as it is loaded."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
-        change = CHANGES.pop(name, None)
-        if change is None:
-            return None
-        spec = importlib.util.find_spec(name)
-        assert spec is not None
-        assert spec.loader is not None
-        own = spec.loader.exec_module
-
-        def load(module: Any) -> None:
-            own(module)
-            change(module)
-
-        spec.loader.exec_module = load  # type: ignore[method-assign]
-        return spec
-
-
 def package() -> None:
     """Puts flash_attn where imports find it."""
     own, padding = ModuleType("flash_attn"), ModuleType("flash_attn.bert_padding")
@@ -111,4 +77,3 @@ def package() -> None:
 
 
 package()
-sys.meta_path.insert(0, Changing())
