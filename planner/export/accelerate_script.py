@@ -7,8 +7,9 @@ or on parts of them; and what every run has. Names: Accelerate 1.15.0 accelerato
 
 from __future__ import annotations
 
-import pprint
 from typing import Any
+
+from planner.export.python_text import assignments
 
 _DATA = '''
 import torch
@@ -144,9 +145,5 @@ def script(comment: str, constants: dict[str, Any], *, split: bool, in_parts: bo
         split: Tensors are split among ranks.
         in_parts: Sequences are.
     """
-    lines = [
-        f"{name} = {pprint.pformat(value, sort_dicts=False, compact=True)}\n"
-        for name, value in constants.items()
-    ]
     parts = (_DATA, _SPLIT if split else _WHOLE, _PARTS if in_parts else _SEQUENCES, _MAIN)
-    return comment + "".join(lines) + "".join(parts)
+    return comment + assignments(constants) + "".join(parts)

@@ -7,8 +7,9 @@ runtime/sequence_parallel/ulysses_sp.py; transformers 5.23.
 
 from __future__ import annotations
 
-import pprint
 from typing import Any
+
+from planner.export.python_text import assignments
 
 _IMPORTS = '''
 import json
@@ -275,9 +276,5 @@ if __name__ == "__main__":
 
 def script(title: str, constants: dict[str, Any], *, pipeline: bool) -> str:
     """The script under a comment, with the constants that its text reads."""
-    lines = [
-        f"{name} = {pprint.pformat(value, sort_dicts=False, compact=True)}"
-        for name, value in constants.items()
-    ]
     body = _PIPELINE if pipeline else _WHOLE
-    return f"# {title}\n" + "\n".join(lines) + "\n" + _IMPORTS + "\n" + body
+    return f"# {title}\n{assignments(constants)}" + _IMPORTS + "\n" + body

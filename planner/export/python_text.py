@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pprint
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,14 @@ def module_text(
     parts = [_function(one) if isinstance(one, Function) else _assign(one, 0) for one in body]
     gap = "\n\n\n" if any(isinstance(one, Function) for one in body) else "\n\n"
     return f"{head}\n" + gap.join(("\n".join(lines), "\n".join(parts))) + "\n"
+
+
+def assignments(constants: Mapping[str, Any]) -> str:
+    """A line for each constant, or several where its value is long."""
+    return "".join(
+        f"{name} = {pprint.pformat(value, sort_dicts=False, compact=True)}\n"
+        for name, value in constants.items()
+    )
 
 
 def expression(value: Any, indent: int = 0, used: int = 0) -> str:
