@@ -107,24 +107,35 @@ def mesh_sizes(launch: Launch, mesh: SliceMesh) -> dict[str, int]:
     plan = launch.plan
     twins = _devices(launch) // plan.chips
     tensor = "tensor_sequence" if plan.sequence_parallel else "tensor"
+    meshes = {"ici": dict(mesh.inside), "dcn": dict(mesh.across)}
+    groups = _expert_groups(plan.ep, meshes)
     sizes: dict[str, int] = {}
-    left = plan.ep
-    for kind, own in (("ici", dict(mesh.inside)), ("dcn", dict(mesh.across))):
-        expert = 1
-        for axis in ("fsdp", "dp"):
-            part = math.gcd(left, own[axis])
-            own[axis], left, expert = own[axis] // part, left // part, expert * part
+    for kind, own in meshes.items():
         axes = {
             "data": own["dp"],
             "pipeline": own["pp"],
             "fsdp": own["fsdp"],
-            "expert": expert,
+            "expert": groups[kind],
             "context": own["cp"],
             tensor: own["tp"] * (twins if kind == "ici" else 1),
         }
         kept = {axis: size for axis, size in axes.items() if size > 1 or axis in ("data", "fsdp")}
         sizes |= {f"{kind}_{axis}_parallelism": size for axis, size in kept.items()}
     return sizes
+
+
+def _expert_groups(ep: int, meshes: dict[str, dict[str, int]]) -> dict[str, int]:
+    """Size of the axis `expert` inside slices and over them, which its ranks leave.
+
+    They are taken from fsdp, whose weights they shard; what it has not, from dp.
+    """
+    groups, left = dict.fromkeys(meshes, 1), ep
+    for axis in ("fsdp", "dp"):
+        for kind, own in meshes.items():
+            part = math.gcd(left, own[axis])
+            own[axis], left = own[axis] // part, left // part
+            groups[kind] *= part
+    return groups
 
 
 def _pipeline(launch: Launch) -> dict[str, Any]:

@@ -8,10 +8,7 @@ from models_db import Model
 from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
 from planner.export.launch import Launch
-from planner.rules.maxtext_models import attends_globally, block_of, name_of
-
-PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
-"""Rows of the embedding table in MaxText's configs/models where they are not ours."""
+from planner.rules.maxtext_models import PADDED, attends_globally, block_of, name_of
 
 
 def settings(launch: Launch) -> dict[str, Any]:
@@ -36,14 +33,24 @@ def settings(launch: Launch) -> dict[str, Any]:
         "enable_dropout": False,
     }
     if model.positions.max_positions:
-        values["trainable_position_size"] = max(model.positions.max_positions, launch.seq_len)
+        values["trainable_position_size"] = positions(launch)
     return values | _attention(model) | _experts(model)
 
 
 def vocabulary(launch: Launch) -> int:
     """Rows of the embedding table, which JAX divides equally over tp."""
+    return _padded(launch, launch.model.vocab_size)
+
+
+def positions(launch: Launch) -> int:
+    """Rows of the table of learned positions, which JAX divides as those of tokens."""
+    return _padded(launch, max(launch.model.positions.max_positions or 0, launch.seq_len))
+
+
+def _padded(launch: Launch, rows: int) -> int:
+    """The nearest multiple of tp that is not below."""
     tp = launch.plan.tp
-    return -(-launch.model.vocab_size // tp) * tp
+    return -(-rows // tp) * tp
 
 
 def _activations(model: Model) -> list[str]:

@@ -42,6 +42,9 @@ NAMED = {
 }
 """Name of a model here to its `model_name` in MaxText."""
 
+PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
+"""Rows of the table of tokens in MaxText's configs/models where they are not ours, by its name."""
+
 _Blocks = dict[tuple[tuple[str, ...], str], str]
 _QKV = ("query", "key", "value")
 
