@@ -9,6 +9,12 @@ from planner.export.launch import Launch
 from planner.frameworks import ERAS, GIB
 from planner.rules.maxtext import on_tpu
 from planner.rules.maxtext_attention import CHOSEN, CUDNN, gpu_kernel, why_unfused
+from planner.rules.maxtext_blocks import own_block
+
+_BLOCKS = (
+    "sa_block_q", "sa_block_kv", "sa_block_kv_compute", "sa_block_q_dkv", "sa_block_kv_dkv",
+    "sa_block_kv_dkv_compute", "sa_block_q_dq", "sa_block_kv_dq",
+)  # fmt: skip
 
 
 def settings(launch: Launch) -> dict[str, Any]:
@@ -19,13 +25,19 @@ def settings(launch: Launch) -> dict[str, Any]:
         named = {} if kernel == CHOSEN else {"attention": kernel}
         return named | ({"context_parallel_strategy": "ring"} if plan.cp > 1 else {})
     if plan.cp == 1:
-        return {}
-    return {
+        return _blocks(launch)
+    return _blocks(launch) | {
         "attention": "flash",
         "use_tokamax_splash": True,
         "context_parallel_strategy": "ring" if ring else "ulysses",
         "context_parallel_load_balance": ring,
     }
+
+
+def _blocks(launch: Launch) -> dict[str, Any]:
+    """Tokens of every block of the kernels on TPUs, where the usual ones divide no sequence."""
+    tokens = own_block(launch.cost, launch.plan)
+    return {} if tokens is None else dict.fromkeys(_BLOCKS, tokens)
 
 
 def score_bytes(launch: Launch) -> float:

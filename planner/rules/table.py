@@ -14,6 +14,7 @@ from planner.rules.deepspeed_models import DEEPSPEED_MODELS
 from planner.rules.experts import EXPERTS
 from planner.rules.jax import JAX
 from planner.rules.maxtext import MAXTEXT
+from planner.rules.maxtext_blocks import MAXTEXT_BLOCKS
 from planner.rules.maxtext_shards import MAXTEXT_SHARDS
 from planner.rules.megatron import MEGATRON
 from planner.rules.nanotron import NANOTRON
@@ -266,7 +267,7 @@ GENERAL: tuple[Rule, ...] = (
 
 RULES = (
     *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
-    *MAXTEXT_SHARDS, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
+    *MAXTEXT_SHARDS, *MAXTEXT_BLOCKS, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""
 

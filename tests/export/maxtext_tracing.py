@@ -66,8 +66,28 @@ def mesh_of(config, devices, slices):
     return jax.sharding.Mesh(np.array(named).reshape(sizes), config.mesh_axes)
 
 
+def divide(config, mesh):
+    """Asks MaxText for the arrays that training starts with, and JAX to divide them.
+
+    Weights, optimizer and batch; and that weights are on all axes that share them, which MaxText
+    asks where there is no pipeline.
+    """
+    import jax  # noqa: PLC0415 (a failure is an answer)
+    from flax import nnx  # noqa: PLC0415 (as above)
+    from maxtext.trainers.pre_train import train_compile  # noqa: PLC0415 (as above)
+    from maxtext.utils import sharding  # noqa: PLC0415 (as above)
+
+    (state, batch), *_ = train_compile.get_shaped_inputs(mesh, config)
+    for array in jax.tree_util.tree_leaves((state, batch)):
+        if array.sharding is not None:
+            array.sharding.shard_shape(array.shape)
+    if not config.using_pipeline_parallelism:
+        weights = nnx.split_state(state.model, nnx.Param, ...)[0]
+        sharding.assert_params_sufficiently_sharded(weights, mesh, config.sharding_tolerance)
+
+
 def parameters(config, devices, slices):
-    """Of the model that MaxText builds, whose arrays are shapes only."""
+    """Of the model that MaxText builds and divides, whose arrays are shapes only."""
     import jax  # noqa: PLC0415 (a failure is an answer)
     import tokamax  # noqa: PLC0415 (as above)
     from flax import linen  # noqa: PLC0415 (as above)
@@ -76,6 +96,7 @@ def parameters(config, devices, slices):
 
     stand_for_transformer_engine()
     mesh = mesh_of(config, devices, slices)
+    divide(config, mesh)
     theirs = config.quantization.startswith("te_")
     quant = None if theirs else quantizations.configure_quantization(config)
     model = models.transformer_as_linen(config, mesh, quant=quant, model_mode="train")
