@@ -168,13 +168,18 @@ def _precision(launch: Launch) -> dict[str, Any]:
 
 
 def _memory(launch: Launch) -> dict[str, Any]:
-    """Recomputation, offloading, and ZeRO-1 over the data axis."""
+    """Recomputation, offloading, and ZeRO-1 over the data axis.
+
+    Weights move to the host layer by layer, so that layers are their first dimension
+    (utils/maxtext_utils.py get_abstract_state_nnx).
+    """
     offload = launch.plan.offload
     remat = _REMAT[common_recompute(launch)]
     return {
         "remat_policy": "minimal_offloaded" if "activations" in offload else remat,
         "optimizer_memory_host_offload": "optimizer" in offload,
         "parameter_memory_host_offload": "weights" in offload,
+        **({"param_scan_axis": 0} if "weights" in offload else {}),
         "shard_optimizer_over_data": common_sharding(launch) in ("zero1", "zero2"),
     }
 

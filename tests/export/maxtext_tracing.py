@@ -11,12 +11,38 @@ import types
 from typing import Any
 
 
+class Memory(str):
+    """What a sharding asks of a memory: its kind, which it compares with the memory itself."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self):
+        return str(self)
+
+
+class Client:
+    """The process of all devices."""
+
+    def process_index(self):
+        return 0
+
+
 class Device:
     """What a mesh asks of a device, of a platform that need not be there."""
+
+    client = Client()
+    memories = (Memory("device"), Memory("pinned_host"))
 
     def __init__(self, number, platform):
         self.id, self.platform, self.device_kind = number, platform, platform
         self.process_index = 0
+
+    def addressable_memories(self):
+        return list(self.memories)
+
+    def default_memory(self):
+        return self.memories[0]
 
 
 def stand_for_transformer_engine():

@@ -132,6 +132,13 @@ def test_offloading_is_told() -> None:
     assert found["remat_policy"] == "minimal_offloaded"
 
 
+def test_weights_on_the_host_are_stacked_by_layers_first() -> None:
+    found = settings(export(SLICES, offload=("optimizer", "weights")))
+    assert found["parameter_memory_host_offload"] is True
+    assert found["param_scan_axis"] == 0
+    assert "param_scan_axis" not in settings(export(SLICES))
+
+
 def test_a_ring_on_tpus_needs_its_kernel() -> None:
     found = settings(export(SLICES, fsdp=64, cp=2))
     assert found["use_tokamax_splash"] is True
