@@ -20,6 +20,7 @@ from planner.export.launch import Launch
 from planner.export.maxtext_slices import slice_name
 from planner.export.texts import Section, made_by, yaml_text
 from planner.rules.maxtext import formats, on_tpu
+from planner.rules.maxtext_batch import share_of
 from planner.rules.slices import SliceMesh, slice_mesh
 
 VERSION = "e591f30 (2026-08-22)"
@@ -86,20 +87,11 @@ def _experts(launch: Launch) -> dict[str, Any]:
 
 def _batch(launch: Launch) -> dict[str, Any]:
     """Pipelines cut the batch of a step into micro-batches; else gradients are accumulated."""
-    plan, devices = launch.plan, _devices(launch)
-    pipelined = plan.pp > 1
-    rows = launch.global_batch if pipelined else plan.dp * plan.fsdp * plan.micro_batch
     return {
         "max_target_length": launch.seq_len,
-        "per_device_batch_size": _share(rows, devices),
-        "gradient_accumulation_steps": 1 if pipelined else launch.micro_batches,
+        "per_device_batch_size": share_of(launch.cost, launch.plan),
+        "gradient_accumulation_steps": 1 if launch.plan.pp > 1 else launch.micro_batches,
     }
-
-
-def _share(rows: int, devices: int) -> float:
-    """The share of a device, which times the devices is not below the rows; MaxText truncates."""
-    share = rows / devices
-    return share if int(share * devices) == rows else math.nextafter(share, math.inf)
 
 
 def mesh_sizes(launch: Launch, mesh: SliceMesh) -> dict[str, int]:

@@ -10,23 +10,27 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.distinct import distinct
 from planner.plan import BoolArray, FloatArray, IntArray, Plan, PlanTable
 from planner.rules.rule import Rule
 
+_TRIED = 8
+
 
 def batch_share(rows: IntArray, devices: IntArray, tokens: int) -> FloatArray:
-    """(n,) shares that give the rows on the devices; 0 where no number does.
+    """(n,) shares that give the rows on the devices; 0 where none is found.
 
-    The quotient, else the nearest whole number of tokens above it, and their neighbours.
+    The quotient, or a few more tokens than it gives: not every number of tokens, divided by those
+    of a sequence, gives itself again.
     """
     quotient = rows / devices
-    whole = np.ceil(rows * tokens / devices) / tokens
+    least = np.ceil(quotient * tokens)
+    more = [(least + extra) / tokens for extra in range(_TRIED)]
     found = np.zeros(len(rows))
-    for near in (quotient, whole):
-        for share in (near, np.nextafter(near, np.inf), np.nextafter(near, 0)):
-            gives = (share * devices).astype(np.int64) == rows
-            fits = gives & ((share * tokens) % 1 == 0) & (found == 0)
-            found = np.where(fits, share, found)
+    for share in (quotient, np.nextafter(quotient, np.inf), *more, *np.nextafter(more, np.inf)):
+        gives = (share * devices).astype(np.int64) == rows
+        fits = gives & ((share * tokens) % 1 == 0) & (found == 0)
+        found = np.where(fits, share, found)
     return found
 
 
@@ -34,7 +38,9 @@ def _shares(model: CostModel, plans: PlanTable) -> FloatArray:
     """(n,) shares of the batch of a step in pipelines, else of a micro-batch."""
     micro = plans.dp * plans.fsdp * plans.micro_batch
     rows = np.where(plans.pp > 1, int(model.job.global_batch), micro)
-    return batch_share(rows, plans.chips * model.chip.devices, int(model.job.seq_len))
+    devices = plans.chips * model.chip.devices
+    first, which = distinct([rows, devices])
+    return batch_share(rows[first], devices[first], int(model.job.seq_len))[which]
 
 
 def share_of(model: CostModel, plan: Plan) -> float:
@@ -49,6 +55,23 @@ def shares_exist(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(_shares(model, plans) > 0)
 
 
+def _no_share(model: CostModel, plan: Plan) -> str:
+    """Which batch no share gives, and which one does, in one sentence."""
+    devices, rows = plan.chips * model.chip.devices, model.job.global_batch
+    if plan.pp > 1:
+        what = f"a batch of {rows} sequences"
+        near = f"batch: {max(round(rows / devices), 1) * devices} sequences"
+    else:
+        what, near = (
+            f"micro_batch {plan.micro_batch}",
+            f"micro_batch: {devices // (plan.dp * plan.fsdp)}",
+        )
+    return (
+        f"maxtext gives every device a share of the batch with a whole number of tokens, which "
+        f"{what} on {devices} devices has not; nearest {near}"
+    )
+
+
 MAXTEXT_BATCH: tuple[Rule, ...] = (
     Rule(
         name="maxtext-share",
@@ -57,11 +80,7 @@ MAXTEXT_BATCH: tuple[Rule, ...] = (
         version="e591f30 (2026-08-22)",
         source="MaxText configs/types.py: per_device_batch_size x max_target_length is whole",
         holds=shares_exist,
-        explain=lambda c, p: (
-            f"maxtext gives every device a whole number of tokens, which micro_batch "
-            f"{p.micro_batch} with sequences of {c.job.seq_len} does not on {p.chips} chips; "
-            f"nearest micro_batch: {p.tp * p.cp * p.pp}"
-        ),
+        explain=_no_share,
         launch=True,
     ),
 )

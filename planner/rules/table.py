@@ -14,6 +14,7 @@ from planner.rules.deepspeed_models import DEEPSPEED_MODELS
 from planner.rules.experts import EXPERTS
 from planner.rules.jax import JAX
 from planner.rules.maxtext import MAXTEXT
+from planner.rules.maxtext_batch import MAXTEXT_BATCH
 from planner.rules.maxtext_blocks import MAXTEXT_BLOCKS
 from planner.rules.maxtext_shards import MAXTEXT_SHARDS
 from planner.rules.megatron import MEGATRON
@@ -267,7 +268,7 @@ GENERAL: tuple[Rule, ...] = (
 
 RULES = (
     *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
-    *MAXTEXT_SHARDS, *MAXTEXT_BLOCKS, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
+    *MAXTEXT_SHARDS, *MAXTEXT_BLOCKS, *MAXTEXT_BATCH, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
 )  # fmt: skip
 """Every rule: those of arithmetic and of what frameworks offer first."""
 
