@@ -4,10 +4,12 @@ import ast
 import platform
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any
 
+import numpy as np
 import pytest
 
 from export.accepted_files import (
@@ -18,14 +20,16 @@ from export.accepted_files import (
     record_acceptance,
 )
 from export.cases import CASES
-from export.random_plans import MODELS, runnable
+from export.random_plans import MODELS, random_plan, runnable
+from planner.cost.context import CostModel
 from planner.errors import InputError
 from planner.export import Export, export_plan
 from planner.export.jax import FILE
-from planner.export.jax_axes import mesh_axes
+from planner.export.jax_axes import mesh_axes, product
+from planner.export.jax_specs import arrays
 from planner.export.launch import Launch
 from planner.plan import Plan, PlanTable
-from planner.rules import broken
+from planner.rules import applicable, broken, judged_for
 from planner.targets import TARGETS
 
 TARGET = TARGETS["jax"]
@@ -87,6 +91,43 @@ def test_a_width_that_does_not_divide_is_named() -> None:
     assert "hidden width 768" in next(v for k, v in found.items() if k.name == "jax-hidden")
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+WIDTHS = (1, 24, 56, 96, 192, 448)
+
+
+def wide_plans(source: random.Random, cost: CostModel) -> Iterator[Plan]:
+    """Random plans, of which those that shard weights do it over odd numbers of ranks."""
+    sizes = set(cost.cluster.chip_counts(4096))
+    for _ in range(700):
+        plan = replace(random_plan(source, cost), stages=None)
+        if plan.sharding == "zero3":
+            plan = replace(plan, fsdp=source.choice(WIDTHS))
+        if plan.chips in sizes:
+            yield plan
+
+
+def undivided(launch: Launch) -> bool:
+    """Whether a dimension of an array is not divided by its axes."""
+    axes = mesh_axes(launch)
+    found = arrays(launch, axes)
+    tables = (found.weights, found.optimizer, found.activations)
+    dims = [dim for table in tables for array in table.values() for dim in array]
+    return any(size % product(axes, names) for size, names in dims)
+
+
+@pytest.mark.parametrize("name", ["one-chip", "experts", "latent-experts"])
+def test_arrays_divide_just_where_the_rule_says(name: str) -> None:
+    cost = judged_for(replace(CASES[name], framework="jax").cost(), TARGET)
+    plans = list(wide_plans(random.Random(3), cost))
+    table = PlanTable.from_plans(plans)
+    rules = {rule.name: rule.holds(cost, table) for rule in applicable(cost.framework, TARGET)}
+    hidden = rules.pop("jax-hidden")
+    others = np.all([held for rule, held in rules.items() if rule != "batch"], axis=0)
+    asked = np.flatnonzero(others)
+    assert {bool(one) for one in hidden[asked]} == {True, False}
+    for at in asked:
+        assert undivided(Launch(cost=cost, plan=plans[at])) != hidden[at], plans[at]
 
 
 def loaded(export: Export) -> dict[str, Any]:
