@@ -7,6 +7,7 @@ from typing import Any
 from models_db import Model
 from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
+from planner.export.jax_specs import vocabulary
 from planner.export.launch import Launch
 from planner.rules.maxtext_models import attends_globally, block_of, name_of
 
@@ -38,12 +39,6 @@ def settings(launch: Launch) -> dict[str, Any]:
     if model.positions.max_positions:
         values["trainable_position_size"] = max(model.positions.max_positions, launch.seq_len)
     return values | _attention(model) | _experts(model)
-
-
-def vocabulary(launch: Launch) -> int:
-    """Rows of the embedding table, which JAX divides equally over tp."""
-    tp = launch.plan.tp
-    return -(-launch.model.vocab_size // tp) * tp
 
 
 def _activations(model: Model) -> list[str]:
