@@ -84,13 +84,16 @@ def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.chip.devices == 1)
 
 
+DEVICE_FILE = "which docs/files.md (A chip that is several devices) makes of the chip's own"
+
+
 def many_devices(model: CostModel) -> str:
     """As what software sees a chip of several devices, in one sentence."""
     chip = model.chip
     each = chip.memory_bytes / chip.devices / GIB
     return (
-        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to {model.framework.name}, with "
-        "a rank on each, where the plan has one rank; nearest: a chip file of one device"
+        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to software, with a rank on "
+        f"each, where the plan has one rank; nearest: a chip file of one device, {DEVICE_FILE}"
     )
 
 
