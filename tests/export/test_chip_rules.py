@@ -170,10 +170,18 @@ def test_an_era_without_fused_attention_counts_the_scores() -> None:
     assert "fused attention" not in lines(found)
 
 
-def test_maxtext_attends_by_products_there() -> None:
-    found = write(replace(OLD, model="llama2-7b"), "maxtext")
+@pytest.mark.parametrize("model", ["llama2-7b", "deepseek-v2-lite", "gpt-oss-20b", "gemma2-9b"])
+def test_maxtext_attends_by_products_there(model: str) -> None:
+    found = write(replace(OLD, model=model), "maxtext")
     assert "attention: dot_product" in found.files[0].text
-    assert "cuDNN's kernel has nothing for NVIDIA Tesla V100" in lines(found)
+    told_of = "fused attention needs an NVIDIA chip from Ampere on, not NVIDIA Tesla V100"
+    assert told_of in lines(found)
+    assert "cuDNN" not in lines(found)
+
+
+def test_maxtext_attends_by_products_in_32_bits() -> None:
+    newer = replace(OLD, model="llama2-7b", hardware="dgx-h100-ndr", precision="fp32")
+    assert "fused attention runs in 16 bits, not in fp32" in lines(write(newer, "maxtext"))
 
 
 def test_torchtitan_attends_by_products_in_32_bits() -> None:
