@@ -27,6 +27,7 @@ from planner.search.remedies import (
     more_memory,
     other_batch,
     other_options,
+    other_precision,
     possible_on_any,
 )
 from planner.units import show_bytes, show_percent, show_seconds, show_watts
@@ -74,7 +75,7 @@ def diagnose(
         return Diagnosis(
             constraint="runnable-in",
             explanation="; ".join(refused),
-            remedies=_first(other_options(search, chips)),
+            remedies=_first(other_precision(search, chips), other_options(search, chips)),
         )
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
