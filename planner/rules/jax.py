@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def _dividing(model: CostModel, plan: Plan) -> str:
     """The nearest size of one axis, the others as they are, that divides the hidden width."""
     for axis in ("fsdp" if plan.sharding == "zero3" else "dp", "cp", "tp"):
         sizes = divisors(model.job.model.hidden)
-        tried = PlanTable.from_plans([replace(plan, stages=None, **{axis: size}) for size in sizes])
+        changes: list[dict[str, Any]] = [{axis: size, "stages": None} for size in sizes]
+        tried = PlanTable.from_plans([replace(plan, **change) for change in changes])
         passed = [size for size, ok in zip(sizes, hidden_divides(model, tried), strict=True) if ok]
         if passed:
             return f"nearest {axis}: {nearest(getattr(plan, axis), passed)}"
