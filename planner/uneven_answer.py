@@ -32,6 +32,8 @@ from planner.uneven_request import is_fastest_alone, limits_on_front
 from planner.uneven_words import with_uneven_words
 from solvers.solution import Status
 
+_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
+
 
 def solve_uneven(
     resolved: Resolved,
@@ -151,8 +153,9 @@ def _with_plan(
     value = None if alike is None else value_of(alike, request.objective)
     certificate = replace(proof.certificate, uniform=value)
     points = _evaluated(resolved, front.plans)
+    done = certificate.gap <= _ROUNDING and not certificate.left
     answer = SolveResult(
-        status=proof.status.value,
+        status=(Status.OPTIMAL if done else proof.status).value,
         objective_name=request.objective,
         objective=certificate.objective,
         bound=certificate.bound,

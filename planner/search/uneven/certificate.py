@@ -152,7 +152,8 @@ class _Search:
                 self.floor_s = max(self.floor_s, self.bound_s)
                 wider = min(wider**2, _WIDER)
         except OutOfTime:
-            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+            self.ended, self.bound_s = True, self.floor_s
+            self.lowest_left = self.floor_s if self.left else None
 
     def _range(self, skeletons: Skeletons) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
@@ -251,14 +252,13 @@ class _Search:
             self.unproved += bounds
         self.left = len(self.unproved)
         self.lowest_left = min(self.unproved, default=None)
-        lowest = min(bounds, default=None)
         self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
         step = FunnelStage(
             name="stages",
             rows=count,
             meshes=len(set[tuple[int, ...]]().union(*(part.logical_meshes for part, _ in parts))),
             dropped=0 if self.ended else len(bounds),
-            lowest=None if self.ended else lowest,
+            lowest=None if self.ended else min(bounds, default=None),
         )
         self.funnel.append(step)
 

@@ -140,7 +140,7 @@ class _Search:
                 if self.plan is not None or self.ended or self.ceiling_s >= self.longest_s:
                     return
         except OutOfTime:
-            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+            self.ended, self.bound_s = True, self.floor_s
 
     def _waits_for_too_much(self) -> bool:
         """Whether waiting alone draws what the limit lets through: every plan draws more."""
