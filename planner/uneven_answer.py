@@ -21,7 +21,7 @@ from planner.search.engine import Found, Search
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.found import UnevenFound
+from planner.search.uneven.found import ROUNDING, UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
@@ -31,8 +31,6 @@ from planner.uneven_front import how_proved, laid_out
 from planner.uneven_request import is_fastest_alone, limits_on_front
 from planner.uneven_words import with_uneven_words
 from solvers.solution import Status
-
-_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 
 
 def solve_uneven(
@@ -153,7 +151,7 @@ def _with_plan(
     value = None if alike is None else value_of(alike, request.objective)
     certificate = replace(proof.certificate, uniform=value)
     points = _evaluated(resolved, front.plans)
-    done = certificate.gap <= _ROUNDING and not certificate.left
+    done = certificate.gap <= ROUNDING and not certificate.left
     answer = SolveResult(
         status=(Status.OPTIMAL if done else proof.status).value,
         objective_name=request.objective,

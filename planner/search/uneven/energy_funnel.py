@@ -104,8 +104,11 @@ class Funnel:
         """
         assert self.family is not None
         unit = self.family.units.joules
-        left = np.array([low * unit * s < js for low, s in zip(lows, above_s, strict=False)])
-        self._leave(np.min(np.where(left, lows[: len(left)], UNLIMITED), axis=0), left.any(axis=0))
+        left: BoolArray = np.array(
+            [low * unit * s < js for low, s in zip(lows, above_s, strict=False)]
+        )
+        low = np.where(left, lows[: len(left)], UNLIMITED).min(axis=0)
+        self._leave(low, low < UNLIMITED)
 
     def _leave(self, low: IntArray, left: BoolArray) -> None:
         """Notes rows that are left, with the bounds of all."""

@@ -28,7 +28,7 @@ from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import Certificate, TimeStep, UnevenFound
+from planner.search.uneven.found import ROUNDING, Certificate, TimeStep, UnevenFound, within
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError
@@ -38,7 +38,6 @@ from solvers.stages.solving import solve_stages
 
 OnPoint = Callable[[Plan, float, float], None]
 ENERGY, EDP = "energy", "edp"
-_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 
 
 def energy_front(
@@ -184,7 +183,7 @@ def _search(
             Known(time=int(seconds), cost=int(joules), label=at)
             for at, (seconds, joules) in enumerate(whole)
         ],
-        gap=gap,
+        gap=within(gap),
         rounding=rounding,
         cost_rounding=int(family.slack_cost.max(initial=64.0)),
         deadline=deadline,
@@ -295,7 +294,7 @@ class _Run:
         certificate = self._certificate(found, points[keep])
         proved = bool(found) and all(p.proved for p in found) and not self.search.late
         if self.objective == EDP:
-            proved = certificate.gap <= _ROUNDING
+            proved = certificate.gap <= ROUNDING
         return UnevenFound(
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
@@ -329,7 +328,7 @@ class _Run:
             self.funnel.open_without(self.search)
         elif self.objective == EDP:
             lows = [*self.lows, self.search.bounds(self.search.faster)]
-            wanted = value * (1 - max(self.search.gap, _ROUNDING))
+            wanted = value * (1 - self.search.gap - ROUNDING)
             self.funnel.open_below(lows, [step.above_s for step in steps], wanted)
         solved = np.zeros(len(self.family), dtype=np.bool_)
         solved[list(self.search.solved)] = True
