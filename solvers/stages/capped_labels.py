@@ -9,6 +9,9 @@ or when another label at the same position, with the same peaks but the last, is
 sums of time (row 0) and in each of the compared sums. The last peak is that of which one column is
 known to have the largest value, so that all chains share it at the end.
 
+`solvers.stages.labelling` needs no known peak, and crosses groups, but has no limits except on
+time: it compares peak, time and cost, and bounds the cost by prices of time alone.
+
 Compared sums: the first is compared as it is. Another one, b, that nearly is a multiple of the
 first sums, r, is no larger where the first is less by enough: with r_c - alpha b_c within [e, f]
 over the columns of each device, r and time no larger by at least the sum of f - e over devices make

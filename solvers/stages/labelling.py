@@ -6,6 +6,10 @@ goes when another at the same state is no worse in all of them, or when no compl
     k_f + u_f P + a_f (S + least S of the rest) > longest                       for some form f, or
     fixed + C + mu a S + least (C + mu a S) of the rest + rises with P > best   for some price mu.
 
+More time is never better here, so that the heaviest peak is one more value to compare. Where a
+limit allows more the longer a choice takes, `solvers.stages.capped_labels` fixes that peak instead,
+and compares a sum for each limit.
+
 Source: Desrochers and Soumis, A generalized permanent labelling algorithm for the shortest path
 problem with time windows, INFOR 1988; bounds by completion: Dumitrescu and Boland, Improved
 preprocessing, labeling and scaling algorithms for the weight-constrained shortest path problem,
