@@ -10,7 +10,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.plan_words import recompute_words
-from planner.rules import RULES, TARGET, demands_of
+from planner.rules import DEVICES_RULE, RULES, TARGET, demands_of
 from planner.search.deadline import OutOfTime
 from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
@@ -27,6 +27,7 @@ from planner.search.remedies import (
     more_memory,
     other_batch,
     other_options,
+    other_precision,
     possible_on_any,
 )
 from planner.units import show_bytes, show_percent, show_seconds, show_watts
@@ -74,7 +75,7 @@ def diagnose(
         return Diagnosis(
             constraint="runnable-in",
             explanation="; ".join(refused),
-            remedies=_first(other_options(search, chips)),
+            remedies=_first(other_precision(search, chips), other_options(search, chips)),
         )
     if found.misses.fastest is not None:
         return _cost_limit(search, chips, found.misses)
@@ -91,10 +92,16 @@ def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[st
     """Why what is to run the plans takes none of this job, whatever the plan; a line each."""
     plan = Plan(dp=chips, sharding="zero1" if chips > 1 else "ddp")
     table = PlanTable.from_plans([plan])
-    return [
-        f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
+    refused = [
+        demand
         for demand in demands_of(model, options.runnable_in)
         if demand.rule.of_job and not demand.holds(table)[0]
+    ]
+    elsewhere = {demand.target for demand in refused if demand.rule.of_other_chips}
+    return [
+        f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
+        for demand in refused
+        if demand.rule.name != DEVICES_RULE or demand.target not in elsewhere
     ]
 
 

@@ -21,7 +21,7 @@ from planner.search.engine import Found, Search
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.found import UnevenFound
+from planner.search.uneven.found import ROUNDING, UnevenFound
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.simulated import simulated_facts
 from planner.solved import about_job, is_tied, reasons, without_plan
@@ -151,8 +151,9 @@ def _with_plan(
     value = None if alike is None else value_of(alike, request.objective)
     certificate = replace(proof.certificate, uniform=value)
     points = _evaluated(resolved, front.plans)
+    done = certificate.gap <= ROUNDING and not certificate.left
     answer = SolveResult(
-        status=proof.status.value,
+        status=(Status.OPTIMAL if done else proof.status).value,
         objective_name=request.objective,
         objective=certificate.objective,
         bound=certificate.bound,

@@ -76,7 +76,8 @@ def export(
     from planner.export_answer import export_file  # noqa: PLC0415  (numpy; not for --help)
 
     if to is None:
-        raise InputError(f"to: is missing; name one of {', '.join(TARGETS)}")
+        known = ", ".join(TARGETS)
+        raise InputError(f"to: is missing; say what runs the plan, e.g. --to megatron, of {known}")
     result = export_file(
         plan_file, to, target_version or "", allow_lossy=allow_lossy, row=row_of(row)
     )

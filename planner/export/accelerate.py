@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from planner.assumptions import operand_bytes
 from planner.export.accelerate_script import script
 from planner.export.chosen import common_recompute, common_sharding
 from planner.export.clocks import lost_clock
@@ -19,6 +20,7 @@ from planner.export.export import Export, Lost, TextFile
 from planner.export.hf_model import dimensions, keys_of_weights
 from planner.export.launch import Launch
 from planner.export.texts import kept_scores, left_to_weights, made_by, needed_package
+from planner.frameworks import GIB
 from planner.rules.accelerate import TP_PLANS, divisible_attention
 from planner.rules.hf_attention import attention_kernel
 from planner.rules.hf_types import transformers_type
@@ -35,8 +37,6 @@ EPS = {"float16": 1e-3}
 With `betas` of the script, squares of gradients below 8e-4 leave a moment of 0 in 16 bits with 5
 of exponent, whose least number is 6e-8; steps then stay near the learning rate.
 """
-BUFFERED = ("deepseek_v3", "glm4_moe")
-"""Types whose routers have buffers among their weights, which the first rank cannot hand out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def _sharding(launch: Launch) -> dict[str, Any]:
         "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
         "fsdp_activation_checkpointing": common_recompute(launch) == "full",
         "fsdp_offload_params": bool(launch.plan.offload),
-        "fsdp_cpu_ram_efficient_loading": transformers_type(launch.model) not in BUFFERED,
+        "fsdp_cpu_ram_efficient_loading": True,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
     }
 
@@ -213,8 +213,7 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     }
     if mesh.tp > 1:
         return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
-    loads = fsdp and transformers_type(launch.model) not in BUFFERED
-    return found | {"FIRST_RANK_LOADS": loads}
+    return found | {"FIRST_RANK_LOADS": fsdp}
 
 
 def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
@@ -234,9 +233,35 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
                 "of the loss: gradients below 6e-8 are 0, and eps of AdamW is 1e-3; nearest: bf16",
             )
         )
+    found += _in_hosts(launch, mesh)
     if launch.cost.job.kind == "finetune":
         found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))
+
+
+def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
+    """What hosts cannot hold of the weights that a script makes there before it shards them.
+
+    The first process of all makes them where it hands them out, else each process; those of a
+    split model are made on the chips.
+    """
+    whole = launch.model.total_parameters * operand_bytes(launch.cost.job.precision) / GIB
+    has = launch.cost.cluster.node_chips * launch.cost.chip.host_memory_bytes / GIB
+    sharded = _distributed_type(launch, mesh) == "FSDP"
+    processes = 1 if sharded else launch.node_chips
+    if mesh.tp > 1 or processes * whole <= has:
+        return []
+    if sharded:
+        line = (
+            f"the first process makes all weights, {whole:,.0f} GiB, in the memory of its host, "
+            f"which has {has:,.0f} GiB"
+        )
+    else:
+        line = (
+            f"each of the {processes} processes of a host makes all weights in its memory: "
+            f"{processes} x {whole:,.0f} GiB, where it has {has:,.0f} GiB"
+        )
+    return [Lost("model", line)]
 
 
 def _comments(launch: Launch) -> str:

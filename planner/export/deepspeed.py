@@ -2,7 +2,7 @@
 
 Keys: DeepSpeed edaa722 (2026-08-22) and 0.19.8, runtime/constants.py, runtime/config.py,
 runtime/zero/config.py, runtime/tensor_parallel/config.py, module_inject/auto_ep_config.py.
-DeepSpeed takes a top-level key that it does not know without a word, so `TOP_LEVEL` lists them.
+DeepSpeed takes a top-level key that it does not know without a word.
 """
 
 from __future__ import annotations
@@ -23,11 +23,6 @@ from planner.rules.deepspeed_models import PRESETS, deepspeed_kernel
 from planner.rules.hf_types import transformers_type
 
 VERSION = "0.19.8 and edaa722 (2026-08-22)"
-TOP_LEVEL = (
-    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
-    "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
-    "sequence_parallel_size", "expert_parallel",
-)  # fmt: skip
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 _STEPS = 30
 

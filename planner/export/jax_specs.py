@@ -48,7 +48,7 @@ def arrays(launch: Launch, axes: tuple[MeshAxis, ...]) -> Arrays:
 
 
 def vocabulary(launch: Launch) -> int:
-    """Rows of the embedding table, padded to a multiple of tp."""
+    """Rows of the embedding table, which JAX divides equally over tp."""
     tp = launch.plan.tp
     return -(-launch.model.vocab_size // tp) * tp
 

@@ -7,6 +7,7 @@ from typing import Any
 from models_db import Model
 from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
+from planner.export.jax_specs import vocabulary
 from planner.export.launch import Launch
 from planner.rules.maxtext_models import PADDED, attends_globally, block_of, name_of
 
@@ -37,19 +38,10 @@ def settings(launch: Launch) -> dict[str, Any]:
     return values | _attention(model) | _experts(model)
 
 
-def vocabulary(launch: Launch) -> int:
-    """Rows of the embedding table, which JAX divides equally over tp."""
-    return _padded(launch, launch.model.vocab_size)
-
-
 def positions(launch: Launch) -> int:
-    """Rows of the table of learned positions, which JAX divides as those of tokens."""
-    return _padded(launch, max(launch.model.positions.max_positions or 0, launch.seq_len))
-
-
-def _padded(launch: Launch, rows: int) -> int:
-    """The nearest multiple of tp that is not below."""
+    """Rows of the table of learned positions, which JAX divides over tp as those of tokens."""
     tp = launch.plan.tp
+    rows = max(launch.model.positions.max_positions or 0, launch.seq_len)
     return -(-rows // tp) * tp
 
 

@@ -19,6 +19,7 @@ def lost_prediction(launch: Launch) -> tuple[Lost, ...]:
         ("degrade_link", _slow_links(launch)),
         ("topology", _wiring(launch)),
         ("pes", _chips(launch)),
+        ("hardware", _devices(launch)),
         ("torus_axes", _torus_axes(launch)),
     )
     return tuple(Lost(field, reason) for field, reason in found if reason)
@@ -79,6 +80,17 @@ def _chips(launch: Launch) -> str:
     if chip.record_pe_count is None:
         return ""
     return f"predicted for {chip.name}, which is no chip that can be had"
+
+
+def _devices(launch: Launch) -> str:
+    """Devices of the chips that no rank of the plan is on."""
+    chip, chips = launch.cost.chip, launch.plan.chips
+    if chip.devices == 1:
+        return ""
+    return (
+        f"predicted with whole chips, each {chip.devices} devices: the {chips:,} ranks take "
+        f"{chips:,} of the {chips * chip.devices:,} devices, the others of every {chip.title} idle"
+    )
 
 
 def _torus_axes(launch: Launch) -> str:

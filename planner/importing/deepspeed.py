@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.errors import InputError
-from planner.importing.deepspeed_names import READ, SECTIONS, known_settings
+from planner.importing.deepspeed_names import NUMBERS, READ, SECTIONS, known_settings
 from planner.importing.imported import Imported
 from planner.importing.taking import Asked, Taking, data_ranks
 from planner.jsonfile import json_object
+from planner.messages import shown
 from planner.plan import SHARDINGS, Plan
 
 _ZERO = "zero_optimization."
@@ -24,6 +25,7 @@ _FROM_CODE = {
     "cp": "sequence_parallel_size",
     "ep": "expert_parallel.autoep_size",
 }
+_LONGEST = 12
 _QUANTIZED = ("zero_quantized_weights", "zero_quantized_gradients")
 
 
@@ -38,8 +40,10 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    settings = _settings(text, asked.name)
+    data, _ = json_object(text.encode("utf-8"), asked.name)
+    settings = _settings(data)
     taking = Taking(asked, settings)
+    _check_numbers(taking, data)
     model = asked.model_of({})
     sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
@@ -77,9 +81,8 @@ def read(text: str, asked: Asked) -> Imported:
     return taking.imported("deepspeed", plan, said, {}, _reasons(settings), known_settings())
 
 
-def _settings(text: str, name: str) -> dict[str, tuple[str, ...]]:
+def _settings(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The settings of a JSON file by their dotted names."""
-    data, _ = json_object(text.encode("utf-8"), name)
     found: dict[str, tuple[str, ...]] = {}
     _flatten(data, "", found)
     return found
@@ -92,6 +95,18 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
         elif value is not None:
             words = str(value).lower() if isinstance(value, bool) else str(value)
             found[before + name] = (words,)
+
+
+def _check_numbers(taking: Taking, data: Mapping[str, Any]) -> None:
+    """Refuses numbers in quotes where DeepSpeed calculates with the text."""
+    for name in NUMBERS.split():
+        section, _, own = name.rpartition(".")
+        inside = data.get(section) if section else data
+        value = inside.get(own) if isinstance(inside, dict) else None
+        if isinstance(value, str) and value.strip().isdecimal():
+            number = value.strip()[:_LONGEST]
+            what = f"{shown(value)} in quotes is text to DeepSpeed, which calculates with it"
+            taking.wrong(name, f"{what}; write {number}")
 
 
 def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -21,6 +21,16 @@ READ = """
 """
 """Settings that a plan may depend on."""
 
+NUMBERS = """
+    train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps
+    sequence_parallel_size tensor_parallel.autotp_size expert_parallel.autoep_size
+    pipeline.activation_checkpoint_interval
+"""
+"""Settings that DeepSpeed calculates with as they stand, so that text in quotes ends a launch.
+
+Those of ZeRO are read by pydantic, which takes a number in quotes for the number.
+"""
+
 ZERO = """
     zero_quantized_nontrainable_weights overlap_comm contiguous_gradients reduce_scatter
     reduce_bucket_size use_multi_rank_bucket_allreduce

@@ -13,6 +13,7 @@ from models_db import Model
 from planner.importing.megatron_model import overlap_warnings
 from planner.importing.taking import Taking, data_ranks
 from planner.plan import AXES
+from planner.rules.megatron_words import PIPELINE_INSIDE
 
 _STRATEGIES = {
     "no_shard": "ddp",
@@ -20,7 +21,6 @@ _STRATEGIES = {
     "optim_grads": "zero2",
     "optim_grads_params": "zero3",
 }
-_PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
 _CP_MODES = {"p2p": "ring", "a2a": "all-to-all"}
 _UNTOLD = {
     "--tensor-parallel-num-weight-shards": "weights are shared out further within tp",
@@ -61,7 +61,7 @@ def mesh_and_sharding(taking: Taking, model: Model, chips: int | None) -> dict[s
         "sequence_parallel": given and tp > 1,
         "cp_mode": _cp_mode(taking, cp),
         "offload": _offload(taking, model),
-        "order": _PIPELINE_INSIDE if inside else AXES,
+        "order": PIPELINE_INSIDE if inside else AXES,
     }
 
 

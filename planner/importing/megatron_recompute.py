@@ -12,11 +12,10 @@ from dataclasses import replace
 from models_db import Model
 from planner.cost.layout import stage_layers
 from planner.importing.megatron_stages import Stages
-from planner.importing.taking import Taking
+from planner.importing.taking import RECOMPUTES_ALLOWED, Taking
 from planner.plan import Stage, code_of
 
 _KINDS = ("dense", "moe")
-_EXAMPLES = "recompute=none, selective or full"
 
 
 def recomputation_of(
@@ -42,7 +41,7 @@ def recomputation_of(
             what = (
                 f"of {', '.join(sorted(modules))} is neither that of core attention nor of layers"
             )
-            taking.untold("recompute", "--recompute-modules", what, _EXAMPLES)
+            taking.untold("recompute", "--recompute-modules", what, RECOMPUTES_ALLOWED)
         return "selective", stages
     if granularity:
         taking.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")

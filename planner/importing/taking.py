@@ -15,6 +15,8 @@ from planner.search.options import fixed_values
 
 MESH = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
 LARGEST = 2**31
+RECOMPUTES_ALLOWED = "recompute=none, selective or full"
+"""`examples` of `Taking.untold` for recomputation."""
 _LONGEST = 60
 
 

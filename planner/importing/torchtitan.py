@@ -11,7 +11,7 @@ from typing import Any
 
 from models_db import Model
 from planner.importing.imported import Imported
-from planner.importing.taking import Asked, Taking, chips_of, data_ranks
+from planner.importing.taking import RECOMPUTES_ALLOWED, Asked, Taking, chips_of, data_ranks
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
 from planner.importing.torchtitan_stages import pipeline_of
 from planner.importing.torchtitan_text import settings_in
@@ -22,7 +22,6 @@ _BOOLEANS = {"true": True, "false": False}
 _RESHARDS = {"default": "zero3", "always": "zero3", "never": "zero2"}
 _MIXED = {"bfloat16": "bf16", "float32": "fp32"}
 _LENGTH, _LOCAL = 2048, 8  # defaults of training.seq_len and training.local_batch_size
-_EXAMPLES = "recompute=none, selective or full"
 
 
 def read(text: str, asked: Asked) -> Imported:
@@ -194,10 +193,10 @@ def _recompute(taking: Taking) -> str:
     if mode == "selective":
         if option != "op":
             what = f"recomputes every layer of {option}, not half of every layer's products"
-            taking.untold("recompute", name, what, _EXAMPLES)
+            taking.untold("recompute", name, what, RECOMPUTES_ALLOWED)
         return mode
     what = f"{mode!r} is none of none, selective and full, which a plan has"
-    taking.untold("recompute", name, what, _EXAMPLES)
+    taking.untold("recompute", name, what, RECOMPUTES_ALLOWED)
     return "none"
 
 

@@ -11,12 +11,13 @@ from planner.rules.demands import TARGET, Demand, demands_of, unmet
 from planner.rules.freedom import ALIKE, BLOCKS, LAYERS, Freedom, freedom_of
 from planner.rules.numbers import divisors, nearest_divisors
 from planner.rules.predicates import fits_layers, heads_exchange
-from planner.rules.rule import PLACEMENT, Rule
+from planner.rules.rule import DEVICES_RULE, PLACEMENT, Rule
 from planner.rules.table import RULES
 
 __all__ = [
     "ALIKE",
     "BLOCKS",
+    "DEVICES_RULE",
     "LAYERS",
     "PLACEMENT",
     "RULES",

@@ -260,7 +260,7 @@ ACCELERATE: tuple[Rule, ...] = (
         holds=alike.one_recompute,
         explain=lambda c, p: (
             "Accelerate recomputes all layers or none; layers that differ cannot be told, nearest: "
-            f"recompute {p.recompute} everywhere"
+            f"recompute {'none' if p.recompute == 'none' else 'full'} everywhere"
         ),
         launch=True,
     ),

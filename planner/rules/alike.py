@@ -8,6 +8,7 @@ from hardware_db import Chip
 from planner.cost.context import CostModel
 from planner.frameworks import GIB
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, Plan, PlanTable
+from planner.rules.numbers import nearest_divisors
 
 
 def layers_alike(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -84,13 +85,16 @@ def one_device(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.chip.devices == 1)
 
 
+DEVICE_FILE = "which docs/files.md (A chip that is several devices) makes of the chip's own"
+
+
 def many_devices(model: CostModel) -> str:
     """As what software sees a chip of several devices, in one sentence."""
     chip = model.chip
     each = chip.memory_bytes / chip.devices / GIB
     return (
-        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to {model.framework.name}, with "
-        "a rank on each, where the plan has one rank; nearest: a chip file of one device"
+        f"{chip.title} is {chip.devices} devices of {each:.3g} GiB to software, with a rank on "
+        f"each, where the plan has one rank; nearest: a chip file of one device, {DEVICE_FILE}"
     )
 
 
@@ -128,9 +132,13 @@ def keeps_scores(model: CostModel) -> bool:
 def unlike_layers(framework: str, plan: Plan) -> str:
     """Which layers the stages of a plan have, in one sentence."""
     layers = [stage.layers for stage in plan.stages or ()]
+    total, chunks = sum(layers), len(layers)
+    start = f"{framework} has as many layers on every stage, not {', '.join(map(str, layers))}"
+    if total % chunks == 0:
+        return f"{start}; nearest: {total // chunks} on each"
+    near = nearest_divisors(chunks, total)
     return (
-        f"{framework} has as many layers on every stage, not {', '.join(map(str, layers))}; "
-        f"nearest: {max(round(sum(layers) / len(layers)), 1)} on each"
+        f"{start}, and {total} do not divide into {chunks} stages; nearest pp x interleave: {near}"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.frameworks import FRAMEWORKS, Framework
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, BoolArray, IntArray, PlanTable
-from planner.rules.rule import Rule
+from planner.rules.rule import DEVICES_RULE, Rule
 from planner.rules.table import RULES
 from planner.targets import Target
 
@@ -80,7 +80,7 @@ def broken(
     """The broken rules with one line per plan, in order; empty when all plans can run.
 
     What stages choose for themselves is checked stage by stage; such a line names its stage
-    (counted from 0).
+    (counted from 0). What a chip is to software is left out where a target runs on no such chips.
 
     Args:
         model: Job, cluster and framework.
@@ -104,6 +104,8 @@ def broken(
             rows = np.flatnonzero(~rule.holds(model, plans))
             lines = [rule.explain(model, plans.plan(int(row))) for row in rows]
         found += [(rule, line) for line in lines]
+    if any(rule.of_other_chips for rule, _ in found):
+        return [(rule, line) for rule, line in found if rule.name != DEVICES_RULE]
     return found
 
 

@@ -54,4 +54,14 @@ EXPERTS: tuple[Rule, ...] = (
         explain=lambda c, p: divided("Transformers", p),
         launch=True,
     ),
+    Rule(
+        name="maxtext-whole-experts",
+        field="tp",
+        framework="maxtext",
+        version="e591f30 (2026-08-22)",
+        source="MaxText configs/base.yml, logical_axis_rules: mlp_moe is sharded over tensor",
+        holds=undivided,
+        explain=lambda c, p: divided("maxtext", p),
+        launch=True,
+    ),
 )

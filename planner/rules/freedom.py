@@ -47,11 +47,11 @@ def freedom_of(model: CostModel, demands: Sequence[Demand]) -> Freedom:
     if not demands:
         return Freedom()
     recompute = LAYERS
-    if _refuses(model, demands, _alike(model), _mixed(model)):
-        blocks = _refuses(model, demands, _alike(model), [_block(model)])
+    if _refuses(demands, _alike(model), _mixed(model)):
+        blocks = _refuses(demands, _alike(model), [_block(model)])
         recompute = ALIKE if blocks else BLOCKS
     return Freedom(
-        no_lists=_refuses(model, demands, [(None, {})], [_listed(model)]),
+        no_lists=_refuses(demands, [(None, {})], [_listed(model)]),
         sharding=not any(_one_sharding(model, demands)),
         recompute=recompute,
     )
@@ -61,7 +61,7 @@ _Trial = tuple[tuple[Stage, ...] | None, dict[str, str]]
 
 
 def _refuses(
-    model: CostModel, demands: Iterable[Demand], plain: Sequence[_Trial], free: Sequence[_Trial]
+    demands: Iterable[Demand], plain: Sequence[_Trial], free: Sequence[_Trial]
 ) -> Demand | None:
     """The first rule that passes all plain trials on some mesh, and not all free ones."""
     for mesh in _MESHES:
@@ -90,7 +90,7 @@ def _one_sharding(model: CostModel, demands: Sequence[Demand]) -> Iterator[bool]
         trials: list[_Trial] = [
             (_stages((layers - layers // 2, layers // 2), shardings=pair), {}) for pair in pairs
         ]
-        yield _refuses(model, demands, trials[:2], trials[2:]) is not None
+        yield _refuses(demands, trials[:2], trials[2:]) is not None
 
 
 def _listed(model: CostModel) -> _Trial:

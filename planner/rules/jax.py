@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import DDP, ZERO3, BoolArray, IntArray, PlanTable
+from planner.plan import DDP, ZERO3, BoolArray, IntArray, Plan, PlanTable
 from planner.rules import alike, shared, slices
-from planner.rules.numbers import nearest_divisors
+from planner.rules.numbers import divisors, nearest
 from planner.rules.rule import Rule
 
 
@@ -25,6 +28,18 @@ def hidden_divides(model: CostModel, plans: PlanTable) -> BoolArray:
         return np.asarray(divides)
     left = plans.tp * plans.cp * plans.fsdp // np.gcd(plans.ep, plans.tp * plans.cp * plans.fsdp)
     return np.asarray(divides & ((plans.sharding != ZERO3) | (hidden % left == 0)))
+
+
+def _dividing(model: CostModel, plan: Plan) -> str:
+    """The nearest size of one axis, the others as they are, that divides the hidden width."""
+    for axis in ("fsdp" if plan.sharding == "zero3" else "dp", "cp", "tp"):
+        sizes = divisors(model.job.model.hidden)
+        changes: list[dict[str, Any]] = [{axis: size, "stages": None} for size in sizes]
+        tried = PlanTable.from_plans([replace(plan, **change) for change in changes])
+        passed = [size for size, ok in zip(sizes, hidden_divides(model, tried), strict=True) if ok]
+        if passed:
+            return f"nearest {axis}: {nearest(getattr(plan, axis), passed)}"
+    return "use ddp"
 
 
 _VERSION = "0.10.2"
@@ -61,8 +76,7 @@ JAX: tuple[Rule, ...] = (
         holds=hidden_divides,
         explain=lambda c, p: (
             f"jax divides the hidden width {c.job.model.hidden} of {c.job.model.name} equally over "
-            f"the ranks of {p.sharding} (dp {p.dp}, fsdp {p.fsdp}, cp {p.cp}); nearest fsdp or dp: "
-            f"{nearest_divisors(max(p.dp, p.fsdp), c.job.model.hidden)}"
+            f"the ranks of {p.sharding} (dp {p.dp}, fsdp {p.fsdp}, cp {p.cp}); {_dividing(c, p)}"
         ),
         per_stage=True,
         launch=True,

@@ -9,7 +9,7 @@ import numpy as np
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, BoolArray, Plan, PlanTable
-from planner.rules import experts, words
+from planner.rules import words
 from planner.rules.formats import scales_blocks
 from planner.rules.maxtext_attention import gpu_rings, no_gpu_ring
 from planner.rules.maxtext_models import attends_globally, block_of, name_of
@@ -88,9 +88,9 @@ def pipelined_model(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Experts are not divided by tp, and their groups take their ranks from fsdp alone."""
+    """Groups of experts take their ranks from fsdp alone."""
     alone = (plans.cp == 1) & (plans.fsdp % plans.ep == 0)
-    return np.asarray(experts.undivided(model, plans) & ((plans.ep == 1) | alone))
+    return np.asarray((plans.ep == 1) | alone)
 
 
 def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -134,10 +134,18 @@ def exchanges_inside(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(~exchanged | inside_slices(model, plans, "cp"))
 
 
+def _heads_dealt(model: CostModel, plan: Plan) -> str:
+    """The nearest tp, or cp where it exchanges heads, that divides the key-value heads."""
+    heads, cp = model.shapes.kv_heads, plan.cp if plan.cp_mode == "all-to-all" else 1
+    if heads % cp == 0:
+        return f"nearest tp: {nearest_divisors(plan.tp, heads // cp)}"
+    if heads % plan.tp == 0:
+        return f"nearest cp: {nearest_divisors(cp, heads // plan.tp)}"
+    return f"nearest tp with cp 1: {nearest_divisors(plan.tp, heads)}"
+
+
 def _misplaced(model: CostModel, plan: Plan) -> str:
     """Why MaxText cannot place the experts, in one sentence."""
-    if plan.tp > 1:
-        return experts.divided("maxtext", plan)
     if plan.cp > 1:
         return f"maxtext has no expert groups beside cp {plan.cp}: ep {plan.ep} needs cp 1"
     both = math.gcd(plan.fsdp, model.shapes.experts)
@@ -232,8 +240,7 @@ MAXTEXT: tuple[Rule, ...] = (
         holds=kv_heads,
         explain=lambda c, p: (
             f"maxtext needs tp {p.tp} (times cp where it exchanges heads) to divide the "
-            f"{c.shapes.kv_heads} key-value heads; nearest: "
-            f"{nearest_divisors(p.tp, c.shapes.kv_heads)}"
+            f"{c.shapes.kv_heads} key-value heads; {_heads_dealt(c, p)}"
         ),
     ),
     Rule(
@@ -253,7 +260,7 @@ MAXTEXT: tuple[Rule, ...] = (
         field="ep",
         framework="maxtext",
         version=_VERSION,
-        source=f"{_RULES}: embed is sharded over fsdp and expert, mlp_moe over tensor",
+        source=f"{_RULES}: embed is sharded over fsdp and expert",
         holds=experts_in_fsdp,
         explain=_misplaced,
         launch=True,

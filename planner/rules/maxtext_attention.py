@@ -37,9 +37,10 @@ def why_unfused(model: CostModel) -> str:
     kernel, width = gpu_kernel(model), model.shapes.head_dim
     if kernel == CHOSEN:
         return ""
+    if before_ampere(model.chip):
+        return f"fused attention needs an NVIDIA chip from Ampere on, not {model.chip.title}"
     if keeps_scores(model):
-        what = "no fp32" if model.job.precision == "fp32" else f"nothing for {model.chip.title}"
-        return f"cuDNN's kernel has {what}"
+        return "fused attention runs in 16 bits, not in fp32"
     if kernel == DOT_PRODUCT:
         return "cuDNN's kernel has neither sinks nor capped scores"
     if model.chip.vendor != "NVIDIA":

@@ -12,7 +12,11 @@ Predicate = Callable[[CostModel, PlanTable], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
 PLACEMENT = "placement"
 """`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
-OF_JOB = ("model", "precision", "job", "hardware", "seq_len")
+HARDWARE = "hardware"
+"""`Rule.field` of rules that look at the chips alone."""
+DEVICES_RULE = "chip-devices"
+"""`Rule.name` of what a chip is to software, no matter where nothing runs on such chips."""
+OF_JOB = ("model", "precision", "job", HARDWARE, "seq_len")
 """`Rule.field` of rules that look at the job and its chips alone, whatever the plan."""
 
 
@@ -53,6 +57,11 @@ class Rule:
     def of_order(self) -> bool:
         """Whether it depends on the order of the axes."""
         return self.placed or self.field == PLACEMENT
+
+    @property
+    def of_other_chips(self) -> bool:
+        """Whether nothing runs on the chips of a job that breaks it, as whatever devices."""
+        return self.field == HARDWARE and self.name != DEVICES_RULE
 
     @property
     def of_job(self) -> bool:

@@ -20,7 +20,7 @@ from planner.rules.maxtext_shards import MAXTEXT_SHARDS
 from planner.rules.megatron import MEGATRON
 from planner.rules.nanotron import NANOTRON
 from planner.rules.numbers import nearest_divisors
-from planner.rules.rule import Rule
+from planner.rules.rule import DEVICES_RULE, HARDWARE, Rule
 from planner.rules.torchtitan import TORCHTITAN
 
 GENERAL: tuple[Rule, ...] = (
@@ -256,8 +256,8 @@ GENERAL: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        name="chip-devices",
-        field="hardware",
+        name=DEVICES_RULE,
+        field=HARDWARE,
         framework="framework",
         source="hardware_db: devices of the chip; PyTorch, JAX and their launchers count these",
         holds=alike.one_device,

@@ -13,7 +13,7 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
 from planner.rules import alike, shared
-from planner.rules.numbers import nearest_divisors
+from planner.rules.numbers import nearest, nearest_divisors
 from planner.rules.rule import Rule
 from planner.rules.torchtitan_models import FLAVORS, Flavor, builds_llama, flavor_of
 
@@ -105,6 +105,10 @@ def even_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), even)
 
 
+def _even_nearby(tokens: int) -> str:
+    return nearest(tokens, [even for even in (tokens - 1, tokens + 1) if even > 0])
+
+
 def _only(version: str) -> partial[Rule]:
     """What rules of one version alone have in common."""
     return partial(
@@ -188,7 +192,7 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
         holds=even_sequence,
         explain=lambda c, p: (
             "torchtitan 0.2 needs an even number of tokens in a sequence whatever cp and tp are, "
-            f"not {c.job.seq_len}; nearest: {int(c.job.seq_len) - 1} or {int(c.job.seq_len) + 1}"
+            f"not {c.job.seq_len}; nearest: {_even_nearby(int(c.job.seq_len))}"
         ),
     ),
     _only("0.2")(

@@ -42,14 +42,16 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
         return stage_layers(model.job.model, pp, interleave, split) is not None
 
     most = range(1, model.job.model.layers + 1)
-    stages = nearest(plan.pp, [pp for pp in most if deals(pp, plan.interleave)])
+    alone = nearest(plan.pp, [pp for pp in most if deals(pp, 1)])
     if plan.interleave == 1:
-        return f"nearest pp: {stages}"
-    chunks = nearest(plan.interleave, [v for v in most if deals(plan.pp, v)])
-    return (
-        f"nearest interleave with pp {plan.pp}: {chunks}; nearest pp with interleave "
-        f"{plan.interleave}: {stages}"
+        return f"nearest pp: {alone}"
+    beside = [v for v in most if deals(plan.pp, v)], [v for v in most if deals(v, plan.interleave)]
+    found = (
+        (f"nearest interleave with pp {plan.pp}", plan.interleave, beside[0]),
+        (f"nearest pp with interleave {plan.interleave}", plan.pp, beside[1]),
     )
+    words = [f"{name}: {nearest(value, allowed)}" for name, value, allowed in found if allowed]
+    return "; ".join(words) or f"nearest pp with interleave 1: {alone}"
 
 
 def one_way(model: CostModel, plan: Plan) -> str:
@@ -126,7 +128,7 @@ def undivided_width(model: CostModel, plan: Plan) -> str:
         width, words = shapes.shared_width, "shared-expert width"
     return (
         f"tp {plan.tp} does not divide the {words} {width} of {model.job.model.name}; nearest: "
-        f"{nearest_divisors(plan.tp, width)}"
+        f"{nearest_divisors(plan.tp, math.gcd(shapes.dense_width, shapes.shared_width))}"
     )
 
 

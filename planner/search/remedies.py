@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 
+from planner.assumptions import calibrated
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy import standing_w
@@ -183,6 +184,21 @@ def other_options(search: Search, chips: int) -> Iterator[str]:
     for text, changed in wider.items():
         if changed != options and possible(_with(search, options=changed), chips):
             yield text
+
+
+def other_precision(search: Search, chips: int) -> Iterator[str]:
+    """bf16, where a plan is possible in it; only under the shipped constants, which it has too."""
+    model, wider = search.model, "bf16"
+    job, chip, given = model.job, model.chip, model.assumptions
+    if job.precision == wider or wider not in chip.peak_flop_per_s:
+        return
+    shipped, others = (calibrated(chip, job.era, name) for name in (job.precision, wider))
+    if given != replace(shipped, collectives=given.collectives):
+        return
+    assumptions = replace(others, collectives=given.collectives)
+    changed = replace(model, job=replace(job, precision=wider), assumptions=assumptions)
+    if possible(_with(search, model=changed), chips):
+        yield f"--precision {wider}"
 
 
 def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:

@@ -30,7 +30,7 @@ from planner.cost.parameters import trained_share
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms, layer_terms
 from planner.distinct import distinct
-from planner.network.collectives import GroupCosts
+from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, DUALPIPE, ORDERS, RING, ZERO_BUBBLE, FloatArray, IntArray
 from planner.search.deadline import NEVER, Deadline
@@ -89,15 +89,24 @@ class SkeletonBounds:
             OutOfTime: The deadline passed.
         """
         columns = skeletons.meshes.columns
-        counts, which = np.unique(columns["chips"], return_inverse=True)
-        standing = np.array([standing_w(model, int(count)) for count in counts])
         return SkeletonBounds(
             model,
             skeletons,
             ideal_networks(model, columns, orders, LAYER_GROUPS, deadline, layouts),
             _least_reduction_s(model, columns) + model.assumptions.step_s,
-            standing[which.ravel()],
+            _standing_w(model, columns["chips"]),
         )
+
+    @staticmethod
+    def arithmetic(model: CostModel, skeletons: Skeletons) -> SkeletonBounds:
+        """Those of networks that cost nothing, which need no placements: never above the others."""
+        counts = skeletons.meshes.columns["chips"]
+        one = np.ones(1, dtype=np.int64)
+        alone = group_costs(model.fabric(int(counts[0])), [(one, one)])
+        free = alone.take(np.zeros(len(counts), dtype=np.intp))
+        fixed = np.full(len(counts), model.assumptions.step_s)
+        networks = dict.fromkeys(LAYER_GROUPS, free)
+        return SkeletonBounds(model, skeletons, networks, fixed, _standing_w(model, counts))
 
     def corners(
         self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
@@ -139,6 +148,12 @@ class SkeletonBounds:
                 clocks,
             )
         return corners
+
+
+def _standing_w(model: CostModel, chips: IntArray) -> FloatArray:
+    """(m,) standing power of a chip by how many there are."""
+    counts, which = np.unique(chips, return_inverse=True)
+    return np.array([standing_w(model, int(count)) for count in counts])[which.ravel()]
 
 
 def _corners(

@@ -9,6 +9,9 @@ or when another label at the same position, with the same peaks but the last, is
 sums of time (row 0) and in each of the compared sums. The last peak is that of which one column is
 known to have the largest value, so that all chains share it at the end.
 
+`solvers.stages.labelling` needs no known peak, and crosses groups, but has no limits except on
+time: it compares peak, time and cost, and bounds the cost by prices of time alone.
+
 Compared sums: the first is compared as it is. Another one, b, that nearly is a multiple of the
 first sums, r, is no larger where the first is less by enough: with r_c - alpha b_c within [e, f]
 over the columns of each device, r and time no larger by at least the sum of f - e over devices make
@@ -25,7 +28,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from solvers.stages.chain import Bools, Floats, Index, back, chain_of
+from solvers.stages.chain import Bools, Floats, Index, back, chain_of, spans, traced
 from solvers.stages.dominance import clearly_undominated, least_of_equals, undominated_pairs
 from solvers.stages.labelling import TooManyError
 from solvers.stages.problem import Ints, StageProblem
@@ -132,15 +135,9 @@ class CappedLabels:
         )
         steps = []
         for d, own in enumerate(chain.leaving):
-            low = np.searchsorted(own.states, labels.state)
-            high = np.searchsorted(own.states, labels.state + 1)
-            begins = np.append(own.begins, len(own.columns))
-            counts = begins[high] - begins[low]
+            first, counts = own.between(labels.state, labels.state + 1)
             self._count(int(counts.sum()), most)
-            parent = np.repeat(np.arange(len(counts)), counts)
-            place = np.arange(len(parent)) - np.repeat(
-                np.cumsum(counts) - counts - begins[low], counts
-            )
+            parent, place = spans(first, counts)
             grown = self._grown(labels, parent, own.columns[place])
             for cap, rest, slack in zip(self.caps, rests, slacks, strict=True):
                 least = grown.sums @ cap.weights + rest[d + 1][grown.state]
@@ -148,8 +145,8 @@ class CappedLabels:
             labels = grown.take(comparison.useful(grown))
             if len(labels.state) == 0:
                 return None
-            steps.append(labels)
-        return _traced(steps)
+            steps.append((labels.column, labels.parent))
+        return traced(steps, np.arange(len(labels.state)))
 
     def _count(self, more: int, most: int) -> None:
         self.made += more
@@ -215,13 +212,3 @@ class _Comparison:
         left = least_of_equals(np.stack([key, times, values], axis=1), others)
         clear = clearly_undominated(key[left], times[left], values[left], self.margin)
         return left[clear]
-
-
-def _traced(steps: list[_Labels]) -> Index:
-    """(n, p) columns of the last labels, by device."""
-    rows = np.arange(len(steps[-1].state))
-    chosen = np.empty((len(rows), len(steps)), dtype=np.intp)
-    for d in reversed(range(len(steps))):
-        chosen[:, d] = steps[d].column[rows]
-        rows = steps[d].parent[rows]
-    return chosen

@@ -11,6 +11,7 @@ Lengths are doubles: sums of whole numbers below 2**53 are exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,12 @@ class _Sorted:
     begins: Index
     states: Index
     others: Index
+
+    def between(self, low: Ints, high: Ints) -> tuple[Index, Index]:
+        """(n,) where columns of states from `low` to before `high` begin, and how many."""
+        bounds = np.append(self.begins, len(self.columns))
+        first = bounds[np.searchsorted(self.states, low)]
+        return first, bounds[np.searchsorted(self.states, high)] - first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,26 @@ def _sorted(own: Index, state: Ints, other: Ints) -> _Sorted:
     order = own[np.argsort(state[own], kind="stable")]
     states, begins = np.unique(state[order], return_index=True)
     return _Sorted(columns=order, begins=begins, states=states, others=other[order])
+
+
+def spans(first: Index, counts: Index) -> tuple[Index, Index]:
+    """Rows, each as often as it counts, and with each a place: from its first one on."""
+    row = np.repeat(np.arange(len(counts)), counts)
+    return row, np.arange(len(row)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+
+
+def traced(steps: Sequence[tuple[Index, Index]], rows: Index) -> Index:
+    """(n, p) columns of (n,) labels of the last device.
+
+    Args:
+        steps: By device, columns of its labels, and rows of the labels that they follow.
+        rows: Of the last labels.
+    """
+    chosen = np.empty((len(rows), len(steps)), dtype=np.intp)
+    for d in reversed(range(len(steps))):
+        columns, parents = steps[d]
+        chosen[:, d], rows = columns[rows], parents[rows]
+    return chosen
 
 
 def forth(chain: Chain, lengths: Floats, crossings: Floats | None) -> tuple[Floats, Floats]:

@@ -6,6 +6,10 @@ goes when another at the same state is no worse in all of them, or when no compl
     k_f + u_f P + a_f (S + least S of the rest) > longest                       for some form f, or
     fixed + C + mu a S + least (C + mu a S) of the rest + rises with P > best   for some price mu.
 
+More time is never better here, so that the heaviest peak is one more value to compare. Where a
+limit allows more the longer a choice takes, `solvers.stages.capped_labels` fixes that peak instead,
+and compares a sum for each limit.
+
 Source: Desrochers and Soumis, A generalized permanent labelling algorithm for the shortest path
 problem with time windows, INFOR 1988; bounds by completion: Dumitrescu and Boland, Improved
 preprocessing, labeling and scaling algorithms for the weight-constrained shortest path problem,
@@ -19,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from solvers.stages.chain import Bools, Chain, Floats, Index, back
+from solvers.stages.chain import Bools, Chain, Floats, Index, back, spans, traced
 from solvers.stages.dominance import undominated_triples
 from solvers.stages.problem import Ints
 
@@ -171,37 +175,33 @@ class Labelling:
             labels = self._undominated(self._grown(labels, d, most))
             if len(labels.state) == 0:
                 return None
-            steps.append(labels)
-        return _traced(steps, self._best(labels))
+            steps.append((labels.column, labels.parent))
+        best: Index = traced(steps, self._best(labels))[0]
+        return best
 
     def _grown(self, labels: _Labels, d: int, most: int) -> _Labels:
         """Every label with every column that may follow it, where a wanted completion exists."""
         own = self.chain.leaving[d]
         groups = self.chain.groups
         position, group = np.divmod(labels.state, groups)
-        low = np.searchsorted(own.states, position * groups)
-        high = np.searchsorted(own.states, (position + 1) * groups)
-        bounds = np.append(own.begins, len(own.columns))
-        counts = bounds[high] - bounds[low]
-        total = int(counts.sum())
-        self.made += total
+        first, counts = own.between(position * groups, (position + 1) * groups)
+        self.made += int(counts.sum())
         if self.made > most:
             raise TooManyError
-        parent = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(total) - np.repeat(np.cumsum(counts) - counts - bounds[low], counts)
+        parent, place = spans(first, counts)
         column = own.columns[place]
         into = self.groups[column]
         crossed = (group[parent], into) if d else (0, 0)
-        first = 1.0 if d else 0.0
+        inner = 1.0 if d else 0.0
         grown = _Labels(
             state=self.ends[column] * groups + into,
             peaks=np.maximum(labels.peaks[parent], self.scales.peaks[column]),
             times=labels.times[parent]
             + self.scales.times[column]
-            + first * self.scales.cross_times[crossed],
+            + inner * self.scales.cross_times[crossed],
             costs=labels.costs[parent]
             + self.scales.costs[column]
-            + first * self.scales.cross_costs[crossed],
+            + inner * self.scales.cross_costs[crossed],
             parent=parent,
             column=column,
         )
@@ -230,23 +230,14 @@ class Labelling:
         level = _dense(labels.peaks[:, -1]) if labels.peaks.shape[1] else np.zeros_like(key)
         return labels.take(undominated_triples(key, level, labels.times, labels.costs))
 
-    def _best(self, labels: _Labels) -> int:
-        """The row of least cost, of least time among equals."""
+    def _best(self, labels: _Labels) -> Index:
+        """(1,) the row of least cost, of least time among equals."""
         time = self.scales.time(labels.peaks, labels.times)
         cost = labels.costs + labels.peaks @ self.scales.cost[1:] + self.scales.per_time * time
-        return int(np.lexsort((time, cost))[0])
+        return np.lexsort((time, cost))[:1]
 
 
 def _dense(values: Ints) -> npt.NDArray[np.int64]:
     """(n,) the rank of each among the distinct values."""
     _, ranks = np.unique(values, return_inverse=True)
     return ranks.reshape(-1).astype(np.int64)
-
-
-def _traced(steps: list[_Labels], row: int) -> Index:
-    """The columns of a last label, by device."""
-    chosen = np.empty(len(steps), dtype=np.intp)
-    for d in reversed(range(len(steps))):
-        chosen[d] = steps[d].column[row]
-        row = int(steps[d].parent[row])
-    return chosen

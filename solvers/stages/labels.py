@@ -10,7 +10,8 @@ is where two chains, one too slow and one in time, cost the same (Handler and Za
 algorithm for the constrained shortest path problem, Networks 1980, doi:10.1002/net.3230100403).
 Boxes are taken in the order of these bounds. What the prices leave of a box is searched by label
 setting (`solvers.stages.labelling`), or the box is halved where that makes too many labels. The
-choice is the fastest among the cheapest.
+choice is the fastest among the cheapest. `solvers.stages.exact_peak` takes values of the heaviest
+peak in place of boxes, for limits in which more time may be better.
 """
 
 from __future__ import annotations

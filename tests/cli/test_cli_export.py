@@ -116,7 +116,7 @@ def test_how_it_is_launched_is_on_standard_error(target: Target, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "to: is missing; name one of megatron"),
+        ((), "to: is missing; say what runs the plan, e.g. --to megatron, of megatron,"),
         (("--to", "megatorn"), "error: to: 'megatorn' is not one of"),
         (("--to", "megatorn"), "did you mean 'megatron'"),
         (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),

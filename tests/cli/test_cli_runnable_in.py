@@ -59,3 +59,27 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
     assert f"--batch-tokens {2**19}" in diagnosis["remedies"]
     assert "without --runnable-in maxtext" in diagnosis["remedies"]
     assert planner("solve", *flags, "--batch-tokens", "512Ki").code == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "precision", "target"),
+    [
+        ("mixtral-8x7b", "fp16", "nanotron"),
+        ("llama3.1-8b", "int8", "deepspeed"),
+        ("llama3.1-8b", "fp8", "torchtitan"),
+    ],
+)
+def test_another_precision_frees_a_job(model: str, precision: str, target: str) -> None:
+    job = ("--model", model, "--hardware", "dgx-h100-ndr", "--chips", "64")
+    flags = (*job, "--runnable-in", target, "--json", "--chips-exact")
+    refused = planner("solve", *flags, "--precision", precision)
+    assert refused.code == 3
+    assert refused.document["diagnosis"]["remedies"][0] == "--precision bf16"
+    assert planner("solve", *flags, "--precision", "bf16").code == 0
+
+
+def test_a_precision_that_frees_nothing_is_not_named() -> None:
+    flags = ("--model", "bloom-7b1", "--hardware", "dgx-h100-ndr", "--chips", "8")
+    refused = planner("solve", *flags, "--precision", "fp16", "--runnable-in", "megatron", "--json")
+    assert refused.code == 3
+    assert "--precision bf16" not in refused.document["diagnosis"]["remedies"]

@@ -19,6 +19,11 @@ import sys
 import typing
 import warnings
 
+import torch
+import torch.distributed as ranks
+import typing_extensions
+from packaging.version import Version
+
 KERNELS = "2.14.0"
 FUSED = {
     "models.common.embeddings.rope_utils": ("apply_rotary_pos_emb", "apply_rotary_pos_emb_thd"),
@@ -32,14 +37,10 @@ FUSED = {
 
 def prepared(checkout):
     """The modules of Megatron-LM, with a GPU that answers."""
-    import typing_extensions  # noqa: PLC0415 (its path is an argument)
-
     typing.override = typing_extensions.override
     sys.path.insert(0, checkout)
-    import torch  # noqa: PLC0415 (its path is an argument)
     from megatron.core import utils  # noqa: PLC0415 (its path is an argument)
     from megatron.training import arguments  # noqa: PLC0415 (its path is an argument)
-    from packaging.version import Version  # noqa: PLC0415 (a dependency of Megatron-LM)
 
     utils._te_version = Version(KERNELS)
     torch.cuda.get_device_capability = lambda *_: (9, 0)
@@ -51,7 +52,6 @@ def prepared(checkout):
 
 def lay_out_ranks(args):
     """Lays out the groups of all ranks and creates none; it raises where they contradict."""
-    import torch.distributed as ranks  # noqa: PLC0415 (its path is an argument)
     from megatron.core import parallel_state  # noqa: PLC0415 (its path is an argument)
 
     before = dict(vars(parallel_state))

@@ -137,6 +137,7 @@ def test_compiled_layers_compute_the_same(tmp_path: Path, alone: list[float]) ->
         ("gpt3-125m", Plan(cp=2, sharding="zero3", micro_batch=1)),
         ("mixtral-8x7b", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
         ("deepseek-v3", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
+        ("deepseek-v3", Plan(dp=2, fsdp=2, sharding="zero3", micro_batch=1, recompute="full")),
         ("gpt-oss-20b", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
         ("gemma2-9b", Plan(fsdp=2, sharding="zero3", micro_batch=1)),
         ("bloom-7b1", Plan(fsdp=2, sharding="zero3", micro_batch=2)),

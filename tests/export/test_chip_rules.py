@@ -1,15 +1,20 @@
 """Rules about chips: those that software sees as several devices, and those without kernels."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from export.cases import CASES, Case
 from hardware_db import load_chip, load_cluster
+from planner.diagnose import refused_jobs
 from planner.export.export import Export
 from planner.export.exporting import export_plan
 from planner.plan import Plan, PlanTable
 from planner.rules import applicable, broken
+from planner.rules.alike import DEVICE_FILE
+from planner.search.options import SpaceOptions
 from planner.targets import TARGETS
 
 SHARDED = CASES["dense-sharded"]
@@ -22,14 +27,52 @@ def told(case: Case, target: str, version: str = "") -> dict[str, str]:
     return {rule.name: line for rule, line in found}
 
 
+ON_TPUS = ("maxtext", "jax")
+ELSEWHERE = {
+    "mi250x-slingshot": tuple(TARGETS), "tpu-v2": ON_TPUS, "tpu-v3": ON_TPUS, "tpu-v7": ON_TPUS,
+    "trn2": ("jax",),
+}  # fmt: skip
+"""Clusters to the targets that run on their chips."""
+
+
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("hardware", ["mi250x-slingshot", "tpu-v2", "tpu-v3", "tpu-v7", "trn2"])
+@pytest.mark.parametrize("hardware", ELSEWHERE)
 def test_chips_of_several_devices_are_refused_everywhere(target: str, hardware: str) -> None:
     case = replace(SHARDED, hardware=hardware)
     chip = case.cost().chip
-    line = told(case, target)["chip-devices"]
-    assert chip.title in line
-    assert f"is {SEVERAL[chip.name]} devices" in line
+    table = PlanTable.from_plans([case.plan])
+    found = broken(case.cost(), table, target=TARGETS[target])
+    (line,) = [line for rule, line in found if rule.field == "hardware"]
+    if target in ELSEWHERE[hardware]:
+        assert f"{chip.title} is {SEVERAL[chip.name]} devices" in line
+        assert "docs/files.md" in line
+    else:
+        assert "devices" not in line
+    assert "fsdp" not in line
+
+
+@pytest.mark.parametrize(
+    ("hardware", "target", "told_of"),
+    [("trn1", "maxtext", "maxtext runs on TPUs"), ("tpu-v3", "maxtext", "is 2 devices")],
+)
+def test_a_search_says_one_thing_about_chips(hardware: str, target: str, told_of: str) -> None:
+    options = SpaceOptions(runnable_in=(TARGETS[target],))
+    refused = refused_jobs(replace(SHARDED, hardware=hardware).cost(), 64, options)
+    (line,) = [line for line in refused if "device" in line or "runs on" in line]
+    assert told_of in line
+
+
+def test_idle_devices_are_told_of_what_is_written_all_the_same() -> None:
+    written = lines(write(replace(SHARDED, hardware="mi250x-slingshot"), "megatron"))
+    assert "hardware: predicted with whole chips, each 2 devices: the 64 ranks" in written
+    assert "64 of the 128 devices" in written
+    assert "idle" not in lines(write(SHARDED, "megatron"))
+
+
+def test_the_page_that_the_message_names_has_the_section() -> None:
+    page, section = re.search(r"(docs/\S+) \((.*)\)", DEVICE_FILE).groups()  # type: ignore[union-attr]
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    assert f"# {section}\n" in text
 
 
 def test_the_memory_of_a_device_is_said() -> None:
@@ -127,10 +170,18 @@ def test_an_era_without_fused_attention_counts_the_scores() -> None:
     assert "fused attention" not in lines(found)
 
 
-def test_maxtext_attends_by_products_there() -> None:
-    found = write(replace(OLD, model="llama2-7b"), "maxtext")
+@pytest.mark.parametrize("model", ["llama2-7b", "deepseek-v2-lite", "gpt-oss-20b", "gemma2-9b"])
+def test_maxtext_attends_by_products_there(model: str) -> None:
+    found = write(replace(OLD, model=model), "maxtext")
     assert "attention: dot_product" in found.files[0].text
-    assert "cuDNN's kernel has nothing for NVIDIA Tesla V100" in lines(found)
+    told_of = "fused attention needs an NVIDIA chip from Ampere on, not NVIDIA Tesla V100"
+    assert told_of in lines(found)
+    assert "cuDNN" not in lines(found)
+
+
+def test_maxtext_attends_by_products_in_32_bits() -> None:
+    newer = replace(OLD, model="llama2-7b", hardware="dgx-h100-ndr", precision="fp32")
+    assert "fused attention runs in 16 bits, not in fp32" in lines(write(newer, "maxtext"))
 
 
 def test_torchtitan_attends_by_products_in_32_bits() -> None:

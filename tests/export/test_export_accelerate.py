@@ -114,13 +114,49 @@ def test_what_cannot_be_split_is_sharded() -> None:
     assert (constants(both)["SHARDS"], constants(both)["TP"]) == (4, 8)
 
 
-def test_the_first_rank_hands_weights_out_where_it_can() -> None:
-    one = export(DENSE)
+@pytest.mark.parametrize("model", ["llama3-8b", "deepseek-v3"])
+def test_the_first_rank_hands_weights_out(model: str) -> None:
+    """Routers of DeepSeek-V3 have buffers, which stay on every rank."""
+    one = export(replace(DENSE, model=model))
     assert configuration(one)["fsdp_config"]["fsdp_cpu_ram_efficient_loading"] is True
     assert constants(one)["FIRST_RANK_LOADS"] is True
-    buffered = export(replace(DENSE, model="deepseek-v3"), fsdp=64)
-    assert configuration(buffered)["fsdp_config"]["fsdp_cpu_ram_efficient_loading"] is False
-    assert constants(buffered)["FIRST_RANK_LOADS"] is False
+    assert "module.register_buffer(name, buffer, persistent=False)" in one.files[1].text
+
+
+SHARED_OUT = replace(DENSE, plan=replace(DENSE.plan, micro_batch=1))
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        (SHARED_OUT, None),
+        (replace(SHARED_OUT, model="deepseek-v3"), None),
+        (
+            replace(SHARED_OUT, model="deepseek-v3", hardware="dgx1-v100", precision="fp16"),
+            "the first process makes all weights, 1,250 GiB, in the memory of its host, which has "
+            "477 GiB",
+        ),
+        (
+            replace(
+                SHARED_OUT, model="llama2-13b", hardware="mi250x-slingshot", precision="fp32",
+                seq_len=4096, plan=Plan(dp=16, sharding="ddp"),
+            ),
+            None,
+        ),
+        (
+            replace(
+                SHARED_OUT, model="gpt3-175b", hardware="dgx1-v100", precision="fp16",
+                seq_len=2048, plan=Plan(dp=16, sharding="ddp"),
+            ),
+            "each of the 8 processes of a host makes all weights in its memory: 8 x 325 GiB, where "
+            "it has 477 GiB",
+        ),
+        (SPLIT, None),
+    ],
+)  # fmt: skip
+def test_weights_that_no_host_holds_are_told(case: Case, told: str | None) -> None:
+    found = [lost.reason for lost in export(case, allow_lossy=True).lossy if "host" in lost.reason]
+    assert found == ([] if told is None else [told])
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,17 @@ from export.accepted_files import accepted_files, agrees_with_golden, digests, e
 from export.cases import CASES, Case
 from planner.errors import InputError
 from planner.export import Export, export_plan
-from planner.export.deepspeed import TOP_LEVEL
 from planner.plan import Plan, PlanTable, Stage
 from planner.rules import broken
 from planner.targets import TARGETS
 
 TARGET = TARGETS["deepspeed"]
+TOP_LEVEL = (
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
+    "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
+    "sequence_parallel_size", "expert_parallel",
+)  # fmt: skip
+"""Keys that DeepSpeed reads."""
 SHARDED = replace(CASES["dense-sharded"], framework="deepspeed")
 STAGES = replace(
     CASES["uneven"],

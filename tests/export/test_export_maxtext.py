@@ -256,6 +256,7 @@ BROKEN = {
     "maxtext-kv-heads": (SLICES, {"fsdp": 32, "tp": 16}),
     "maxtext-pipelined-model": (CASES["latent-experts"], {}),
     "maxtext-experts": (CASES["experts"], {}),
+    "maxtext-whole-experts": (CASES["experts"], {}),
     "maxtext-context": (CASES["long"], {}),
     "maxtext-zero2": (CASES["experts"], {"sharding": "zero2"}),
     "maxtext-ring": (SLICES, {"fsdp": 1, "tp": 4, "cp": 128, "sharding": "zero3"}),

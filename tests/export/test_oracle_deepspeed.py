@@ -13,8 +13,8 @@ import pytest
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES
 from export.random_plans import MODELS, runnable
+from export.test_export_deepspeed import TOP_LEVEL
 from planner.export import Export, export_plan
-from planner.export.deepspeed import TOP_LEVEL
 from planner.plan import Plan
 from planner.targets import TARGETS
 

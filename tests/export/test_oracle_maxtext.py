@@ -25,12 +25,13 @@ from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
 from planner.export import Export, export_plan, maxtext_model
+from planner.export.jax_specs import vocabulary
 from planner.export.launch import Launch
 from planner.export.maxtext import VERSION
 from planner.export.maxtext_slices import SLICES as NAMED_SLICES
 from planner.export.maxtext_slices import slice_name
 from planner.plan import Plan
-from planner.rules.maxtext_models import NAMED, block_of, name_of
+from planner.rules.maxtext_models import NAMED, PADDED, block_of, name_of
 from planner.rules.slices import slice_mesh
 from planner.targets import TARGETS
 
@@ -119,7 +120,7 @@ def test_models_have_the_dimensions_of_their_names() -> None:
         assert found["num_query_heads"] == model.heads, name
         assert found["num_kv_heads"] == model.kv_heads, name
         assert found["num_decoder_layers"] * paired == model.layers, name
-        assert found["vocab_size"] == maxtext_model.PADDED.get(NAMED[name], model.vocab_size), name
+        assert found["vocab_size"] == PADDED.get(NAMED[name], model.vocab_size), name
         if model.moe is not None:
             assert found["num_experts"] == model.moe.experts, name
             assert found["num_experts_per_tok"] == model.moe.experts_per_token, name
@@ -151,11 +152,12 @@ def built(case: Case, plan: Plan) -> int:
     """Parameters in MaxText, whose tables of tokens and positions may be longer."""
     model = load_model(case.model)
     name = name_of(model)
-    vocabulary = maxtext_model.vocabulary(Launch(cost=case.cost(), plan=plan))
-    rows = vocabulary if name is None else maxtext_model.PADDED.get(name, model.vocab_size)
+    launch = Launch(cost=case.cost(), plan=plan)
+    rows = vocabulary(launch) if name is None else PADDED.get(name, model.vocab_size)
     tables = 1 if model.tied_embeddings else 2
-    positions = model.positions.max_positions or case.seq_len
-    more = tables * (rows - model.vocab_size) + max(case.seq_len - positions, 0)
+    known = model.positions.max_positions
+    more = tables * (rows - model.vocab_size)
+    more += maxtext_model.positions(launch) - known if known else 0
     return model.total_parameters + more * model.hidden
 
 

@@ -5,6 +5,7 @@ standard input and writes, for each, {"error"} or what torchtitan makes of it.
 """
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -41,8 +42,7 @@ def early(arguments, world):
     model = spec.model_args[config.model.flavor]
     model.update_from_config(config)
     assert config.training.seq_len % dims.seq_len_divisor == 0
-    built = lambda: spec.model_cls(model)  # noqa: E731 (one expression)
-    return config, dims, model.n_layers, built
+    return config, dims, model.n_layers, functools.partial(spec.model_cls, model)
 
 
 def late(arguments, world):

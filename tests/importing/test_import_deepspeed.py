@@ -155,3 +155,40 @@ def test_hierarchical_shards_and_drives_can_be_fixed(tmp_path: Path) -> None:
 def test_bad_text(text: str, line: str, tmp_path: Path) -> None:
     [found] = refused(text, tmp_path)
     assert found.startswith(line) or "NaN" in found
+
+
+QUOTED = {
+    "train_batch_size": ({"train_batch_size": "256"}, "256"),
+    "train_micro_batch_size_per_gpu": ({"train_micro_batch_size_per_gpu": " 2 "}, "2"),
+    "gradient_accumulation_steps": ({"gradient_accumulation_steps": "2"}, "2"),
+    "sequence_parallel_size": ({"sequence_parallel_size": "2"}, "2"),
+    "tensor_parallel.autotp_size": ({"tensor_parallel": {"autotp_size": "2"}}, "2"),
+    "expert_parallel.autoep_size": ({"expert_parallel": {"autoep_size": "8"}}, "8"),
+    "pipeline.activation_checkpoint_interval": (
+        {"pipeline": {"activation_checkpoint_interval": "1"}}, "1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_numbers_in_quotes_are_no_numbers(name: str, tmp_path: Path) -> None:
+    """DeepSpeed calculates with them as they stand, and fails."""
+    changes, number = QUOTED[name]
+    lines = refused({**BASE, **changes}, tmp_path)
+    assert f"in quotes is text to DeepSpeed, which calculates with it; write {number}" in lines[0]
+    assert lines[0].startswith(f"{name}: ")
+
+
+def test_numbers_of_zero_may_be_in_quotes(tmp_path: Path) -> None:
+    found = launch(with_zero(stage="3", zero_hpz_partition_size="1"), tmp_path)
+    assert found.plan.sharding == "zero3"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [*QUOTED][:3])
+def test_deepspeed_refuses_them_too(name: str) -> None:
+    config = pytest.importorskip("deepspeed.runtime.config")
+    changes, _ = QUOTED[name]
+    with pytest.raises(TypeError):
+        config.DeepSpeedConfig({**BASE, **changes})
+    assert config.DeepSpeedConfig(with_zero(stage="3")).zero_config.stage == 3

@@ -47,7 +47,7 @@ from planner.plan import (
     IntArray,
     PlanTable,
 )
-from planner.search.deadline import NEVER, Deadline
+from planner.search.deadline import NEVER, Deadline, OutOfTime
 from planner.search.options import SpaceOptions
 from planner.search.placed_groups import EFFICIENT, NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
@@ -67,20 +67,17 @@ def skeleton_lower(
     options: SpaceOptions,
     deadline: Deadline = NEVER,
 ) -> FloatArray:
-    """(n,) LB0 in seconds.
-
-    Raises:
-        OutOfTime: The deadline passed.
-    """
+    """(n,) LB0 in seconds; once the deadline has passed with networks that cost nothing."""
     if not len(skeletons):
         return np.empty(0)
     layouts = EFFICIENT if options.torus else NO_LAYOUTS
-    bounds = SkeletonBounds.build(
-        model, skeletons, options.orders(model.framework), deadline, layouts
-    )
+    orders = options.orders(model.framework)
+    try:
+        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
+    except OutOfTime:
+        bounds = SkeletonBounds.arithmetic(model, skeletons)
     least = np.full(len(skeletons.meshes), min(allowed_recomputes(model, options)))
-    highest = model.clocks(wanted=False)
-    corners = bounds.corners(least, highest, deadline)
+    corners = bounds.corners(least, model.clocks(wanted=False))
     return np.asarray(corners[:, 0, 0])
 
 

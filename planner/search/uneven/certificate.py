@@ -18,7 +18,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.plan import FloatArray, IntArray, PlanTable
+from planner.plan import FloatArray, PlanTable
 from planner.rules import TARGET, broken
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.engine import Found
@@ -34,8 +34,15 @@ from planner.search.uneven.bounds import (
     skeleton_lower,
 )
 from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.counted import Counted, mesh_count
-from planner.search.uneven.found import TOLD, Certificate, FunnelStage, UnevenFound
+from planner.search.uneven.counted import Counted, funnel_stage, mesh_count
+from planner.search.uneven.found import (
+    ROUNDING,
+    TOLD,
+    Certificate,
+    FunnelStage,
+    UnevenFound,
+    within,
+)
 from planner.search.uneven.opened import OpenRow, OpenRows
 from planner.search.uneven.power import powered_bound, ranged_bound
 from planner.search.uneven.room import roomy, second_step_s
@@ -51,7 +58,6 @@ from solvers.stages.solving import solve_stages
 SAME = 1e-12
 """Plans whose times differ by less are equally fast; of those the uniform one is the answer."""
 _AT_A_TIME = 200_000  # rows whose bounds are in memory at once
-_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 _WIDER = 1.5  # how the limit grows while no plan is known
 _WIDER_POWERED = 1.01  # at first, where a limit on power makes the bounds tight
 
@@ -103,7 +109,7 @@ class _Search:
         on_progress: Progress | None,
     ) -> None:
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
-        self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
+        self.gap, self.deadline, self.on_progress = within(gap), deadline, on_progress
         self.clocks = model.clocks(wanted=options.clocks)
         self.longest_s = limits.longest_s(model, chips)
         self.plan: PlanTable | None = None
@@ -152,7 +158,8 @@ class _Search:
                 self.floor_s = max(self.floor_s, self.bound_s)
                 wider = min(wider**2, _WIDER)
         except OutOfTime:
-            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+            self.ended, self.bound_s = True, self.floor_s
+            self.lowest_left = self.floor_s if self.left else None
 
     def _range(self, skeletons: Skeletons) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
@@ -174,7 +181,7 @@ class _Search:
         self.refused = Counter[str]()
         kept = np.flatnonzero(lower < self.wanted_s)
         self.left = len(kept)
-        self._stage("LB0", mesh_count(skeletons), lower, kept)
+        self.funnel.append(funnel_stage("LB0", mesh_count(skeletons), lower, kept))
         parts, counted = [], Counted()
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
             self.deadline.check()
@@ -251,14 +258,13 @@ class _Search:
             self.unproved += bounds
         self.left = len(self.unproved)
         self.lowest_left = min(self.unproved, default=None)
-        lowest = min(bounds, default=None)
         self.bound_s = min([self.bound_s, kept, *bounds, *self.unproved])
         step = FunnelStage(
             name="stages",
             rows=count,
             meshes=len(set[tuple[int, ...]]().union(*(part.logical_meshes for part, _ in parts))),
             dropped=0 if self.ended else len(bounds),
-            lowest=None if self.ended else lowest,
+            lowest=None if self.ended else min(bounds, default=None),
         )
         self.funnel.append(step)
 
@@ -341,14 +347,6 @@ class _Search:
             self.plan, self.time_s, self.joules = plan, time_s, float(totals.energy_j[0])
         return True
 
-    def _stage(self, name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> None:
-        dropped = np.delete(bounds, kept)
-        lowest = float(dropped.min()) if len(dropped) else None
-        step = FunnelStage(
-            name=name, rows=len(bounds), meshes=meshes, dropped=len(dropped), lowest=lowest
-        )
-        self.funnel.append(step)
-
     def _progress(self, what: str, done: int, of: int) -> None:
         if self.on_progress is not None:
             self.on_progress(what, done, of)
@@ -362,7 +360,7 @@ class _Search:
             return self._found(none, np.empty((0, 2)), status, None, seconds)
         bound = min(self.bound_s, self.time_s)
         done = not open_ and self.gap == 0.0 and bound >= self.time_s - self.rounding_s
-        proved = done or bound >= self.time_s * (1 - _ROUNDING)
+        proved = done or bound >= self.time_s * (1 - ROUNDING)
         certificate = Certificate(
             uniform=self.uniform_s,
             objective=self.time_s,

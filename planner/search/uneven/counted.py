@@ -45,6 +45,15 @@ class Counted:
         ]
 
 
+def funnel_stage(name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> FunnelStage:
+    """A step that keeps some of the rows that have (n,) bounds in seconds."""
+    dropped = np.delete(bounds, kept)
+    lowest = float(dropped.min()) if len(dropped) else None
+    return FunnelStage(
+        name=name, rows=len(bounds), meshes=meshes, dropped=len(dropped), lowest=lowest
+    )
+
+
 def mesh_count(skeletons: Skeletons) -> int:
     """How many combinations of tp, cp and pp there are."""
     used = np.unique(skeletons.mesh_id)

@@ -8,12 +8,13 @@ memory, ranges, columns   `planner.search.uneven.energy_rows`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import FloatArray, IntArray
+from planner.plan import BoolArray, FloatArray, IntArray
 from planner.rules import TARGET
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
@@ -44,12 +45,16 @@ class Funnel:
         family: The rows that are left for the search.
         watts: That all chips draw while they wait.
         open_rows: That came to a bound and were not dropped, so far.
+        left: (n,) rows of the family that are not excluded once the search ends.
+        lowest_left: Joules, the least bound among those left; None without any.
         refused: See `Certificate`.
     """
 
     family: EnergyRows | None = None
     watts: float
     open_rows: int = 0
+    left: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    lowest_left: float | None = None
     refused: dict[str, int] = field(default_factory=dict)
     _stages: list[FunnelStage] = field(default_factory=list)
 
@@ -69,34 +74,51 @@ class Funnel:
         )
 
     def close(self, search: FamilySearch, point: Point) -> None:
-        """Notes what each bound of the search dropped for its first point."""
+        """Notes what each bound of the search dropped for its first point, and what is left."""
         assert self.family is not None
-        low = search.bounds(point.limit).astype(np.float64)
+        low = search.bounds(point.limit)
+        self._leave(low, np.asarray(low < search.enough(point.found)))
         joules = np.where(low >= UNLIMITED, np.inf, low) * self.family.units.joules
+        kept = self.left.copy()
+        kept[list(search.solved)] = True
         here = np.arange(len(self.family))
         for name, level in self.family.levels():
-            at = np.flatnonzero(level[here])
-            asked = search.solved | search.unanswered
-            at = at[[row not in asked for row in here[at]]] if len(at) else at
+            at = np.flatnonzero(level[here] & ~kept[here])
             meshes = len(self.family.rows.take(here).logical_meshes)
             self.drop(name, len(here), meshes, joules[here[at]])
             here = np.delete(here, at)
 
+    def open_without(self, search: FamilySearch) -> None:
+        """Notes what is left where no point was found."""
+        assert self.family is not None
+        low = search.bounds(int(self.family.upper_s / self.family.units.time_s))
+        self._leave(low, low < UNLIMITED)
+
+    def open_below(self, lows: Sequence[IntArray], above_s: Sequence[float], js: float) -> None:
+        """Notes what is left in ranges of the step time where energy x time may be below `js`.
+
+        Args:
+            lows: (n,) bounds of the rows in each range.
+            above_s: Its plans are slower.
+            js: Joule seconds.
+        """
+        assert self.family is not None
+        unit = self.family.units.joules
+        left: BoolArray = np.array(
+            [low * unit * s < js for low, s in zip(lows, above_s, strict=False)]
+        )
+        low = np.where(left, lows[: len(left)], UNLIMITED).min(axis=0)
+        self._leave(low, low < UNLIMITED)
+
+    def _leave(self, low: IntArray, left: BoolArray) -> None:
+        """Notes rows that are left, with the bounds of all."""
+        assert self.family is not None
+        self.left = left
+        self.lowest_left = float(low[left].min()) * self.family.units.joules if left.any() else None
+
     def stages(self) -> tuple[FunnelStage, ...]:
         """All so far."""
         return tuple(self._stages)
-
-    def left(self, search: FamilySearch, found: list[Point]) -> tuple[int, float | None]:
-        """Rows that the first point leaves open, and the least bound among them."""
-        assert self.family is not None
-        if found and found[0].proved:
-            return 0, None
-        limit = int(self.family.upper_s / self.family.units.time_s)
-        low = search.bounds(found[-1].limit if found else limit)
-        open_low = low[low < (search.enough(found[0].found) if found else UNLIMITED)]
-        if not len(open_low):
-            return 0, None
-        return len(open_low), float(open_low.min()) * self.family.units.joules
 
 
 class NoRowsError(Exception):
@@ -134,6 +156,7 @@ def energy_rows(
     funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
     if not len(rows):
+        funnel.open_rows = 0
         raise NoRowsError
     rows, forms = _timely(model, rows, clocks, upper_s, funnel, deadline)
     work = (model, limits, clocks, points, (lower_s, upper_s), funnel, deadline)

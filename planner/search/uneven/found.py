@@ -10,6 +10,13 @@ from solvers.solution import Status
 
 TOLD = " told"
 """Ends the names of bounds of rows that are there once for each way to tell a target of them."""
+ROUNDING = 1e-6
+"""Of the integer tables, as a share of the objective: within it an answer is proved."""
+
+
+def within(gap: float) -> float:
+    """The gap at which a search may end so that its answer, rounded, is within the one given."""
+    return max(gap - ROUNDING, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

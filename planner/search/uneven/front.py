@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,17 +28,16 @@ from planner.search.objective import optimum
 from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import Certificate, TimeStep, UnevenFound
+from planner.search.uneven.found import ROUNDING, Certificate, TimeStep, UnevenFound, within
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError
 from solvers.stages.family import UNLIMITED, FamilySearch, Known, Point
-from solvers.stages.problem import Choice, Form, Limit, StageProblem
+from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 OnPoint = Callable[[Plan, float, float], None]
 ENERGY, EDP = "energy", "edp"
-_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 
 
 def energy_front(
@@ -89,9 +88,7 @@ def energy_front(
     at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))
     try:
         family = energy_rows(model, options, limits, chips, *at)
-    except OutOfTime:
-        return _nothing_proved(known, start, funnel, objective, started)
-    except NoRowsError:
+    except (OutOfTime, NoRowsError):
         return _known_alone(known, start, funnel, objective, started)
     family.plans.extend(known.plans)
     search = _search(family, known, start, gap, deadline)
@@ -133,58 +130,32 @@ def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -
     return min(dearest, limits.longest_s(model, chips))
 
 
-def _nothing_proved(
+def _known_alone(
     known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
 ) -> UnevenFound:
-    """What is known when time ends before the search of rows: waiting alone costs joules."""
-    least = float(start.bound[0]) * funnel.watts
-    value, bound = float(known.points[:, 1].min()), least
+    """What is known where no rows are left to search, or no time: waiting alone costs joules."""
+    ended = funnel.open_rows > 0
+    soonest_s, cheapest = float(start.bound[0]), float(known.points[:, 1].min())
+    least = min(soonest_s * funnel.watts, cheapest) if ended else cheapest
+    value, bound = cheapest, least
     if objective == EDP:
-        value, bound = float(known.points.prod(axis=1).min()), least * float(start.bound[0])
+        value = float(known.points.prod(axis=1).min())
+        bound = min(least * soonest_s, value) if ended else value
     return UnevenFound(
         plans=PlanTable.from_plans(known.plans),
         points=known.points,
-        status=Status.FEASIBLE,
-        bound=np.array([start.bound[0], least]),
-        front_complete=False,
+        status=Status.FEASIBLE if ended else start.status,
+        bound=np.array([soonest_s, least]),
+        front_complete=start.status is Status.OPTIMAL and objective == ENERGY and not ended,
         certificate=Certificate(
             uniform=value,
             objective=value,
-            bound=min(bound, value),
+            bound=bound,
             funnel=funnel.stages(),
             solved=0,
             stage_solves=0,
             left=funnel.open_rows,
-            lowest_left=least if funnel.open_rows else None,
-            solvers={},
-            refused=funnel.refused,
-        ),
-        seconds=time.perf_counter() - started,
-    )
-
-
-def _known_alone(
-    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
-) -> UnevenFound:
-    """The front where no stages can differ: that of the uniform plans."""
-    value = float(known.points[:, 1].min())
-    if objective == EDP:
-        value = float(known.points.prod(axis=1).min())
-    return UnevenFound(
-        plans=PlanTable.from_plans(known.plans),
-        points=known.points,
-        status=start.status,
-        bound=np.array([start.bound[0], known.points[:, 1].min()]),
-        front_complete=start.status is Status.OPTIMAL and objective == ENERGY,
-        certificate=Certificate(
-            uniform=value,
-            objective=value,
-            bound=value,
-            funnel=funnel.stages(),
-            solved=0,
-            stage_solves=0,
-            left=0,
-            lowest_left=None,
+            lowest_left=least if ended else None,
             solvers={},
             refused=funnel.refused,
         ),
@@ -212,7 +183,7 @@ def _search(
             Known(time=int(seconds), cost=int(joules), label=at)
             for at, (seconds, joules) in enumerate(whole)
         ],
-        gap=gap,
+        gap=within(gap),
         rounding=rounding,
         cost_rounding=int(family.slack_cost.max(initial=64.0)),
         deadline=deadline,
@@ -265,7 +236,7 @@ def _grid(search: FamilySearch, first: int, last: int, points: int) -> Iterator[
 
 @dataclass(slots=True)
 class _Run:
-    """A search over the front in progress."""
+    """A search over the front in progress; `lows`: of edp the rows' bounds at each point."""
 
     model: CostModel
     family: EnergyRows
@@ -276,6 +247,7 @@ class _Run:
     uniform: Found
     objective: str
     started: float
+    lows: list[Ints] = field(init=False, default_factory=list)
 
     def collect(
         self,
@@ -292,6 +264,8 @@ class _Run:
             found.append(point)
             plans.append(self._plan(point.found))
             values.append(_evaluated(self.model, plans[-1:])[0])
+            if self.objective == EDP:
+                self.lows.append(self.search.bounds(point.limit))
             if len(found) == 1:
                 self.funnel.close(self.search, point)
             if on_point is not None and point.proved:
@@ -320,7 +294,7 @@ class _Run:
         certificate = self._certificate(found, points[keep])
         proved = bool(found) and all(p.proved for p in found) and not self.search.late
         if self.objective == EDP:
-            proved = certificate.gap <= _ROUNDING
+            proved = certificate.gap <= ROUNDING
         return UnevenFound(
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
@@ -350,16 +324,23 @@ class _Run:
             value, steps = float(points.prod(axis=1).min()), self._steps(found)
             waiting = float(self.start.bound[0]) * bound
             bound = min([step.product_js for step in steps], default=waiting)
-        left, lowest = self.funnel.left(self.search, found)
+        if not found:
+            self.funnel.open_without(self.search)
+        elif self.objective == EDP:
+            lows = [*self.lows, self.search.bounds(self.search.faster)]
+            wanted = value * (1 - self.search.gap - ROUNDING)
+            self.funnel.open_below(lows, [step.above_s for step in steps], wanted)
+        solved = np.zeros(len(self.family), dtype=np.bool_)
+        solved[list(self.search.solved)] = True
         return Certificate(
             uniform=self._uniform(),
             objective=value,
             bound=min(bound, value),
             funnel=self.funnel.stages(),
-            solved=len(self.search.solved),
+            solved=int((solved & ~self.funnel.left).sum()),
             stage_solves=sum(self.search.solves.values()),
-            left=left,
-            lowest_left=lowest,
+            left=int(self.funnel.left.sum()),
+            lowest_left=self.funnel.lowest_left,
             solvers={name.removeprefix("solved by "): n for name, n in self.search.solves.items()},
             refused=self.funnel.refused,
             steps=steps,

@@ -18,11 +18,12 @@ import numpy as np
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pooled import evaluate_stages
 from planner.cost.pools import Pool, owners, without_pools
-from planner.plan import BoolArray, FloatArray, Plan, PlanTable
+from planner.plan import FloatArray, Plan, PlanTable
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits, model_flop
 from planner.search.options import SpaceOptions
-from planner.search.uneven.found import Certificate, FunnelStage
+from planner.search.uneven.counted import funnel_stage
+from planner.search.uneven.found import ROUNDING, Certificate, FunnelStage, within
 from planner.search.uneven.pool_bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.uneven.pool_columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.uneven.pool_rows import PooledRows, pooled_rows
@@ -33,7 +34,6 @@ from solvers.stages.solving import solve_stages
 
 SAME = 1e-12
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
-_ROUNDING = 1e-6  # of the integer tables: within it an answer is proved
 _RISES = (1.02, 1.1, 1.3, 2.0, 4.0, 16.0, 256.0, 1e6)
 """Ceilings over the least bound."""
 
@@ -103,7 +103,7 @@ class _Search:
         on_progress: Progress | None,
     ) -> None:
         self.pools, self.options, self.limits = pools, options, limits
-        self.gap, self.deadline, self.on_progress = gap, deadline, on_progress
+        self.gap, self.deadline, self.on_progress = within(gap), deadline, on_progress
         self.clocks = tuple(pool.model.clocks(wanted=False) for pool in pools)
         self.longest_s = _longest_s(pools, limits)
         self.plan: Plan | None = None
@@ -140,7 +140,7 @@ class _Search:
                 if self.plan is not None or self.ended or self.ceiling_s >= self.longest_s:
                     return
         except OutOfTime:
-            self.ended, self.bound_s, self.lowest_left = True, self.floor_s, self.floor_s or None
+            self.ended, self.bound_s = True, self.floor_s
 
     def _waits_for_too_much(self) -> bool:
         """Whether waiting alone draws what the limit lets through: every plan draws more."""
@@ -158,8 +158,9 @@ class _Search:
         self.funnel, self.bound_s, self.solved, self.left = [], np.inf, 0, self.rows
         first = np.concatenate([bound for _, _, bound in parts])
         kept = [np.flatnonzero(bound < self.wanted_s) for _, _, bound in parts]
-        whole = np.concatenate([bound < self.wanted_s for _, _, bound in parts])
-        self._stage("LB1", [rows for rows, _, _ in parts], first, whole)
+        meshes = _meshes([rows for rows, _, _ in parts])
+        whole = np.flatnonzero(first < self.wanted_s)
+        self.funnel.append(funnel_stage("LB1", meshes, first, whole))
         left, second, open_rows = [], [], []
         for (all_rows, forms, _), at in zip(parts, kept, strict=True):
             self.deadline.check()
@@ -171,7 +172,8 @@ class _Search:
             open_rows.append((rows.take(here), bound[here]))
         bounds = np.concatenate(second)
         lower = np.where(np.isfinite(bounds), bounds, self.wanted_s)
-        self._stage("LB2", left, lower, bounds < self.wanted_s)
+        roomy = np.flatnonzero(bounds < self.wanted_s)
+        self.funnel.append(funnel_stage("LB2", _meshes(left), lower, roomy))
         self.bound_s = min([np.inf, *(step.lowest or np.inf for step in self.funnel)])
         self._solve(open_rows)
 
@@ -259,20 +261,6 @@ class _Search:
             self.plan, self.time_s, self.joules = plan, time_s, joules
         return True
 
-    def _stage(
-        self, name: str, rows: list[PooledRows], bounds: FloatArray, kept: BoolArray
-    ) -> None:
-        dropped = bounds[~kept]
-        self.funnel.append(
-            FunnelStage(
-                name=name,
-                rows=len(bounds),
-                meshes=_meshes(rows),
-                dropped=len(dropped),
-                lowest=float(dropped.min()) if len(dropped) else None,
-            )
-        )
-
     def answer(self, seconds: float) -> PooledFound:
         """The answer; no plan is below the least bound of all."""
         bound = min(self.bound_s, self.time_s)
@@ -280,7 +268,7 @@ class _Search:
         certificate = None
         if self.plan is not None:
             proved = not self.ended and self.gap == 0.0
-            proved |= bound >= self.time_s * (1 - _ROUNDING)
+            proved |= bound >= self.time_s * (1 - ROUNDING)
             status = Status.OPTIMAL if proved else Status.FEASIBLE
             certificate = Certificate(
                 uniform=None,

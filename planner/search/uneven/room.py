@@ -299,8 +299,7 @@ def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatA
 
     `planner.search.uneven.aligned` says how many layers these have. Chunks of identical layers
     that differ, the longer ones first, do so by a layer at least, of which the first recompute no
-    fewer; no more devices have layers of a second kind than there
-    are such layers.
+    fewer; no more devices have layers of a second kind than there are such layers.
     """
     step = forms.step_s(slowest)
     at = np.flatnonzero(rows.plans.interleave > 1)

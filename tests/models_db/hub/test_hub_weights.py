@@ -146,11 +146,6 @@ def test_a_file_of_weights_is_not_asked_for_the_model(name: str, tmp_path: Path)
     assert "name the folder" in str(caught.value)
 
 
-def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no config\.json in this folder"):
-        import_model(tmp_path)
-
-
 def test_sets_of_which_files_are_missing_are_not_counted(tmp_path: Path) -> None:
     folder(tmp_path, tensors_of(2))
     (tmp_path / "model.safetensors").rename(tmp_path / "model-00002-of-00003.safetensors")

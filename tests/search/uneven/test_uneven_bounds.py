@@ -15,6 +15,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.cost.listed import chunk_kinds
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
 from planner.rules import violations
+from planner.search.deadline import Deadline
 from planner.search.engine import Search
 from planner.search.limits import Limits
 from planner.search.options import SpaceOptions
@@ -100,6 +101,19 @@ def test_bounds_are_below_random_plans(seed: int) -> None:
         assert first[row] <= second[row] * ROUNDED
         assert second[row] <= cost.step_time_s[fits].min() * ROUNDED
         assert max(lowest, first[row]) <= cost.step_time_s.min() * ROUNDED
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_first_bound_without_time_is_below_the_one_with_networks(seed: int) -> None:
+    model, chips = real_model(seed)
+    skeletons = uneven_skeletons(model, (chips,), OPTIONS)
+    if not len(skeletons):
+        pytest.skip("no mesh")
+    over = Deadline(time.perf_counter())
+    arithmetic = skeleton_lower(model, skeletons, OPTIONS, over)
+    with_networks = skeleton_lower(model, skeletons, OPTIONS)
+    assert (arithmetic > 0).all()
+    assert (arithmetic <= with_networks * ROUNDED).all()
 
 
 def small() -> CostModel:

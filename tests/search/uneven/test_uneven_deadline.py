@@ -149,6 +149,50 @@ def test_time_that_ends_before_rows_are_bounded_leaves_them_all(clock: Clock) ->
     assert ended >= 2
 
 
+def test_time_that_is_over_at_once_leaves_the_bound_of_arithmetic(clock: Clock) -> None:
+    model, options = job(), options_of(cp=1)
+    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    whole = best_time(model, options, Limits(), CHIPS, uniform=uniform)
+    clock.now = LATE
+    asked = {"uniform": uniform, "deadline": SOON}
+    start = best_time(model, options, Limits(), CHIPS, **asked)
+    front = energy_front(model, options, Limits(), CHIPS, start=start, **asked)
+    for found, least in ((start, 0.3), (front, 0.1)):
+        known = found.certificate
+        assert known is not None
+        assert [stage.name for stage in known.funnel] == ["LB0"]
+        assert known.left == known.funnel[0].rows - known.funnel[0].dropped > 0
+        assert known.lowest_left is not None
+        assert least * known.objective < known.bound <= known.lowest_left * (1 + 1e-9)
+    assert start.bound[0] <= whole.points[0, 0]
+    none = best_time(model, options, Limits(), CHIPS, deadline=SOON)
+    assert (none.status, len(none.plans)) == (Status.TIME_LIMIT, 0)
+    assert 0.3 * whole.points[0, 0] < none.bound[0] <= whole.points[0, 0]
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_rows_are_dropped_by_bounds_alone_and_others_left(clock: Clock, objective: str) -> None:
+    """At many of the moments at which the clock is asked for, in turn."""
+    model, options = job(), options_of(tp=1, cp=1)
+    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
+    asked = {"start": start, "uniform": uniform, "objective": objective, "deadline": SOON}
+    open_, moment = 0, 0
+    while moment == 0 or clock.now == LATE:
+        moment += 1 + moment // 4
+        clock.now, clock.after = 0.0, clock.asked + moment
+        front = energy_front(model, options, Limits(), CHIPS, **asked)
+        known = front.certificate
+        assert known is not None
+        assert (known.left > 0) == (known.gap > 1e-6)
+        assert (known.lowest_left is None) == (known.left == 0)
+        open_ += known.left > 0
+        least = float(front.points[:, 1].min())
+        for stage in known.funnel:
+            assert stage.lowest is None or stage.lowest >= least * (1 - 1e-6)
+    assert open_ > 2
+
+
 @pytest.mark.parametrize("objective", ["time", "energy", "edp"])
 def test_an_answer_without_a_plan_keeps_the_bound(
     objective: str, clock: Clock, monkeypatch: pytest.MonkeyPatch

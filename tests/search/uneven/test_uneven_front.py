@@ -300,13 +300,30 @@ def test_a_gap_ends_the_search_for_the_least_product() -> None:
     assert exact.certificate is not None
     assert exact.status is Status.OPTIMAL
     assert close.status is Status.FEASIBLE
-    assert 1e-6 < close.certificate.gap <= 0.05 + 1e-6
+    assert 1e-6 < close.certificate.gap <= 0.05
     assert close.certificate.bound <= exact.certificate.objective * (1 + 1e-9)
     assert close.certificate.bound == pytest.approx(
         min(step.product_js for step in close.certificate.steps)
     )
     assert close.certificate.left == 0
     assert close.certificate.stage_solves <= exact.certificate.stage_solves
+
+
+@pytest.mark.parametrize("gap", [0.002, 0.01, 0.03, 0.1])
+def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None:
+    """To the last digit."""
+    model, options = medium()
+    uniform = Search(model=model, options=options, limits=Limits()).run((8,))
+    start = best_time(model, options, Limits(), 8, uniform=uniform, gap=gap)
+    asked = {"start": start, "uniform": uniform, "gap": gap}
+    fronts = [
+        energy_front(model, options, Limits(), 8, objective=objective, points=points, **asked)
+        for objective, points in (("energy", 1), ("edp", None))
+    ]
+    for found in (start, *fronts):
+        assert found.certificate is not None
+        assert found.certificate.gap <= gap
+        assert found.certificate.left == 0
 
 
 def test_energy_of_components_is_refused() -> None:

@@ -46,13 +46,22 @@ MESH = None
 
 
 def made(accelerator):
-    """The model; where the first rank hands its weights out, the others leave theirs empty."""
-    if FIRST_RANK_LOADS and not accelerator.is_main_process:
+    """The model; where the first rank hands its weights out, the others leave theirs empty.
+
+    Every rank keeps the buffers that it makes: what is handed out is sharded.
+    """
+    if not FIRST_RANK_LOADS:
+        return built()
+    if accelerator.is_main_process:
+        model = built()
+    else:
         with no_init_weights():
             model = built()
         model.tie_weights()
-        return model
-    return built()
+    for module in model.modules():
+        for name, buffer in list(module.named_buffers(recurse=False)):
+            module.register_buffer(name, buffer, persistent=False)
+    return model
 
 
 def loss_of(accelerator, model, tokens):
