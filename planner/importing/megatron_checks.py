@@ -88,6 +88,10 @@ def _experts(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     given = taking.values
     sent = taking.look("--moe-token-dispatcher-type", "allgather")
     again = taking.look("--recompute-granularity") == "full"
+    spread, wide = plan.ep if "--num-experts" in given else plan.tp, plan.tp * plan.cp
+    alike = plan.pp == 1 or spread == wide
+    words = f"with as many data ranks of experts as of attention only: ep of {wide} here"
+    yield "--use-tp-pp-dp-mapping", alike, words
     yield _EXCHANGE, plan.ep > 1, "with ep above 1 only"
     chunked = plan.pp == 1 or plan.interleave > 1
     yield _EXCHANGE, chunked, f"without a pipeline, or with several chunks, not with pp {plan.pp}"
