@@ -21,14 +21,19 @@ from planner.errors import InputError
 
 _TOKEN = re.compile(r"\s*(?:([0-9]+)|([A-Za-z|])|([(),*])|(\S))")
 _MOST = 1 << 20  # chunks and layers; more cannot be meant
+_PREDICTION = "m (multi-token prediction, which costs nothing here; leave it out) stands"
 EXAMPLES = ("Et*7|(t*8|)*14t*7L", "7,8*14,7")
 
 _Token = tuple[str, int]
 """A number, a letter or a sign, and the position of its first character, from 1."""
 
 
-def parse_layout(text: str) -> tuple[int, ...]:
+def parse_layout(text: str, *, predictions: bool = False) -> tuple[int, ...]:
     """Layers per chunk of a pipeline.
+
+    Args:
+        text: The text.
+        predictions: Whether modules of multi-token prediction may stand in it; they are no layers.
 
     Raises:
         InputError: It is no such text; one line with the position, counted from 1.
@@ -36,8 +41,24 @@ def parse_layout(text: str) -> tuple[int, ...]:
     tokens = [_known(match, text) for match in _TOKEN.finditer(text)]
     if any(word.isalpha() or word == "|" for word, _ in tokens):
         letters = [token for token in _unrolled(tokens, text) if token[0] != ","]
-        return _of_letters(letters, text)
+        modules = [at for word, at in letters if word == "m"]
+        if modules and not predictions:
+            raise _wrong(text, modules[0], _PREDICTION)
+        return _of_letters([token for token in letters if token[0] != "m"], text)
     return _of_numbers(_unrolled(tokens, text), text)
+
+
+def prediction_modules(text: str) -> int:
+    """Modules of multi-token prediction in a layout.
+
+    Raises:
+        InputError: See `parse_layout`.
+
+    >>> prediction_modules("Et*3|(tt|)*29m|L"), prediction_modules("7,8*14,7")
+    (1, 0)
+    """
+    tokens = [_known(match, text) for match in _TOKEN.finditer(text)]
+    return sum(word == "m" for word, _ in _unrolled(tokens, text))
 
 
 def layout_text(layers: Sequence[int]) -> str:
@@ -80,10 +101,6 @@ def _known(match: re.Match[str], text: str) -> _Token:
     word, at = match[match.lastindex or 0], match.start(match.lastindex or 0) + 1
     if match.lastindex == 4 or (match.lastindex == 2 and word not in "EtmL|"):
         raise _wrong(text, at, f"{word!r} is none of E, t, L, |, (, ), * and whole numbers")
-    if word == "m":
-        raise _wrong(
-            text, at, "m (multi-token prediction, which costs nothing here; leave it out) stands"
-        )
     return word, at
 
 

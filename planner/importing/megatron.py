@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.importing.commands import command_in
 from planner.importing.imported import Imported
 from planner.importing.megatron_checks import check_combinations
+from planner.importing.megatron_classes import reasons, refuse_what_replaces, warn_of_others
 from planner.importing.megatron_model import SETTINGS, model_dimensions, model_warnings
 from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
@@ -21,9 +22,6 @@ from planner.importing.megatron_stages import chunks_of
 from planner.importing.taking import Asked, Taking, chips_of
 from planner.messages import one_line
 from planner.plan import Plan
-
-_PARTLY = "part of the prediction's own assumptions"
-_MODELLED = {"transformer configuration", "mixed precision", "distributed init", "mla", "moe"}
 
 
 def read(text: str, asked: Asked) -> Imported:
@@ -41,6 +39,7 @@ def read(text: str, asked: Asked) -> Imported:
     command = command_in(text, asked.name, known, "Megatron-LM")
     taking = Taking(asked, _settings(command.words, asked.name))
     taking.warnings += command.notes
+    refuse_what_replaces(taking)
     dimensions = model_dimensions(taking)
     job = _job(taking)
     taking.check()
@@ -65,16 +64,9 @@ def read(text: str, asked: Asked) -> Imported:
     if "--global-batch-size" not in taking.values:
         taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
     taking.warnings += model_warnings(taking, model)
+    warn_of_others(taking)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
-    return taking.imported("megatron", plan, said, dimensions, _reasons())
-
-
-def _reasons() -> dict[str, str]:
-    """Why flags have no part in a plan."""
-    return {
-        name: f"{title}: {_PARTLY if title in _MODELLED else 'no part of a plan'}"
-        for name, (_, title) in known_flags().items()
-    }
+    return taking.imported("megatron", plan, said, dimensions, reasons())
 
 
 def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,9 @@ from planner.rules.megatron_words import HIDDEN, LATENT_EXPOSES_TP
 
 _OTHER_MODELS = (
     "--hybrid-layer-pattern", "--hybrid-override-pattern", "--decoder-num-layers",
-    "--heterogeneous-layers-config-path",
+    "--heterogeneous-layers-config-path", "--heterogeneous-layers-config-encoded-json",
+    "--experimental-attention-variant", "--linear-attention-freq", "--spec",
+    "--enable-mhc-connections", "--moe-latent-size",
 )  # fmt: skip
 _UNCOUNTED = {
     "--overlap-moe-expert-parallel-comm": "exchanges of experts hide behind another micro-batch",
@@ -21,7 +23,7 @@ _UNCOUNTED = {
     "--use-precision-aware-optimizer": "optimizer states may have fewer bits",
     "--fp8-param-gather": "weights are kept and gathered in 8 bits",
     "--fp4-param-gather": "weights are kept and gathered in 4 bits",
-    "--mtp-num-layers": "layers of multi-token prediction",
+    "--mtp-num-layers": "modules of multi-token prediction (m in a layout)",
     "--moe-expert-capacity-factor": "tokens beyond an expert's capacity are dropped",
 }
 SETTINGS = {

@@ -43,6 +43,9 @@ def mesh_and_sharding(taking: Taking, model: Model, chips: int | None) -> dict[s
     taking.check()
     data = data_ranks(taking, chips, {"tp": tp, "cp": cp, "pp": pp})
     sharding = _sharding(taking, pp)
+    if sharding != "ddp" and data * cp == 1:
+        taking.assume("plan.sharding", "ddp", f"{sharding} of a single data rank shares nothing")
+        sharding = "ddp"
     replicas = _replicas(taking, sharding, data)
     sharded = sharding == "zero3"
     inside = taking.on("--use-tp-pp-dp-mapping")

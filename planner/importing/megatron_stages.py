@@ -10,7 +10,7 @@ from __future__ import annotations
 from models_db import Model
 from planner.errors import InputError
 from planner.importing.taking import Taking
-from planner.layout_text import parse_layout
+from planner.layout_text import parse_layout, prediction_modules
 from planner.plan import Stage
 
 Stages = tuple[Stage, ...] | None
@@ -39,6 +39,9 @@ def chunks_of(taking: Taking, model: Model, pp: int) -> tuple[int, Stages, str]:
         taking.wrong(_FIRST if first else _LAST, f"stands beside {_ENDS[not ends[0]]}; keep one")
     _check_group(taking, pp)
     layout = taking.text(_LAYOUT)
+    others = [name for name in (_FIRST, _LAST, *_ENDS) if name in taking.values]
+    if layout and others:
+        taking.wrong(_LAYOUT, f"stands beside {others[0]}; keep one")
     counted = model.layers + sum(ends)
     interleave = _interleave(taking, pp, counted)
     taking.check()
@@ -102,7 +105,7 @@ def _check_interleaved(taking: Taking, pp: int, interleave: int, name: str) -> N
 
 def _laid_out(taking: Taking, text: str, model: Model, pp: int) -> tuple[int, Stages, str]:
     try:
-        layers = parse_layout(text)
+        layers, modules = parse_layout(text, predictions=True), prediction_modules(text)
     except InputError as error:
         taking.wrong(_LAYOUT, str(error).removeprefix("layout: "))
         taking.check()
@@ -111,6 +114,10 @@ def _laid_out(taking: Taking, text: str, model: Model, pp: int) -> tuple[int, St
         taking.wrong(_LAYOUT, f"has {sum(layers)} layers; {model.name} has {model.layers}")
     if len(layers) % pp:
         taking.wrong(_LAYOUT, f"has {len(layers)} chunks, no multiple of pp {pp}")
+    told = taking.whole("--mtp-num-layers", 0, least=0)
+    if modules != told:
+        what = f"has {modules} modules of multi-token prediction (m), --mtp-num-layers {told}"
+        taking.wrong(_LAYOUT, what)
     taking.check()
     return len(layers) // pp, tuple(Stage(layers=count) for count in layers), "even"
 

@@ -106,6 +106,10 @@ class Taking:
         values = self.values.get(name, ())
         return values[-1] if values else default
 
+    def look(self, name: str, default: str = "") -> str:
+        """The value of a setting that something else takes or leaves."""
+        return (self.values.get(name) or (default,))[-1]
+
     def whole(self, name: str, default: int = 0, least: int = 1) -> int:
         """The whole number that a setting says; one line where it says something else."""
         if name not in self.values:

@@ -113,16 +113,21 @@ def test_mixtral_is_found_by_its_dimensions(tmp_path: Path) -> None:
     [
         ("", {"sharding": "ddp", "dp": 64}),
         ("--use-distributed-optimizer", {"sharding": "zero1"}),
-        ("--use-megatron-fsdp", {"sharding": "zero3", "fsdp": 64, "dp": 1}),
         (
-            "--use-megatron-fsdp --num-distributed-optimizer-instances 4",
+            "--use-megatron-fsdp --ckpt-format fsdp_dtensor",
+            {"sharding": "zero3", "fsdp": 64, "dp": 1},
+        ),
+        (
+            "--use-megatron-fsdp --ckpt-format fsdp_dtensor "
+            "--num-distributed-optimizer-instances 4",
             {"sharding": "zero3", "fsdp": 16, "dp": 4},
         ),
         (
-            "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads",
+            "--use-megatron-fsdp --ckpt-format fsdp_dtensor --data-parallel-sharding-strategy "
+            "optim_grads",
             {"sharding": "zero2", "dp": 64},
         ),
-        ("--use-torch-fsdp2", {"sharding": "zero3", "fsdp": 64}),
+        ("--use-torch-fsdp2 --no-gradient-accumulation-fusion", {"sharding": "zero3", "fsdp": 64}),
         ("--tensor-model-parallel-size=8", {"tp": 8, "dp": 8, "sequence_parallel": False}),
         ("--tensor-model-parallel-size 8 --sequence-parallel", {"sequence_parallel": True}),
         ("--context-parallel-size 2 --cp-comm-type a2a", {"cp": 2, "cp_mode": "all-to-all"}),
@@ -162,7 +167,10 @@ def test_mixtral_is_found_by_its_dimensions(tmp_path: Path) -> None:
             "block --recompute-num-layers 5",
             {"recompute": "none", "stages": (Stage(layers=20, full=(5, 0)),) * 2},
         ),
-        ("--optimizer-cpu-offload", {"offload": ("optimizer",)}),
+        (
+            "--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer",
+            {"offload": ("optimizer",)},
+        ),
         ("--cpu-offloading-num-layers 39", {"offload": ("activations",)}),
         (
             "--pipeline-model-parallel-size 2 --use-tp-pp-dp-mapping",
@@ -242,7 +250,7 @@ def test_contradictions(flags: str, line: str, tmp_path: Path) -> None:
 
 def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
     takes = "--use-torch-fsdp2: Megatron-LM takes it"
-    text = MIXTRAL.replace("--bf16", "--fp16 --use-torch-fsdp2")
+    text = MIXTRAL.replace("--bf16", "--fp16 --use-torch-fsdp2 --no-gradient-accumulation-fusion")
     for flag in ("distributed-optimizer", "param-gather", "pipeline-model-parallel-size 4"):
         text = re.sub(f"--[a-z-]*{flag}", "", text)
     assert refused(text, tmp_path, model="mixtral-8x7b") == [
@@ -250,7 +258,8 @@ def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
         f"{takes} without --fp16; take --bf16",
     ]
     text = GPT3.replace("--fp16", "--bf16").replace(
-        "--pipeline-model-parallel-size 16", "--use-torch-fsdp2"
+        "--pipeline-model-parallel-size 16",
+        "--use-torch-fsdp2 --no-gradient-accumulation-fusion",
     )
     assert refused(text, tmp_path, model="gpt3-175b", chips=1024) == [
         f"{takes} beside --untie-embeddings-and-output-weights only"
@@ -262,7 +271,8 @@ def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
     [
         ("--recompute-granularity selective --recompute-modules mlp core_attn",
          "--recompute-modules: of core_attn, mlp is", "recompute=full", ("recompute", "full")),
-        ("--optimizer-cpu-offload --optimizer-offload-fraction 0.5",
+        ("--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer "
+         "--optimizer-offload-fraction 0.5",
          "--optimizer-offload-fraction: a plan moves all", "offload=optimizer",
          ("offload", ("optimizer",))),
         ("--context-parallel-size 2 --cp-comm-type allgather", "--cp-comm-type: allgather is",
