@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,7 +130,8 @@ def explain(
     resolved = resolve(request, question.origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
         rivals = () if source else rivals_in(plan_file, request, plan.chips, asked, flags=True)
-        result = explain_plan(resolved, plan, objective, question.noted, on_progress, rivals)
+        found = explain_plan(resolved, plan, objective, question.assumed, on_progress, rivals)
+    result = replace(found, evaluated=question.told(found.evaluated))
     _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())

@@ -57,10 +57,23 @@ def test_standard_input() -> None:
     assert json.loads(done.stdout)["launch"]["file"] == "-"
 
 
-def test_explain_takes_a_launch() -> None:
-    outcome = planner("explain", str(UNEVEN), *ASKED, "--json")
-    assert outcome.code == 0
-    assert json.loads(outcome.out)["mesh"]["pp"] == 4
+def test_explain_says_of_a_launch_what_evaluate_says(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    text = UNEVEN.read_text(encoding="utf-8").replace("--swiglu", "--swiglu --recompute-all 1")
+    for name in ("--overlap-grad-reduce", "--overlap-param-gather"):
+        text = text.replace(name, "")
+    script.write_text(text, encoding="utf-8")
+    evaluated, explained = (
+        planner(name, script, *ASKED, "--json").document for name in ("evaluate", "explain")
+    )
+    assert evaluated["warnings"][0].startswith("--overlap-grad-reduce: is not given")
+    assert [one["name"] for one in evaluated["launch"]["unknown"]] == ["--recompute-all"]
+    for name in ("mesh", "warnings", "launch", "defaults"):
+        assert explained[name] == evaluated[name]
+    words = " ".join(planner("explain", script, *ASKED).out.split())
+    for part in ("Warning: --overlap-grad-reduce: is not given", "Not known, so not counted",
+                 "--recompute-all 1 not known", "have no part in a plan"):  # fmt: skip
+        assert part in words
 
 
 @pytest.mark.parametrize(
