@@ -13,6 +13,8 @@ from planner.rules.maxtext_models import attends_globally, block_of, name_of
 
 PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
 """Rows of the embedding table in MaxText's configs/models where they are not ours."""
+_ROWS = {**PADDED, "gemma3-4b": 262144, "gemma3-12b": 262144, "gemma3-27b": 262144}
+"""The same, with those that some config.json pads further."""
 
 
 def settings(launch: Launch) -> dict[str, Any]:
@@ -94,8 +96,9 @@ def lossy(launch: Launch) -> list[Lost]:
     """What MaxText's model has otherwise."""
     model, lost = launch.model, []
     name = name_of(model)
-    if name in PADDED:
-        reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {PADDED[name]}"
+    rows = _ROWS.get(name or "", model.vocab_size)
+    if rows != model.vocab_size:
+        reason = f"maxtext has {rows} rows for the {model.vocab_size} tokens of {model.name}"
         lost.append(Lost("model", reason))
     if name is None and vocabulary(launch) != model.vocab_size:
         reason = (
