@@ -25,6 +25,12 @@ def renamed(name: str) -> Model:
     )  # fmt: skip
 
 
+def launch_of(model: Model) -> Launch:
+    cost = CASES["slices"].cost()
+    job = replace(cost.job, model=model)
+    return Launch(cost=replace(cost, job=job), plan=CASES["slices"].plan)
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_the_name_and_the_sources_do_not_matter(name: str) -> None:
     assert name_of(load_model(name)) == NAMED[name]
@@ -49,19 +55,28 @@ def test_a_config_json_in_a_folder_of_any_name(name: str, tmp_path: Path) -> Non
     path.write_text(json.dumps(data), encoding="utf-8")
     model = import_model(path).model
     assert model.name == "mine"
-    cost = CASES["slices"].cost()
-    launch = Launch(
-        cost=replace(cost, job=replace(cost.job, model=model)), plan=CASES["slices"].plan
-    )
-    assert maxtext_model.settings(launch) == {"model_name": NAMED[SAME.get(name, name)]}
+    assert maxtext_model.settings(launch_of(model)) == {"model_name": NAMED[SAME.get(name, name)]}
 
 
 def test_rows_that_are_not_those_of_the_config_are_told() -> None:
-    path = CONFIGS / "gemma3-27b.json"
-    cost = CASES["slices"].cost()
-    model = import_model(path).model
-    launch = Launch(
-        cost=replace(cost, job=replace(cost.job, model=model)), plan=CASES["slices"].plan
-    )
-    lost = [one.reason for one in maxtext_model.lossy(launch)]
+    model = import_model(CONFIGS / "gemma3-27b.json").model
+    lost = [one.reason for one in maxtext_model.lossy(launch_of(model))]
     assert "maxtext has 262144 rows for the 262208 tokens of gemma3-27b" in lost
+
+
+def weights_of(model: Model) -> str:
+    found = [
+        one.reason for one in maxtext_model.lossy(launch_of(model)) if "config.json" in one.reason
+    ]
+    return found[0] if found else ""
+
+
+def test_settings_of_published_weights_are_told_where_no_name_says_them() -> None:
+    assert weights_of(load_model("qwen3-30b-a3b")) == ""
+    told = weights_of(load_model("phi-4"))
+    assert told.endswith(
+        "mlp_activations, normalization_layer_epsilon, rope_type, rope_max_timescale, "
+        "rope_linear_scaling_factor"
+    )
+    assert weights_of(renamed("qwen3-30b-a3b")).endswith("norm_topk_prob, routed_scaling_factor")
+    assert weights_of(load_model("gpt3-125m")).endswith("layer_epsilon")
