@@ -89,7 +89,8 @@ def test_explain_says_of_a_launch_what_evaluate_says(tmp_path: Path) -> None:
          "2,147,483,648"),
         ((*ASKED, "--fix", "offload=all"), "fix: offload: 'all' is not one of optimizer, weights, "
          "activations, none"),
-        ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number of at least 1"),
+        ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number from 1 to "
+         "2,147,483,648"),
         ((*ASKED, "-o", str(UNEVEN)), f"output: {UNEVEN} is the file that is read; name another"),
         (("--chips", "8"), "chips: is about launches (--from); a plan file says it itself, change "
          "it there"),
