@@ -130,7 +130,9 @@ def explain(
     resolved = resolve(request, question.origin, plan.chips)
     with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
         rivals = () if source else rivals_in(plan_file, request, plan.chips, asked, flags=True)
-        found = explain_plan(resolved, plan, objective, question.assumed, on_progress, rivals)
+        found = explain_plan(
+            resolved, plan, objective, question.assumed, on_progress, rivals, question.targets
+        )
     result = replace(found, evaluated=question.told(found.evaluated))
     _write(result, resolved, plot, trace)
     if as_json:

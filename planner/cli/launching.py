@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.request import Request
     from planner.results import EvaluateResult
+    from planner.targets import Target
 
 _PANEL = "Launches (--from)"
 _EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
@@ -99,6 +100,13 @@ class Question:
     imported: Imported | None
     file: str
     flags: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What has to run other plans in the place of the launch: its framework."""
+        from planner.targets import TARGETS  # noqa: PLC0415  (not for --help)
+
+        return () if self.imported is None else (TARGETS[self.imported.source],)
 
     def told(self, found: EvaluateResult) -> EvaluateResult:
         """What the plan costs, with what the launch does otherwise and what of it was not read.
