@@ -80,7 +80,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
         word = name_or_path.strip().lower()
         name = word if word in shipped_names() else shipped_aliases().get(word)
         if name is not None:
-            return model_from_bytes(shipped_content(name), f"{name}.yaml")
+            return _shipped_model(name)
     from models_db.hub import import_model, is_config  # noqa: PLC0415  (it builds on this module)
 
     path = Path(name_or_path)
@@ -89,6 +89,11 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
     if path.suffix.lower() in _SUFFIXES or _is_file(path):
         return model_from_bytes(_read(path), str(path))
     raise ModelError(_unknown(str(name_or_path)))
+
+
+@functools.cache
+def _shipped_model(name: str) -> Model:
+    return model_from_bytes(shipped_content(name), f"{name}.yaml")
 
 
 def _is_file(path: Path) -> bool:

@@ -208,7 +208,10 @@ def _bounded(problem: FactoredProblem, bounds: Mapping[str, int]) -> FactoredPro
 
 
 class _Interval(Arithmetic):
-    """Arrays of closed intervals [low, high] that contain every possible value."""
+    """Arrays of closed intervals [low, high] that contain every possible value.
+
+    Where `low` is the same object as `high` all are single points, which are worked out once.
+    """
 
     def __init__(self, low: Any, high: Any) -> None:
         self.low, self.high = low, high
@@ -219,20 +222,34 @@ class _Interval(Arithmetic):
 
     def _plus(self, other: Any) -> _Interval:
         ends = _Interval.of(other)
-        return _Interval(self.low + ends.low, self.high + ends.high)
+        low = self.low + ends.low
+        exact = self.low is self.high and ends.low is ends.high
+        return _Interval(low, low if exact else self.high + ends.high)
 
     def _times(self, other: Any) -> _Interval:
         ends = _Interval.of(other)
-        a, b = self.low * ends.low, self.low * ends.high
-        c, d = self.high * ends.low, self.high * ends.high
-        least, most = np.minimum(a, b), np.maximum(a, b)
-        return _Interval(np.minimum(least, np.minimum(c, d)), np.maximum(most, np.maximum(c, d)))
+        if ends.low is ends.high:
+            return self._scaled(ends.low)
+        if self.low is self.high:
+            return ends._scaled(self.low)
+        one, two = self._scaled(ends.low), self._scaled(ends.high)
+        return _Interval(np.minimum(one.low, two.low), np.maximum(one.high, two.high))
+
+    def _scaled(self, factor: Any) -> _Interval:
+        """The products with a number, or with one number for each interval."""
+        a = self.low * factor
+        if self.low is self.high:
+            return _Interval(a, a)
+        b = self.high * factor
+        return _Interval(np.minimum(a, b), np.maximum(a, b))
 
     @staticmethod
     def by_ends(pick: Callable[..., Any], *terms: Any) -> _Interval:
         """The interval of a monotone function: its values at all low and at all high ends."""
         ends = [_Interval.of(term) for term in terms]
-        return _Interval(pick(*[e.low for e in ends]), pick(*[e.high for e in ends]))
+        low = pick(*[e.low for e in ends])
+        exact = all(e.low is e.high for e in ends)
+        return _Interval(low, low if exact else pick(*[e.high for e in ends]))
 
 
 _INTERVAL_OPS = Ops(
@@ -269,7 +286,9 @@ def _supported(
     """(r,) rows whose values occur in the domains and whose best case breaks no limit."""
     keep = np.ones(row_count(columns), dtype=np.bool_)
     for name, column in columns.items():
-        keep &= np.isin(column, domains[name])
+        domain = domains[name]  # sorted, not empty
+        nearest = np.minimum(domain.searchsorted(column), len(domain) - 1)
+        keep &= domain[nearest] == column
     box = {name: _Interval(domain[0], domain[-1]) for name, domain in domains.items()}
     box |= {name: _Interval(column, column) for name, column in columns.items()}
     for limit in problem.limits:

@@ -1,5 +1,6 @@
 """Files that the tests of the command line start from."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,14 @@ import yaml
 
 from cli.answers import SMALL
 from cli.command import solve
+from cli.remembering import remembered
+
+
+@pytest.fixture(autouse=True, scope="package")
+def answers_are_remembered() -> Iterator[None]:
+    """The tests of this folder ask the search each question once."""
+    with remembered():
+        yield
 
 
 @pytest.fixture

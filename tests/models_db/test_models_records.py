@@ -12,7 +12,10 @@ from models_db import list_models, load_model
 from models_db.loading import shipped_aliases
 
 DATA = Path(str(resources.files("models_db") / "data"))
-RAW = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(DATA.glob("*.yaml"))}
+RAW = {
+    path.stem: yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+    for path in sorted(DATA.glob("*.yaml"))
+}
 UNITS = {"1", "tokens", "parameters"}
 KINDS = {"datasheet", "measured", "derived", "assumed"}
 # fmt: off
