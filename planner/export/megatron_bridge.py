@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from planner.export.export import Export, Lost, TextFile
 from planner.export.launch import Launch
 from planner.export.megatron import all_groups
+from planner.export.megatron_bridge_derived import defaults, implied
 from planner.export.megatron_bridge_keys import Setting, Value, settings_of
 from planner.export.megatron_environment import environment
 from planner.export.megatron_flags import flag
@@ -73,27 +74,12 @@ def all_settings(launch: Launch) -> list[Setting]:
     found = {
         setting.key: setting
         for setting in (
-            Setting("model.should_pad_vocab", True),
-            Setting("ddp.use_distributed_optimizer", False),
-            Setting("optimizer.use_distributed_optimizer", False),
+            *defaults(launch),
             *(setting for one in flags for setting in settings_of(one)),
-            *_chunks(launch),
+            *implied(launch, {one.name for one in flags}),
         )
     }
     return list(found.values())
-
-
-def _chunks(launch: Launch) -> list[Setting]:
-    """Interleaving beside a layout, and messages that overlap, the default of Megatron-LM only."""
-    plan = launch.plan
-    if plan.interleave == 1:
-        return []
-    chunks = Setting("model.virtual_pipeline_model_parallel_size", plan.interleave)
-    flags = [one.name for group in all_groups(launch) for one in group.flags]
-    if "--no-overlap-p2p-communication" in flags:
-        return [chunks]
-    overlaps = Setting("model.overlap_p2p_comm", True)
-    return [chunks, overlaps, Setting("model.batch_p2p_comm", False)]
 
 
 def _table(launch: Launch) -> list[Lost]:
@@ -125,6 +111,8 @@ def _quoted(line: str) -> str:
 
 def _hydra(one: Setting) -> str:
     """A value in the grammar of Hydra's overrides."""
+    if one.value is None:
+        return "null"
     if isinstance(one.value, bool):
         return str(one.value).lower()
     if isinstance(one.value, list):
@@ -153,7 +141,14 @@ def _python(value: Value) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-_DATA = 'cfg.dataset = MockGPTDatasetConfig(seq_length={}, random_seed=1234, split="9999,8,2")'
+_DATA = """cfg.dataset = MockGPTDatasetConfig(
+    seq_length={},
+    random_seed=1234,
+    split="9999,8,2",
+    reset_position_ids=False,
+    reset_attention_mask=False,
+    eod_mask_loss=False,
+)"""
 
 
 def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:

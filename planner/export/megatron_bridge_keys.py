@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from planner.export.megatron_flags import Flag
 
-Value = bool | int | float | str | list[int] | list[str]
+Value = bool | int | float | str | list[int] | list[str] | None
 
 
 @dataclass(frozen=True, slots=True)

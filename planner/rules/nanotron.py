@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.layout import stage_layers
-from planner.plan import BY_COST, DDP, BoolArray, Plan, PlanTable
-from planner.rules import alike, shared
+from planner.plan import BY_COST, DDP, ONE_F_ONE_B, BoolArray, Plan, PlanTable
+from planner.rules import alike, shared, words
 from planner.rules.maxtext_models import block_of
+from planner.rules.predicates import micro_batches
 from planner.rules.rule import Rule
 
 BLOCKS = ("llama2", "qwen2", "mixtral")
@@ -18,6 +21,20 @@ PRECISIONS = ("bf16", "fp16")
 def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
     """There is a key-value head for every rank of tp."""
     return model.shapes.kv_heads >= plans.tp
+
+
+def enough_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
+    """1F1B has a micro-batch for every stage but one."""
+    enough = micro_batches(model, plans) >= plans.pp - 1
+    return np.asarray((plans.schedule != ONE_F_ONE_B) | enough)
+
+
+def _too_few(model: CostModel, plan: Plan) -> str:
+    found = words.micro_batches(model, plan)
+    return (
+        f"nanotron runs 1f1b with at least pp - 1 = {plan.pp - 1} micro-batches, not with "
+        f"{found:g}; nearest pp: {math.floor(found) + 1}, or schedule gpipe"
+    )
 
 
 def known_model(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -95,6 +112,16 @@ NANOTRON: tuple[Rule, ...] = (
         source="nanotron config/config.py: key-value heads >= tp",
         holds=nanotron_kv_heads,
         explain=lambda c, p: f"nanotron needs tp {p.tp} <= the {c.shapes.kv_heads} key-value heads",
+    ),
+    Rule(
+        name="nanotron-1f1b",
+        field="micro_batch",
+        framework="nanotron",
+        version=_VERSION,
+        source="nanotron parallel/pipeline_parallel/engine.py: "
+        "OneForwardOneBackwardPipelineEngine.train_batch_iter",
+        holds=enough_micro_batches,
+        explain=_too_few,
     ),
     Rule(
         name="nanotron-model",

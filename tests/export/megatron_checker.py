@@ -93,16 +93,21 @@ def layers_of(config):
     ]
 
 
-def judged(arguments, launch):
-    """What Megatron-LM makes of one launch; it raises where it refuses."""
-    from megatron.core import num_microbatches_calculator as calculator  # noqa: PLC0415 (its path is an argument)
-
+def configured(arguments, launch):
+    """The arguments of a launch after Megatron-LM's checks, and its configuration of the model."""
     arguments.get_device_arch_version = lambda: 9 if launch["hopper"] else 10
     sys.argv = ["pretrain_gpt.py", *launch["args"]]
     os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS", None)
     os.environ.update(launch["environment"], WORLD_SIZE=str(launch["world"]), RANK="0")
     args = arguments.validate_args(arguments.parse_args())
-    config = arguments.core_transformer_config_from_args(args)
+    return args, arguments.core_transformer_config_from_args(args)
+
+
+def judged(arguments, launch):
+    """What Megatron-LM makes of one launch; it raises where it refuses."""
+    from megatron.core import num_microbatches_calculator as calculator  # noqa: PLC0415 (its path is an argument)
+
+    args, config = configured(arguments, launch)
     lay_out_ranks(args)
     if config.num_moe_experts and config.moe_grouped_gemm:
         assert not (config.add_bias_linear and config.bias_dropout_fusion), "TEGroupedMLP"

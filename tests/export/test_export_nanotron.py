@@ -4,6 +4,7 @@ import ast
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -86,6 +87,7 @@ BROKEN = {
     "nanotron-recompute": (DENSE, {"recompute": "selective"}),
     "nanotron-offload": (DENSE, {"offload": ("optimizer",)}),
     "nanotron-stages": (CASES["uneven"], {}),
+    "nanotron-1f1b": (replace(DENSE, global_batch=32), {}),
     "nanotron-choices": (
         DENSE,
         {"stages": (Stage(layers=10, full=(1, 0), recompute="none"), *[Stage(layers=10)] * 3)},
@@ -103,6 +105,24 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     assert "\n" not in found[name]
     with pytest.raises(InputError):
         export_plan(case.cost(), plan, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("batch", "schedule", "runs"),
+    [(16 * 3, "1f1b", True), (16 * 2, "1f1b", False), (16 * 2, "gpipe", True)],
+)
+def test_1f1b_has_a_micro_batch_for_every_stage_but_one(
+    batch: int, schedule: str, runs: bool
+) -> None:
+    case = replace(DENSE, global_batch=batch)
+    table = PlanTable.from_plans([replace(DENSE.plan, schedule=schedule)])
+    found = {rule.name: line for rule, line in broken(case.cost(), table, target=TARGET)}
+    assert ("nanotron-1f1b" not in found) == runs
+    if not runs:
+        assert found["nanotron-1f1b"] == (
+            "nanotron runs 1f1b with at least pp - 1 = 3 micro-batches, not with 2; nearest pp: 3, "
+            "or schedule gpipe"
+        )
 
 
 @pytest.mark.parametrize(
@@ -146,6 +166,34 @@ PARTS = {
     "model": "ModelArgs", "tokenizer": "TokenizerArgs", "optimizer": "OptimizerArgs",
     "checkpoints": "CheckpointsArgs",
 }  # fmt: skip
+
+
+def _condition(source: Path, class_name: str) -> ast.expr:
+    """What the first assertion of a class asserts."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    [found] = [node for node in tree.body if getattr(node, "name", "") == class_name]
+    return next(node.test for node in ast.walk(found) if isinstance(node, ast.Assert))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("batch", [16, 32, 48, 64])
+@pytest.mark.parametrize("pp", [2, 3, 4, 5])
+def test_it_asserts_as_many_micro_batches_as_the_rule(batch: int, pp: int) -> None:
+    """The assertion of its engine stands alone: the module needs flash_attn to be imported."""
+    home = os.environ.get("PLANNER_NANOTRON")
+    if not home:
+        pytest.skip("PLANNER_NANOTRON names no checkout of nanotron")
+    engine = Path(home, "src/nanotron/parallel/pipeline_parallel/engine.py")
+    asserted = ast.Expression(_condition(engine, "OneForwardOneBackwardPipelineEngine"))
+    names = {
+        "self": SimpleNamespace(nb_microbatches=batch // 16),
+        "pg": SimpleNamespace(size=lambda: pp),
+    }
+    starts = eval(compile(asserted, str(engine), "eval"), names)
+    case = replace(DENSE, global_batch=batch)
+    table = PlanTable.from_plans([replace(DENSE.plan, pp=pp)])
+    found = {rule.name for rule, _ in broken(case.cost(), table, target=TARGET)}
+    assert ("nanotron-1f1b" not in found) == starts
 
 
 @pytest.mark.oracle

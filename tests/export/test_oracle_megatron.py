@@ -1,8 +1,7 @@
-"""Megatron-LM's own checks of what is exported for it, and the translator of Megatron-Bridge.
+"""Megatron-LM's own checks of what is exported for it.
 
 `PLANNER_MEGATRON` is a checkout of Megatron-LM at the commit of `planner.export.megatron.VERSION`,
-`PLANNER_MEGATRON_BRIDGE` one of Megatron-Bridge, `PLANNER_MEGATRON_PYTHON` a Python with torch;
-without it, this one.
+`PLANNER_MEGATRON_PYTHON` a Python with torch; without it, this one.
 """
 
 import json
@@ -37,7 +36,6 @@ pytestmark = [
     pytest.mark.oracle,
     pytest.mark.skipif(not HOME, reason="PLANNER_MEGATRON names no checkout of Megatron-LM"),
 ]
-BRIDGE = os.environ.get("PLANNER_MEGATRON_BRIDGE", "")
 PYTHON = os.environ.get("PLANNER_MEGATRON_PYTHON", sys.executable)
 HERE = Path(__file__).parent
 RUNS = tuple(name for name, case in CASES.items() if not case.hardware.startswith("tpu"))
@@ -54,10 +52,10 @@ def question(case: Case, one: Export) -> dict[str, Any]:
 
 
 def asked(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return _run([str(HERE / "megatron_checker.py"), HOME], questions)
+    return run([str(HERE / "megatron_checker.py"), HOME], questions)
 
 
-def _run(words: list[str], questions: Any) -> Any:
+def run(words: list[str], questions: Any) -> Any:
     done = subprocess.run(
         [PYTHON, *words], input=json.dumps(questions), capture_output=True, text=True, check=False
     )
@@ -232,40 +230,3 @@ def test_the_environment_is_the_one_that_it_wants() -> None:
     sharded = question(CASES["dense-sharded"], exported("megatron", "dense-sharded"))
     sharded["environment"] = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
     assert [one["accepted"] for one in asked([other, sharded])] == [False, False]
-
-
-def test_the_golden_files_of_the_bridge_are_those_of_its_translator() -> None:
-    if not (HOME and BRIDGE):
-        pytest.skip("PLANNER_MEGATRON and PLANNER_MEGATRON_BRIDGE name no two checkouts")
-    launches = [
-        {
-            "args": exported("megatron", name).files[1].text,
-            "program": exported("megatron-bridge", name).files[0].text,
-            "overrides": exported("megatron-bridge", name).files[2].text,
-        }
-        for name in CASES
-    ]
-    answers = _run([str(HERE / "bridge_checker.py"), HOME, BRIDGE], launches)
-    for name, found in zip(CASES, answers, strict=True):
-        assert found == {"missing": [], "differs": {}, "lost": [], "checked": found["checked"]}, (
-            name
-        )
-        assert found["checked"] >= 28, name
-    wrong = {
-        "args": launches[0]["args"],
-        "program": launches[0]["program"] + "cfg.model.no_such = 1\n",
-        "overrides": launches[0]["overrides"].replace("num_layers=12", "num_layers=13"),
-    }
-    (found,) = _run([str(HERE / "bridge_checker.py"), HOME, BRIDGE], [wrong])
-    assert (found["missing"], list(found["differs"])) == (["model.no_such"], ["model.num_layers"])
-    facts = {
-        "framework": "Megatron-Bridge",
-        "version": "main",
-        "commit": "067f987df03b8355b03192d88d70f1709fedf51a (2026-08-22)",
-        "date": "2026-11-23",
-        "by": "scripts/translate_mlm_to_bridge.py in both directions (overrides.txt), and the "
-        "fields of its configuration classes (pretrain.py, which is not run)",
-        "python": platform.python_version(),
-    }
-    files = [f"{name}/{file}" for name in CASES for file in ("overrides.txt", "pretrain.py")]
-    record_acceptance("megatron-bridge", facts, files)

@@ -14,11 +14,23 @@ from torch.nn.functional import silu
 cfg = vanilla_gpt_pretrain_config()
 cfg.mixed_precision = bf16_mixed()
 cfg.mixed_precision.grad_reduce_in_fp32 = True
-cfg.dataset = MockGPTDatasetConfig(seq_length=8192, random_seed=1234, split="9999,8,2")
+cfg.dataset = MockGPTDatasetConfig(
+    seq_length=8192,
+    random_seed=1234,
+    split="9999,8,2",
+    reset_position_ids=False,
+    reset_attention_mask=False,
+    eod_mask_loss=False,
+)
 
 cfg.model.should_pad_vocab = True
 cfg.ddp.use_distributed_optimizer = True
 cfg.optimizer.use_distributed_optimizer = True
+cfg.model.apply_rope_fusion = True
+cfg.model.bias_activation_fusion = True
+cfg.model.bias_dropout_fusion = True
+cfg.model.persist_layer_norm = True
+cfg.model.cross_entropy_loss_fusion = True
 cfg.model.num_layers = 32
 cfg.model.hidden_size = 4096
 cfg.model.ffn_hidden_size = 14336
@@ -52,7 +64,6 @@ cfg.model.recompute_method = "uniform"
 cfg.model.recompute_num_layers = 1
 cfg.ddp.megatron_fsdp_main_grads_dtype = torch.float32
 cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.float32
-cfg.model.cross_entropy_loss_fusion = True
 cfg.model.cross_entropy_fusion_impl = "native"
 cfg.train.train_iters = 100
 cfg.optimizer.lr = 0.0001

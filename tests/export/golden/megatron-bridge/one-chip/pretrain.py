@@ -12,11 +12,23 @@ from megatron.bridge.training.pretrain import pretrain
 cfg = vanilla_gpt_pretrain_config()
 cfg.mixed_precision = bf16_mixed()
 cfg.mixed_precision.grad_reduce_in_fp32 = False
-cfg.dataset = MockGPTDatasetConfig(seq_length=2048, random_seed=1234, split="9999,8,2")
+cfg.dataset = MockGPTDatasetConfig(
+    seq_length=2048,
+    random_seed=1234,
+    split="9999,8,2",
+    reset_position_ids=False,
+    reset_attention_mask=False,
+    eod_mask_loss=False,
+)
 
 cfg.model.should_pad_vocab = True
 cfg.ddp.use_distributed_optimizer = False
 cfg.optimizer.use_distributed_optimizer = False
+cfg.model.apply_rope_fusion = False
+cfg.model.bias_activation_fusion = True
+cfg.model.bias_dropout_fusion = True
+cfg.model.persist_layer_norm = True
+cfg.model.cross_entropy_loss_fusion = True
 cfg.model.num_layers = 12
 cfg.model.hidden_size = 768
 cfg.model.ffn_hidden_size = 3072
@@ -34,7 +46,6 @@ cfg.model.tensor_model_parallel_size = 1
 cfg.model.context_parallel_size = 1
 cfg.model.pipeline_model_parallel_size = 1
 cfg.checkpoint.ckpt_format = "torch_dist"
-cfg.model.cross_entropy_loss_fusion = True
 cfg.model.cross_entropy_fusion_impl = "native"
 cfg.train.train_iters = 100
 cfg.optimizer.lr = 0.0001
