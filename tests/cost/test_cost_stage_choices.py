@@ -46,7 +46,7 @@ def test_a_broken_rule_names_its_stage_once() -> None:
         (
             Plan(pp=4, interleave=3, schedule="interleaved"),
             "the 80 layers of llama2-70b do not divide into pp 4 x interleave 3 chunks by the rule "
-            "'even'; nearest interleave with pp 4: 2 or 4; nearest pp with interleave 3: none",
+            "'even'; nearest interleave with pp 4: 2 or 4",
         ),
         (
             Plan(pp=3),
