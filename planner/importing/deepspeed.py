@@ -12,7 +12,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.frameworks import ERAS, FRAMEWORKS
 from planner.importing.deepspeed_effects import add_effects
-from planner.importing.deepspeed_names import NUMBERS, SECTIONS, reasons_by_name
+from planner.importing.deepspeed_names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.importing.imported import Imported
 from planner.importing.taking import Asked, Taking, data_ranks
 from planner.jsonfile import json_object
@@ -50,7 +50,7 @@ def read(text: str, asked: Asked) -> Imported:
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
     taking = Taking(asked, settings)
-    _check_numbers(taking, data)
+    _check_kinds(taking, data)
     add_effects(taking)
     model = asked.model_of({})
     sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
@@ -111,8 +111,11 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
             found[before + name] = (words,)
 
 
-def _check_numbers(taking: Taking, data: Mapping[str, Any]) -> None:
-    """Refuses numbers in quotes where DeepSpeed calculates with the text."""
+def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
+    """Refuses words for sections, and numbers in quotes where DeepSpeed calculates with the text."""
+    for name in OBJECTS:
+        if (value := taking.values.get(name, ("{}",))) != ("{}",):
+            taking.wrong(name, f"{shown(value[0])} where an object belongs")
     for name in NUMBERS.split():
         section, _, own = name.rpartition(".")
         inside = data.get(section) if section else data

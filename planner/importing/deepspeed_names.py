@@ -132,10 +132,13 @@ SECTIONS = {
 }
 """Sections any other setting of which has no part in a plan, with what they are about."""
 
+OBJECTS = ("zero_optimization", "optimizer", *_WITHIN)
+"""Sections, in whose place DeepSpeed takes nothing else."""
+
 
 def reasons_by_name() -> dict[str, str]:
     """Why settings and sections that are known have no part in a plan, by their dotted names."""
-    found = dict.fromkeys(("zero_optimization", *_WITHIN, *SECTIONS), "no part of a plan")
+    found = dict.fromkeys((*OBJECTS, *SECTIONS), "no part of a plan")
     found |= dict.fromkeys((*READ.split(), *EFFECTS), "without effect beside the others")
     for section, names in _IGNORED.items():
         before = f"{section}." if section else ""
