@@ -112,7 +112,7 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
 
 
 def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
-    """Refuses words for sections, and numbers in quotes where DeepSpeed calculates with the text."""
+    """Refuses words for sections, and text for numbers that DeepSpeed calculates with."""
     for name in OBJECTS:
         if (value := taking.values.get(name, ("{}",))) != ("{}",):
             taking.wrong(name, f"{shown(value[0])} where an object belongs")
