@@ -56,10 +56,7 @@ def read(text: str, asked: Asked) -> Imported:
     sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
         taking.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
-    taking.check()
-    data_size = data_ranks(taking, asked.chips, {axis: sizes[axis] for axis in ("tp", "cp", "pp")})
-    if taking.whole("data_parallel_size", data_size) != data_size:
-        taking.wrong("data_parallel_size", f"is not the {data_size} data ranks that are left")
+    data_size = _data_ranks(taking, sizes)
     sharding = _sharding(taking, sizes["pp"])
     shards = _shards(taking, sharding, data_size)
     _add_overlap(taking, sharding, data_size)
@@ -114,8 +111,8 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
 def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
     """Refuses words for sections, and text for numbers that DeepSpeed calculates with."""
     for name in OBJECTS:
-        if (value := taking.values.get(name, ("{}",))) != ("{}",):
-            taking.wrong(name, f"{shown(value[0])} where an object belongs")
+        if (words := taking.values.get(name, ("{}",))) != ("{}",):
+            taking.wrong(name, f"{shown(words[0])} where an object belongs")
     for name in NUMBERS.split():
         section, _, own = name.rpartition(".")
         inside = data.get(section) if section else data
@@ -162,6 +159,16 @@ def _axis(taking: Taking, axis: str, name: str) -> int:
     if axis in ("tp", "pp"):
         taking.assume(f"plan.{axis}", 1, f"code may say otherwise: --fix {axis}=N")
     return 1
+
+
+def _data_ranks(taking: Taking, sizes: Mapping[str, int]) -> int:
+    """The ranks that see different sequences."""
+    taking.check()
+    beside = {axis: sizes[axis] for axis in ("tp", "cp", "pp")}
+    found = data_ranks(taking, taking.asked.chips, beside)
+    if taking.whole("data_parallel_size", found) != found:
+        taking.wrong("data_parallel_size", f"is not the {found} data ranks that are left")
+    return found
 
 
 def _sharding(taking: Taking, pp: int) -> str:
