@@ -7,15 +7,17 @@ from dataclasses import replace
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
-from planner.frameworks import default_framework
+from planner.frameworks import Framework, default_framework
 from planner.memory_risk import headroom_note
 from planner.plan import Plan, PlanTable, code_of
 from planner.plan_words import recompute_words, sharding_words
 from planner.results import PlanResult
+from planner.rules import applicable
 from planner.rules.megatron_recompute import stages_told_at_once
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
 from planner.search.uneven.aligned import is_aligned
+from planner.targets import TARGETS
 from planner.units import show_bytes
 
 _TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
@@ -95,10 +97,20 @@ def _framework_warnings(model: CostModel) -> list[str]:
     elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
     if framework == usual or not elsewhere or model.assumptions.mlp_blocks:
         return []
+    if not _runs(model, usual):
+        return [f"framework: the constants of {framework.name} were fitted on other chips"]
     return [
         f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
         f"{usual.name}; its constants were fitted on other chips"
     ]
+
+
+def _runs(model: CostModel, framework: Framework) -> bool:
+    """Whether no rule of a framework refuses the chips, whatever the plan."""
+    judged = replace(model, job=replace(model.job, framework=framework))
+    rules = applicable(framework, TARGETS.get(framework.name))
+    one = PlanTable.from_plans([Plan()])
+    return all(rule.holds(judged, one).all() for rule in rules if rule.of_other_chips)
 
 
 def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:

@@ -25,6 +25,7 @@ from planner.planfile import check_chips, read_plan_file
 from planner.request import OBJECTIVES, request_from
 from planner.resolved import Resolved, resolve
 from planner.results import SolveResult
+from planner.targets import Target
 from planner.units import plural
 
 Progress = Callable[[str, int, int], None]
@@ -70,6 +71,7 @@ def explain_plan(
     assumed: tuple[tuple[str, str, str], ...] = (),
     on_progress: Progress | None = None,
     rivals: Sequence[Plan] = (),
+    targets: tuple[Target, ...] = (),
 ) -> ExplainResult:
     """`explain` for a resolved job.
 
@@ -80,6 +82,7 @@ def explain_plan(
         assumed: What the source of the plan left out.
         on_progress: Called with (what, done, of).
         rivals: Plans that might overtake it, beside those one step away.
+        targets: What has to run the plans one step away, beside those that the job names.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic, the cluster cannot give its chips, or
@@ -89,7 +92,9 @@ def explain_plan(
         raise InputError(f"objective: {not_one_of(objective, OBJECTIVES)}")
     evaluated = evaluate_plan(resolved, plan, assumed)
     request = resolved.request
-    options = replace(options_of(request), offload=True, clocks=True, axes=None, fixed={})
+    asked = options_of(request)
+    runs = tuple(dict.fromkeys((*asked.runnable_in, *targets)))
+    options = replace(asked, offload=True, clocks=True, axes=None, fixed={}, runnable_in=runs)
     return ExplainResult(
         evaluated=evaluated,
         explained=explained(

@@ -98,7 +98,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(word: str) -> Any:
-    raise _RefusedError(f"{word} is not a number; an answer holds none")
+    raise _RefusedError(f"{word} is no number that JSON has")
 
 
 def _finite(text: str) -> float:

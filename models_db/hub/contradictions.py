@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from models_db.hub.fields import Fields, shown
 
@@ -45,6 +46,30 @@ def check_kind(fields: Fields) -> None:
                 f"{shown(fields.data[found])}, but {fields.model_type} has no {name}; "
                 f"a model_type that has is {', '.join(types)}",
             )
+
+
+def check_outside(fields: Fields, data: Mapping[str, Any], types: Iterable[str]) -> None:
+    """Note mistakes of what stands around a `text_config` and contradicts it.
+
+    In transformers 5.23 some types take the outer value and some the inner one, such as
+    `tie_word_embeddings` in gemma3 and llava.
+
+    Args:
+        fields: the keys of the `text_config` that were read.
+        data: the whole file.
+        types: every `model_type` of language models alone, which have no `text_config`.
+    """
+    outer = data.get("model_type")
+    if isinstance(outer, str) and outer in types:
+        text = f"{outer} has no text_config, and one of {fields.model_type} stands in it"
+        fields.mistakes.append(("model_type", text))
+        return
+    inner = data["text_config"]
+    for key in sorted(fields.used):
+        values = [place.get(key) for place in (data, inner)]
+        if all(isinstance(value, int) for value in values) and values[0] != values[1]:
+            text = f"{shown(values[0])}, but {fields.prefix}{key} is {shown(values[1])}"
+            fields.mistakes.append((key, text))
 
 
 def _is_on(value: object) -> bool:

@@ -208,10 +208,11 @@ def _remarks(reading: Reading, weights: Weights | None, model: Model) -> tuple[s
         lines.append(f"the weights are stored as {reading.quantized}; the record counts parameters")
     seq_len = model.quantities["seq_len"]
     lines.append(f"seq_len {model.seq_len:,} is assumed ({seq_len.note})")
-    if weights is not None and weights.exact and weights.text != model.total_parameters:
+    if weights is not None and weights.text != model.total_parameters:
         more = weights.text - model.total_parameters
+        parts = "of the language model" if weights.exact else f"of all parts, by {weights.file}"
         lines.append(
-            f"the weights hold {weights.text:,} parameters of the language model, the record "
+            f"the weights hold {weights.text:,} parameters {parts}, the record "
             f"counts {model.total_parameters:,} ({more:+,})"
         )
     return tuple(lines)

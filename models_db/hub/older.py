@@ -38,7 +38,7 @@ def gpt2(fields: Fields) -> Parts:
         kv_heads=derived(heads["value"], _SAME),
         head_dim=even_width(fields, hidden, heads),
         vocab_size=fields.count("vocab_size", unit="tokens"),
-        seq_len=rows,
+        seq_len=_table_length(rows, "n_positions"),
         tied=fields.flag("tie_word_embeddings"),
         bias=ALL,
         mlp_hidden=_inner(fields, hidden, "n_inner"),
@@ -97,7 +97,7 @@ def opt(fields: Fields) -> Parts:
         kv_heads=derived(heads["value"], _SAME),
         head_dim=even_width(fields, hidden, heads),
         vocab_size=fields.count("vocab_size", unit="tokens"),
-        seq_len=positions,
+        seq_len=_table_length(positions, "max_position_embeddings"),
         tied=fields.flag("tie_word_embeddings"),
         bias=ALL if biased else (),
         mlp_hidden=fields.count("ffn_dim"),
@@ -109,6 +109,12 @@ def opt(fields: Fields) -> Parts:
         positions="learned",
         max_positions=rows,
     )
+
+
+def _table_length(rows: Number, key: str) -> Number:
+    """The length of sequences where positions are a table: its rows."""
+    note = f"{key}: the rows of its table of positions"
+    return number(rows["value"], "tokens", "assumed", rows.get("note") or note)
 
 
 def _with_weights(fields: Fields) -> bool:
@@ -149,7 +155,8 @@ def bloom(fields: Fields) -> Parts:
 def _bloom_sequence(fields: Fields) -> Number:
     """`seq_length`; absent, the 2048 tokens of BLOOM (arXiv:2211.05100, table 3)."""
     if fields.has("seq_length"):
-        return fields.count("seq_length", unit="tokens")
+        length = fields.count("seq_length", unit="tokens")
+        return number(length["value"], "tokens", "assumed", "seq_length; that of its training")
     return number(2048, "tokens", "assumed", "seq_length is absent; the length of BLOOM")
 
 

@@ -11,7 +11,7 @@ from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
 from models_db.hub.class_defaults import CLASS_DEFAULTS
-from models_db.hub.contradictions import architecture_notes, check_kind
+from models_db.hub.contradictions import architecture_notes, check_kind, check_outside
 from models_db.hub.fields import Fields, shown
 from models_db.hub.known_keys import HARMLESS, OUTER
 from models_db.hub.parts import Parts
@@ -112,6 +112,8 @@ def read_config(data: Mapping[str, Any], origin: str) -> Reading:
     fields = Fields(keys, model_type, CLASS_DEFAULTS[model_type], prefix)
     parts = _FAMILIES[model_type](fields)
     check_kind(fields)
+    if nested:
+        check_outside(fields, data, MODEL_TYPES)
     notes = architecture_notes(fields, (*MODEL_TYPES, *_TOO_MUCH))
     if note := activation_note(fields, gated=parts.gated):
         notes.append(note)

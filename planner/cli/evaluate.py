@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -182,9 +182,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
     with schedules_bar(wanted=not quiet):
         resolved = resolve(request, origin, plan.chips)
-        found = evaluate_plan(resolved, plan, question.assumed)
-    warnings = (*question.warnings, *found.warnings)
-    result = replace(found, warnings=warnings, launch=question.launch())
+        result = question.told(evaluate_plan(resolved, plan, question.assumed))
     write_all(_texts(result, resolved, files))
     return result
 

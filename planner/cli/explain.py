@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from planner.cli.launching import (
     LaunchFlags,
     LaunchModel,
     LaunchSeqLen,
+    Question,
     question_of,
 )
 from planner.cli.options import AsJson, Cooling, PowerCap, Pue
@@ -38,7 +40,10 @@ from planner.cli.tracing import check_trace, trace_content
 from planner.files import write_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planner.explanation.answer import ExplainResult
+    from planner.plan import Plan
     from planner.resolved import Resolved
 
 
@@ -98,10 +103,7 @@ def explain(
 
       planner explain --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
     """
-    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
-    from planner.explaining import explain_plan  # noqa: PLC0415
-    from planner.explanation.rivals import rivals_in  # noqa: PLC0415
-    from planner.resolved import resolve  # noqa: PLC0415
+    from planner.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
 
     flags = {
         "hardware": hardware,
@@ -125,11 +127,8 @@ def explain(
     job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
     launch = LaunchFlags(source=source, job=job, fix=fix)
     question = question_of(plan_file, row, launch, asked)
-    request, plan = question.request, question.plan
-    resolved = resolve(request, question.origin, plan.chips)
-    with progress_bar(wanted=not as_json, verb="changing") as on_progress, listening(on_progress):
-        rivals = () if source else rivals_in(plan_file, request, plan.chips, asked, flags=True)
-        result = explain_plan(resolved, plan, objective, question.noted, on_progress, rivals)
+    resolved = resolve(question.request, question.origin, question.plan.chips)
+    result = _explained(question, resolved, objective, asked, quiet=as_json)
     _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())
@@ -138,6 +137,25 @@ def explain(
     from planner.report.tables import print_view  # noqa: PLC0415
 
     print_view(explain_view(result))
+
+
+def _explained(
+    question: Question, resolved: Resolved, objective: str, asked: dict[str, Any], *, quiet: bool
+) -> ExplainResult:
+    """Why the plan costs what it costs; of a launch also what of it was not read."""
+    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+    from planner.explaining import explain_plan  # noqa: PLC0415
+    from planner.explanation.rivals import rivals_in  # noqa: PLC0415
+
+    plan = question.plan
+    rivals: Sequence[Plan] = ()
+    with progress_bar(wanted=not quiet, verb="changing") as on_progress, listening(on_progress):
+        if question.imported is None:
+            rivals = rivals_in(Path(question.file), question.request, plan.chips, asked, flags=True)
+        found = explain_plan(
+            resolved, plan, objective, question.assumed, on_progress, rivals, question.targets
+        )
+    return replace(found, evaluated=question.told(found.evaluated))
 
 
 def _write(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from planner.messages import Origin
     from planner.plan import Plan
     from planner.request import Request
+    from planner.results import EvaluateResult
+    from planner.targets import Target
 
 _PANEL = "Launches (--from)"
 _EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
@@ -99,27 +101,29 @@ class Question:
     file: str
     flags: tuple[str, ...] = ()
 
-    def launch(self) -> dict[str, Any]:
-        """What an answer says of the launch; nothing of a plan file."""
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What has to run other plans in the place of the launch: its framework."""
+        from planner.targets import TARGETS  # noqa: PLC0415  (not for --help)
+
+        return () if self.imported is None else (TARGETS[self.imported.source],)
+
+    def told(self, found: EvaluateResult) -> EvaluateResult:
+        """What the plan costs, with what the launch does otherwise and what of it was not read.
+
+        A plan file adds nothing.
+        """
         if self.imported is None:
-            return {}
+            return found
         lists = ("ignored", "unknown")
-        return {
+        launch = {
             "source": self.imported.source,
             "file": self.file,
             "flags": list(self.flags),
             **{name: [one.to_dict() for one in getattr(self.imported, name)] for name in lists},
         }
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the launch does otherwise than its plan is evaluated."""
-        return () if self.imported is None else self.imported.warnings
-
-    @property
-    def noted(self) -> tuple[tuple[str, str, str], ...]:
-        """What is assumed, the warnings among it, for answers that have no place for these."""
-        return (*self.assumed, *(("launch", "read in part", line) for line in self.warnings))
+        warnings = (*self.imported.warnings, *found.warnings)
+        return replace(found, warnings=warnings, launch=launch)
 
 
 def question_of(

@@ -50,7 +50,7 @@ def explained(
     model, made = resolved.cost, rebuilding(resolved)
     near = judged_steps(model, result.plan, limits, options)
     machines = machine_steps(made, result.plan, limits, near)
-    scales = scale_steps(model, result.plan, limits, all_orders=options.all_orders)
+    scales = scale_steps(model, result.plan, limits, options)
     found, left_out = levers(made, result.chips)
     found += of_framework(made)
     allowed = [

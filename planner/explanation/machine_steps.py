@@ -22,6 +22,7 @@ from planner.explanation.reliefs import FASTER, machines
 from planner.plan import Plan, PlanTable
 from planner.results import PlanResult, plan_results
 from planner.search.limits import Limits
+from planner.search.options import SpaceOptions
 
 
 def machine_steps(
@@ -84,21 +85,20 @@ def _more_memory(made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Ju
 
 
 def scale_steps(
-    model: CostModel, plan: Plan, limits: Limits, *, all_orders: bool = False
+    model: CostModel, plan: Plan, limits: Limits, options: SpaceOptions
 ) -> list[Judged]:
     """The same plan on twice the chips (more data ranks), and with twice the batch.
 
     Args:
         model: Job, cluster, assumptions.
         plan: The plan.
-        limits: What it has to obey.
-        all_orders: As in `planner.rules.violations`.
+        limits, options: What it has to obey.
     """
     found = []
     data = "fsdp" if plan.fsdp > 1 else "dp"
     wider = replace(plan, **{data: getattr(plan, data) * 2})
     if plan.layout is None:
-        found.append(_wider(model, wider, limits, f"twice the chips ({data} doubled)", all_orders))
+        found.append(_wider(model, wider, limits, f"twice the chips ({data} doubled)", options))
     if not model.assumptions.token_granularity:
         larger = replace(model, job=replace(model.job, global_batch=model.job.global_batch * 2))
         table = PlanTable.from_plans([plan])
@@ -111,14 +111,16 @@ def scale_steps(
     return found
 
 
-def _wider(model: CostModel, plan: Plan, limits: Limits, change: str, all_orders: bool) -> Judged:
+def _wider(
+    model: CostModel, plan: Plan, limits: Limits, change: str, options: SpaceOptions
+) -> Judged:
     model = model.on(plan.chips)
     try:
         model.allocation(plan.chips)
     except InputError as error:
         refusal = Refusal(reason="chips", words=str(error).split("\n")[0])
         return Judged(change=change, result=None, refusal=refusal)
-    rule = broken_rule(model, plan, all_orders=all_orders)
+    rule = broken_rule(model, plan, all_orders=options.all_orders, targets=options.runnable_in)
     if rule is not None:
         return Judged(change=change, result=None, refusal=rule)
     return Judged(change=change, result=_on(model, plan), refusal=_refused(model, plan, limits))

@@ -9,7 +9,8 @@ from planner.export.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.export.export import Lost
 from planner.export.jax_specs import vocabulary
 from planner.export.launch import Launch
-from planner.rules.maxtext_models import PADDED, attends_globally, block_of, name_of
+from planner.export.texts import left_to_weights
+from planner.rules.maxtext_models import NAMED, TOKEN_ROWS, attends_globally, block_of, name_of
 
 
 def settings(launch: Launch) -> dict[str, Any]:
@@ -94,12 +95,28 @@ def _experts(model: Model) -> dict[str, Any]:
     return values
 
 
+def _of_weights(model: Model) -> list[str]:
+    """Keys that published weights need and a record does not hold (configs/models of MaxText).
+
+    None of a model that has its own name in MaxText; of one that only computes the same, all.
+    """
+    if NAMED.get(model.name) == name_of(model) is not None:
+        return []
+    keys = ["mlp_activations", "normalization_layer_epsilon"]
+    if model.positions.kind == "rope":
+        keys += ["rope_type", "rope_max_timescale", "rope_linear_scaling_factor"]
+    if model.moe is not None:
+        keys += ["norm_topk_prob", "routed_scaling_factor"]
+    return keys
+
+
 def lossy(launch: Launch) -> list[Lost]:
     """What MaxText's model has otherwise."""
     model, lost = launch.model, []
     name = name_of(model)
-    if name in PADDED:
-        reason = f"maxtext pads the {model.vocab_size} tokens of {model.name} to {PADDED[name]}"
+    rows = TOKEN_ROWS.get(name or "", model.vocab_size)
+    if rows != model.vocab_size:
+        reason = f"maxtext has {rows} rows for the {model.vocab_size} tokens of {model.name}"
         lost.append(Lost("model", reason))
     if name is None and vocabulary(launch) != model.vocab_size:
         reason = (
@@ -111,6 +128,8 @@ def lossy(launch: Launch) -> list[Lost]:
         gated = int(model.mlp.gated)
         reason = f"the activation is {NAMES[wanted][gated]}, written is {NAMES[SILU][gated]}"
         lost.append(Lost("model", reason))
+    if keys := _of_weights(model):
+        lost.append(left_to_weights("MaxText", keys))
     if model.window is not None and attends_globally(model):
         lost.append(Lost("model", f"{name} attends globally in maxtext, without its window"))
     if launch.cost.job.kind == "finetune":

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.errors import InputError
-from planner.importing.deepspeed_names import NUMBERS, READ, SECTIONS, known_settings
+from planner.frameworks import ERAS, FRAMEWORKS
+from planner.importing.deepspeed_effects import add_effects
+from planner.importing.deepspeed_names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.importing.imported import Imported
 from planner.importing.taking import Asked, Taking, data_ranks
 from planner.jsonfile import json_object
@@ -26,7 +28,12 @@ _FROM_CODE = {
     "ep": "expert_parallel.autoep_size",
 }
 _LONGEST = 12
-_QUANTIZED = ("zero_quantized_weights", "zero_quantized_gradients")
+_AUTOCAST = {
+    **dict.fromkeys(("bf16", "bfloat16", "torch.bfloat16"), "bf16"),
+    **dict.fromkeys(("fp16", "float16", "half", "torch.float16"), "fp16"),
+    **dict.fromkeys(("fp32", "float32", "float", "torch.float32"), "fp32"),
+}
+"""Names of formats in runtime/config.py (DtypeEnum); torch.autocast takes fp16 where none is."""
 
 
 def read(text: str, asked: Asked) -> Imported:
@@ -43,15 +50,16 @@ def read(text: str, asked: Asked) -> Imported:
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
     taking = Taking(asked, settings)
-    _check_numbers(taking, data)
+    _check_kinds(taking, data)
+    add_effects(taking)
     model = asked.model_of({})
     sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
         taking.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
-    taking.check()
-    data_size = data_ranks(taking, asked.chips, {axis: sizes[axis] for axis in ("tp", "cp", "pp")})
+    data_size = _data_ranks(taking, sizes)
     sharding = _sharding(taking, sizes["pp"])
     shards = _shards(taking, sharding, data_size)
+    _add_overlap(taking, sharding, data_size)
     micro_batch, batch = _batch(taking, data_size)
     plan = taking.finished(
         Plan(
@@ -78,12 +86,15 @@ def read(text: str, asked: Asked) -> Imported:
         "batch_tokens": batch * length if batch else None,
         "precision": precision,
     }
-    return taking.imported("deepspeed", plan, said, {}, _reasons(settings), known_settings())
+    return taking.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The settings of a JSON file by their dotted names."""
     found: dict[str, tuple[str, ...]] = {}
+    zero = data.get("zero_optimization")
+    if isinstance(zero, bool):  # an old form of the first stage
+        data = {**data, "zero_optimization": {"stage": int(zero)}}
     _flatten(data, "", found)
     return found
 
@@ -97,8 +108,11 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
             found[before + name] = (words,)
 
 
-def _check_numbers(taking: Taking, data: Mapping[str, Any]) -> None:
-    """Refuses numbers in quotes where DeepSpeed calculates with the text."""
+def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
+    """Refuses words for sections, and text for numbers that DeepSpeed calculates with."""
+    for name in OBJECTS:
+        if (words := taking.values.get(name, ("{}",))) != ("{}",):
+            taking.wrong(name, f"{shown(words[0])} where an object belongs")
     for name in NUMBERS.split():
         section, _, own = name.rpartition(".")
         inside = data.get(section) if section else data
@@ -111,9 +125,10 @@ def _check_numbers(taking: Taking, data: Mapping[str, Any]) -> None:
 
 def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Why known settings have no part in a plan."""
-    found = dict.fromkeys(known_settings(), "no part of a plan")
-    found |= dict.fromkeys(READ.split(), "without effect beside the others")
+    found = reasons_by_name()
     for name in settings:
+        if name in found:
+            continue
         parts = name.split(".")
         for end in range(len(parts) - 1, 0, -1):
             if (section := ".".join(parts[:end])) in SECTIONS:
@@ -146,6 +161,16 @@ def _axis(taking: Taking, axis: str, name: str) -> int:
     return 1
 
 
+def _data_ranks(taking: Taking, sizes: Mapping[str, int]) -> int:
+    """The ranks that see different sequences."""
+    taking.check()
+    beside = {axis: sizes[axis] for axis in ("tp", "cp", "pp")}
+    found = data_ranks(taking, taking.asked.chips, beside)
+    if taking.whole("data_parallel_size", found) != found:
+        taking.wrong("data_parallel_size", f"is not the {found} data ranks that are left")
+    return found
+
+
 def _sharding(taking: Taking, pp: int) -> str:
     """The stage of ZeRO; a pipeline takes at most the first."""
     stages = {str(stage): name for stage, name in enumerate(SHARDINGS)}
@@ -163,9 +188,6 @@ def _shards(taking: Taking, sharding: str, data: int) -> int:
     if taking.whole(own, 1, least=0) > 1:
         what = "weights are kept a second time within groups, which no plan says"
         taking.untold("sharding", own, what, "sharding=zero3")
-    for name in _QUANTIZED:
-        if _true(taking, _ZERO + name):
-            taking.warnings.append(f"{_ZERO}{name}: fewer bits travel than the prediction counts")
     groups = f"{_ZERO}mics_shard_size"
     size = 0 if taking.text(groups, "-1") == "-1" else taking.whole(groups)
     if sharding != "zero3":
@@ -174,6 +196,23 @@ def _shards(taking: Taking, sharding: str, data: int) -> int:
         taking.wrong(groups, f"{size} does not divide the {data} data ranks")
         return 1
     return int(taking.fixed("fsdp", size or data))
+
+
+def _add_overlap(taking: Taking, sharding: str, data: int) -> None:
+    """Warns where gradients are reduced after the backward pass and the prediction hides that.
+
+    runtime/zero/config.py (`overlap_comm_valid`): ZeRO-3 alone hides it without being told;
+    without ZeRO nothing does (runtime/engine.py).
+    """
+    default = "true" if sharding == "zero3" else "false"
+    name = f"{_ZERO}overlap_comm"
+    given = taking.text(name, "auto")
+    hides = _true(taking, name) if given != "auto" else default == "true"
+    hides = hides and sharding != "ddp"
+    if data > 1 and not hides and ERAS[FRAMEWORKS["deepspeed"].era].hides_reduction:
+        said = {"auto": "is not given"}.get(given, f"is {given}")
+        hidden = "the prediction hides the sums of gradients behind computation"
+        taking.warnings.append(f"{name}: {said} with {sharding}; {hidden}")
 
 
 def _batch(taking: Taking, data: int) -> tuple[int, int]:
@@ -207,9 +246,6 @@ def _recompute(taking: Taking) -> str:
     """Whole layers where the file has checkpoints of activations; the model's code decides."""
     interval = taking.whole("pipeline.activation_checkpoint_interval", 0, least=0)
     section = [name for name in taking.values if name.startswith("activation_checkpointing.")]
-    name = "activation_checkpointing.partition_activations"
-    if _true(taking, name):
-        taking.warnings.append(f"{name}: saved inputs are shared out over tp, which is not counted")
     name = "activation_checkpointing.cpu_checkpointing"
     if _true(taking, name):
         taking.untold("offload", name, "may move saved inputs to the host", "offload=activations")
@@ -223,7 +259,14 @@ def _recompute(taking: Taking) -> str:
 def _offload(taking: Taking) -> tuple[str, ...]:
     """What ZeRO moves to the host."""
     found = []
-    for part, name in (("optimizer", "offload_optimizer"), ("weights", "offload_param")):
+    parts = (("optimizer", "optimizer", ""), ("weights", "param", "_param"))
+    for part, called, old in parts:
+        name = f"offload_{called}"
+        if _true(taking, f"{_ZERO}cpu_offload{old}"):
+            if any(one.startswith(f"{_ZERO}{name}.") for one in taking.values):
+                taking.wrong(f"{_ZERO}cpu_offload{old}", f"stands beside {name}; keep the latter")
+            found.append(part)
+            continue
         device = taking.text(f"{_ZERO}{name}.device", "none")
         if device == "nvme":
             what = "a plan moves it to the host's memory, not to drives"
@@ -232,8 +275,6 @@ def _offload(taking: Taking) -> tuple[str, ...]:
             taking.wrong(f"{_ZERO}{name}.device", f"{device!r} is not none, cpu or nvme")
         if device != "none":
             found.append(part)
-    if _true(taking, f"{_ZERO}cpu_offload") and not found:
-        found.append("optimizer")
     return tuple(found)
 
 
@@ -252,4 +293,16 @@ def _precision(taking: Taking) -> str:
             return "bf16"
         if _true(taking, f"{name}.enabled"):
             return precision
-    return "fp32"
+    return _autocast(taking)
+
+
+def _autocast(taking: Taking) -> str:
+    """The format of products under torch.autocast over weights in 32 bits; without it fp32."""
+    name = "torch_autocast.enabled"
+    if not _true(taking, name):
+        return "fp32"
+    precision = str(taking.choice("torch_autocast.dtype", "fp16", _AUTOCAST))
+    if precision != "fp32":
+        what = "weights and gradients stay in 32 bits: more memory than the answer, which counts 16"
+        taking.warnings.append(f"{name}: {what}")
+    return precision

@@ -14,6 +14,7 @@ from planner.importing.commands import command_in
 from planner.importing.imported import Imported
 from planner.importing.megatron_checks import check_combinations
 from planner.importing.megatron_classes import reasons, refuse_what_replaces, warn_of_others
+from planner.importing.megatron_kernels import kernel_warnings
 from planner.importing.megatron_model import SETTINGS, model_dimensions, model_warnings
 from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
@@ -64,6 +65,7 @@ def read(text: str, asked: Asked) -> Imported:
     if "--global-batch-size" not in taking.values:
         taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
     taking.warnings += model_warnings(taking, model)
+    taking.warnings += kernel_warnings(taking, plan)
     warn_of_others(taking)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return taking.imported("megatron", plan, said, dimensions, reasons())

@@ -122,7 +122,7 @@ def _whole(name: str, given: Any) -> int | None:
         return None
     text = str(given)
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= LARGEST):
-        raise InputError(f"{name}: {shown(given)} is not a whole number of at least 1")
+        raise InputError(f"{name}: {shown(given)} is not a whole number from 1 to {LARGEST:,}")
     return int(text[:12])
 
 

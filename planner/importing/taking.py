@@ -119,7 +119,7 @@ class Taking:
         if text.isascii() and text.isdigit() and least <= int(text[:12]) <= LARGEST:
             return int(text[:12])
         hint = ", which the text does not define" if "$" in text else ""
-        self.wrong(name, f"{shown(text)} is not a whole number of at least {least}{hint}")
+        self.wrong(name, f"{shown(text)} is not a whole number from {least} to {LARGEST:,}{hint}")
         return default
 
     def share(self, name: str, default: float) -> float:

@@ -12,9 +12,10 @@ from planner.explanation.answer import Explained, ExplainResult, Step
 from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.numbers import Number
 from planner.report.fitted import Fitted
+from planner.report.launch_view import unread_view
 from planner.report.likely import spread_words, tie_words, with_interval
 from planner.report.tables import indented, section
-from planner.report.terminal import head, plan_view
+from planner.report.terminal import defaults_view, head, plan_view
 from planner.report.words import job_words, listed
 from planner.units import is_change, plain, plural, show_change, show_seconds
 
@@ -44,6 +45,8 @@ def explain_view(result: ExplainResult) -> RenderableType:
         *refused_view(why),
         *leaning_view(why),
         *overtaking_view(why),
+        *(defaults_view(evaluated.defaults) if evaluated.launch else []),
+        *unread_view(evaluated),
     )
 
 

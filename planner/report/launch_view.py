@@ -16,7 +16,15 @@ _ASKED = ("model", "hardware", "batch_tokens", "seq_len", "precision", "framewor
 
 
 def launch_view(result: EvaluateResult) -> list[RenderableType]:
-    """Settings that are not known, how many are ignored, and the commands that look further."""
+    """What was not read, and the commands that look further; nothing for plans."""
+    if not result.launch:
+        return []
+    beaten = section("What would beat it", indented(next_commands(result)))
+    return [*unread_view(result), beaten]
+
+
+def unread_view(result: EvaluateResult) -> list[RenderableType]:
+    """Settings that are not known, and how many are ignored; nothing for plans."""
     launch = result.launch
     if not launch:
         return []
@@ -29,7 +37,7 @@ def launch_view(result: EvaluateResult) -> list[RenderableType]:
         have = "has" if count == 1 else "have"
         words = f"{plural(count, 'setting')} {have} no part in a plan; --json lists them."
         parts += [Text(words), Text()]
-    return [*parts, section("What would beat it", indented(next_commands(result)))]
+    return parts
 
 
 def _rows(settings: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:

@@ -144,7 +144,8 @@ def _run_view(run: TrainingRun | None) -> list[RenderableType]:
     return [] if run is None else [Text(), section("Whole training run", pairs(run_rows(run)))]
 
 
-def _defaults(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
+def defaults_view(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
+    """What is assumed, as a table; nothing where nothing is."""
     if not defaults:
         return []
     return [Text(), section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
@@ -234,7 +235,7 @@ def solve_view(result: SolveResult) -> RenderableType:
     if result.machines:
         parts += [Text(), machines_view(result)]
     parts += certificate_view(result)
-    return Group(*parts, *_counts_table(result), *_defaults(result.defaults))
+    return Group(*parts, *_counts_table(result), *defaults_view(result.defaults))
 
 
 def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
@@ -282,7 +283,7 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         Text(),
         Text(spread_words(result.spread)),
         *_run_view(result.run),
-        *_defaults(result.defaults),
+        *defaults_view(result.defaults),
         *launch_view(result),
     )
 

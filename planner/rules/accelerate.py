@@ -95,7 +95,7 @@ ACCELERATE: tuple[Rule, ...] = (
         "dp_shard > 1",
         holds=accelerate_replicas,
         explain=lambda c, p: (
-            f"fsdp has the dp {p.dp} replicas beside tp {p.tp} and cp {p.cp} only with "
+            f"accelerate has the dp {p.dp} replicas beside tp {p.tp} and cp {p.cp} only with "
             "fsdp > 1; move ranks from dp to fsdp"
         ),
     ),
@@ -108,7 +108,7 @@ ACCELERATE: tuple[Rule, ...] = (
         "deepspeed only",
         holds=shared.by_ring,
         explain=lambda c, p: (
-            f"fsdp has no cp_mode {p.cp_mode} (cp {p.cp}), which DeepSpeed has; use ring"
+            f"accelerate has no cp_mode {p.cp_mode} (cp {p.cp}), which DeepSpeed has; use ring"
         ),
         launch=True,
     ),

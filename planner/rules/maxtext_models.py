@@ -5,6 +5,9 @@ Names are those of the files in MaxText's configs/models at commit e591f30 (2026
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from models_db import Model, Moe, load_model
 
 NAMED = {
@@ -42,18 +45,48 @@ NAMED = {
 }
 """Name of a model here to its `model_name` in MaxText."""
 
-PADDED = {"gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768}
-"""Rows of the table of tokens in MaxText's configs/models where they are not ours, by its name."""
+TOKEN_ROWS = {
+    "gemma2-9b": 256128, "gemma2-27b": 256128, "mixtral-8x22b": 32768,
+    "gemma3-4b": 262144, "gemma3-12b": 262144, "gemma3-27b": 262144,
+}  # fmt: skip
+"""Rows of the table of tokens in MaxText's configs/models where some record has others, by name."""
+_PADDED_ROWS = {"gemma3": (262208,)}
+"""Rows of that table in the config.json of a family that pads those of our record."""
 
 _Blocks = dict[tuple[tuple[str, ...], str], str]
 _QKV = ("query", "key", "value")
 
 
 def name_of(model: Model) -> str | None:
-    """MaxText's name of a model; None where it has none, or the model is not the known one."""
-    if model.name not in NAMED or load_model(model.name) != model:
+    """MaxText's name of a model by what it computes; None where MaxText names none like it.
+
+    Of several that compute the same (Llama 3 and 3.1) the one that the model is called, else the
+    first.
+    """
+    alike = _computing().get(_computed(model), ())
+    if not alike:
         return None
-    return NAMED[model.name]
+    return NAMED[model.name if model.name in alike else alike[0]]
+
+
+@cache
+def _computing() -> dict[tuple[Any, ...], tuple[str, ...]]:
+    """What the named models compute, with the names here that compute it."""
+    found: dict[tuple[Any, ...], tuple[str, ...]] = {}
+    for name in NAMED:
+        model = load_model(name)
+        for rows in (model.vocab_size, *_PADDED_ROWS.get(model.family, ())):
+            key = _computed(model, rows)
+            found[key] = (*found.get(key, ()), name)
+    return found
+
+
+def _computed(model: Model, rows: int = 0) -> tuple[Any, ...]:
+    """Every field of a model that its products follow from; `rows`: of another vocabulary."""
+    sizes = (model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim)
+    blocks = (model.attention, model.window, model.mlp, model.norm, model.positions, model.moe)
+    ends = (rows or model.vocab_size, model.tied_embeddings, model.mtp_modules)
+    return (*sizes, *blocks, *ends, model.parallel_block)
 
 
 def attends_globally(model: Model) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.plan import BoolArray, Plan, PlanTable
-from planner.rules.maxtext_models import PADDED, name_of
+from planner.rules.maxtext_models import TOKEN_ROWS, name_of
 from planner.rules.numbers import divisors, nearest
 from planner.rules.rule import Rule
 
@@ -47,7 +47,7 @@ class Dimension:
 def _rows(model: Model) -> int:
     """Rows of the table of tokens where a name of MaxText says them."""
     name = name_of(model)
-    return 0 if name is None else PADDED.get(name, model.vocab_size)
+    return 0 if name is None else TOKEN_ROWS.get(name, model.vocab_size)
 
 
 def _normed_head(model: Model) -> int:

@@ -217,7 +217,7 @@ GENERAL: tuple[Rule, ...] = (
         source="planner.frameworks: schedules",
         holds=predicates.schedule_offered,
         explain=lambda c, p: (
-            f"{c.framework.name} has no schedule {p.schedule!r}; it has "
+            f"{words.called(c)} has no schedule {p.schedule!r}; it has "
             f"{', '.join(c.framework.schedules)}"
         ),
     ),
@@ -228,7 +228,7 @@ GENERAL: tuple[Rule, ...] = (
         source="planner.frameworks: splits",
         holds=predicates.split_offered,
         explain=lambda c, p: (
-            f"{c.framework.name} does not split layers by {p.split!r}; it has "
+            f"{words.called(c)} does not split layers by {p.split!r}; it has "
             f"{', '.join(c.framework.splits)}"
         ),
     ),
@@ -240,7 +240,7 @@ GENERAL: tuple[Rule, ...] = (
         holds=predicates.sharding_offered,
         per_stage=True,
         explain=lambda c, p: (
-            f"{c.framework.name} has no sharding {p.sharding!r}; it has "
+            f"{words.called(c)} has no sharding {p.sharding!r}; it has "
             f"{', '.join(c.framework.shardings)}"
         ),
     ),
@@ -251,7 +251,7 @@ GENERAL: tuple[Rule, ...] = (
         source="planner.frameworks: orders; Megatron-LM --use-tp-pp-dp-mapping",
         holds=predicates.order_offered,
         explain=lambda c, p: (
-            f"{c.framework.name} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
+            f"{words.called(c)} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
             f"it can: {'; '.join(' '.join(order) for order in _orders_allowed(c, p))}"
         ),
     ),

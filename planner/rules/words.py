@@ -9,6 +9,7 @@ from planner.cost.layout import chunk_places, stage_layers
 from planner.cost.listed import wrong_sum
 from planner.plan import SPLITS, Plan
 from planner.rules.numbers import nearest, nearest_divisors
+from planner.targets import TARGETS
 
 _AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
 
@@ -92,7 +93,14 @@ def axes_it_lacks(model: CostModel, plan: Plan) -> str:
         for axis in model.framework.lacks
         if getattr(plan, axis) > 1
     ]
-    return f"{model.framework.name} {' and '.join(words)}"
+    return f"{called(model)} {' and '.join(words)}"
+
+
+def called(model: CostModel) -> str:
+    """The framework; of one that a single target of another name runs, that target first."""
+    name = model.framework.name
+    targets = [target.name for target in TARGETS.values() if target.framework == name]
+    return f"{targets[0]} ({name})" if len(targets) == 1 and targets != [name] else name
 
 
 def misplaced_experts(model: CostModel, plan: Plan) -> str:

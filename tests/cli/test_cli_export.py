@@ -80,7 +80,7 @@ def test_what_cannot_be_run_is_refused_by_field_and_nothing_is_written(
     outcome = planner("export", str(plan), "--to", "accelerate", "-o", str(folder))
     assert outcome.code == 2
     lines = outcome.err.splitlines()
-    assert any(line.startswith("error: mesh: fsdp has no pipeline") for line in lines)
+    assert any(line.startswith("error: mesh: accelerate (fsdp) has no pipeline") for line in lines)
     assert "planner solve --runnable-in accelerate" in lines[-1]
     assert not folder.exists()
     lossy = planner("export", str(plan), "--to", "accelerate", "--allow-lossy", "-o", str(folder))

@@ -34,13 +34,19 @@ def test_a_launch_costs_what_its_plan_costs(tmp_path: Path) -> None:
     assert ignored["--lr"] == "learning rate and weight decay: no part of a plan"
 
 
-def test_what_is_shown(tmp_path: Path) -> None:
-    script = tmp_path / "run.sh"
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A launch with an unknown setting and without an overlap."""
+    path = tmp_path_factory.mktemp("launch") / "run.sh"
     text = UNEVEN.read_text(encoding="utf-8").replace("--swiglu", "--swiglu --recompute-all 1")
     for name in ("--overlap-grad-reduce", "--overlap-param-gather"):
         text = text.replace(name, "")
-    script.write_text(text, encoding="utf-8")
-    outcome = planner("evaluate", str(script), *ASKED)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_shown(script: Path) -> None:
+    outcome = planner("evaluate", script, *ASKED)
     assert outcome.code == 0
     words = " ".join(outcome.out.split())
     assert "Warning: --overlap-grad-reduce: is not given" in words
@@ -57,10 +63,31 @@ def test_standard_input() -> None:
     assert json.loads(done.stdout)["launch"]["file"] == "-"
 
 
-def test_explain_takes_a_launch() -> None:
-    outcome = planner("explain", str(UNEVEN), *ASKED, "--json")
-    assert outcome.code == 0
-    assert json.loads(outcome.out)["mesh"]["pp"] == 4
+@pytest.fixture(scope="module")
+def explained(script: Path) -> dict:
+    return planner("explain", script, *ASKED, "--json").document
+
+
+def test_explain_says_of_a_launch_what_evaluate_says(script: Path, explained: dict) -> None:
+    evaluated = answer(script, *ASKED)
+    assert evaluated["warnings"][0].startswith("--overlap-grad-reduce: is not given")
+    assert [one["name"] for one in evaluated["launch"]["unknown"]] == ["--recompute-all"]
+    for name in ("mesh", "warnings", "launch", "defaults"):
+        assert explained[name] == evaluated[name]
+
+
+def test_explain_shows_what_was_not_read(script: Path) -> None:
+    words = " ".join(planner("explain", script, *ASKED).out.split())
+    for part in ("Warning: --overlap-grad-reduce: is not given", "Not known, so not counted",
+                 "--recompute-all 1 not known", "have no part in a plan"):  # fmt: skip
+        assert part in words
+
+
+def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
+    """Megatron-LM shards gradients and weights without a pipeline only."""
+    refused = {step["change"]: step["refused"] for step in explained["steps"]}
+    assert refused["zero2"]["reason"] == "megatron-fsdp-pipeline"
+    assert (refused["recompute full"], refused["micro-batch 2"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +103,8 @@ def test_explain_takes_a_launch() -> None:
          "2,147,483,648"),
         ((*ASKED, "--fix", "offload=all"), "fix: offload: 'all' is not one of optimizer, weights, "
          "activations, none"),
-        ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number of at least 1"),
+        ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number from 1 to "
+         "2,147,483,648"),
         ((*ASKED, "-o", str(UNEVEN)), f"output: {UNEVEN} is the file that is read; name another"),
         (("--chips", "8"), "chips: is about launches (--from); a plan file says it itself, change "
          "it there"),

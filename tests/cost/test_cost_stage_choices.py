@@ -46,7 +46,7 @@ def test_a_broken_rule_names_its_stage_once() -> None:
         (
             Plan(pp=4, interleave=3, schedule="interleaved"),
             "the 80 layers of llama2-70b do not divide into pp 4 x interleave 3 chunks by the rule "
-            "'even'; nearest interleave with pp 4: 2 or 4; nearest pp with interleave 3: none",
+            "'even'; nearest interleave with pp 4: 2 or 4",
         ),
         (
             Plan(pp=3),
@@ -84,8 +84,8 @@ def test_a_batch_that_does_not_divide_is_one_mistake() -> None:
         ("torchtitan", "llama3-8b", Plan(pp=4, fsdp=16, sharding="zero3"),
          "torchtitan runs 1f1b with at least pp 4 micro-batches, not with 2"),
         ("fsdp", "llama3-8b", Plan(dp=8, tp=2, sharding="ddp"),
-         "fsdp has the dp 8 replicas beside tp 2 and cp 1 only with fsdp > 1; move ranks from dp "
-         "to fsdp"),
+         "accelerate has the dp 8 replicas beside tp 2 and cp 1 only with fsdp > 1; move ranks "
+         "from dp to fsdp"),
         ("jax", "llama3-8b", Plan(pp=2, dp=32, schedule="gpipe", sharding="ddp"),
          "jax runs pipelines with micro-batches that are a multiple of pp 2, not 1"),
     ],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import planner
 from export.cases import CASES, Case
 from hardware_db import load_chip, load_cluster
 from planner.diagnose import refused_jobs
@@ -190,3 +191,19 @@ def test_torchtitan_attends_by_products_in_32_bits() -> None:
         write(case, "torchtitan", "0.2")
     )
     assert "fused attention" not in lines(write(case, "torchtitan", "0.3"))
+
+
+@pytest.mark.parametrize(
+    ("hardware", "line"),
+    [
+        ("gaudi2", "framework: the constants of deepspeed were fitted on other chips"),
+        ("tpu-v5p", "framework: deepspeed is not the usual one on Google chips, which is jax; its "
+         "constants were fitted on other chips"),
+    ],
+)  # fmt: skip
+def test_a_framework_that_does_not_run_there_is_no_advice(hardware: str, line: str) -> None:
+    """The rules refuse Megatron-LM, which is the usual one elsewhere, on Intel's chips."""
+    job = {"model": "llama3-8b", "hardware": hardware, "framework": "deepspeed"}
+    plan = Plan(fsdp=8, sharding="zero3")
+    found = planner.evaluate(plan, **job, batch_tokens=2**20, seq_len=8192)
+    assert line in found.warnings

@@ -201,9 +201,9 @@ def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
         ("--tensor-model-parallel-size 6", "64 chips are not a multiple of tp 6 x cp 1 x pp 1 = 6; "
          "nearest: --chips 66"),
         ("--tensor-model-parallel-size $TP", "--tensor-model-parallel-size: '$TP' is not a whole "
-         "number of at least 1, which the text does not define"),
-        ("--global-batch-size nan", "--global-batch-size: 'nan' is not a whole number of at least "
-         "1"),
+         "number from 1 to 2,147,483,648, which the text does not define"),
+        ("--global-batch-size nan", "--global-batch-size: 'nan' is not a whole number from 1 to "
+         "2,147,483,648"),
         ("--lr", "--lr: has no value"),
         ("--num-layers 41", "layers 41 contradicts llama2-13b, which has 40 "
          "(see --num-layers)"),

@@ -150,13 +150,13 @@ def test_defaults_are_assumed(tmp_path: Path) -> None:
         ("expert_parallel_degree = 8", "parallelism.expert_parallel_degree: llama3-8b has no "
          "experts"),
         ("tensor_parallel_degree = nan", "parallelism.tensor_parallel_degree: 'nan' is not a whole "
-         "number of at least 1"),
+         "number from 1 to 2,147,483,648"),
         ('tensor_parallel_degree = "8"', "parallelism.tensor_parallel_degree: '8' is text in "
          "quotes; torchtitan takes a number or a switch: write it without"),
         ('enable_sequence_parallel = "true"', "parallelism.enable_sequence_parallel: 'true' is "
          "text in quotes; torchtitan takes a number or a switch: write it without"),
         ("tensor_parallel_degree = true", "parallelism.tensor_parallel_degree: 'true' is not a "
-         "whole number of at least 1"),
+         "whole number from 1 to 2,147,483,648"),
         ("pipeline_parallel_degree = 64", "parallelism.pipeline_parallel_degree: 32 layers are too "
          "few for 64 stages"),
         ("pipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 3",

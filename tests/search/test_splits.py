@@ -93,7 +93,7 @@ def test_a_pipeline_by_hand_is_named() -> None:
     model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64, framework="fsdp")
     table = PlanTable.from_plans([Plan(pp=2, dp=8, sharding="ddp", split="front")])
     lines = violations(model, table)
-    assert "fsdp has no pipeline parallelism: pp 2 must be 1" in lines
+    assert "accelerate (fsdp) has no pipeline parallelism: pp 2 must be 1" in lines
 
 
 def test_sharding_rules_are_one_sentence() -> None:

@@ -209,3 +209,39 @@ def test_the_usual_activation_by_any_name_is_not_noted(
 
 def test_activations_are_known_for_every_type() -> None:
     assert set(ACTIVATIONS) == {*MODEL_TYPES} - {"bloom"}
+
+
+def outside(name: str, folder: Path, change: dict[str, Any]) -> Import:
+    """A fixture with other keys around its `text_config`."""
+    data = json.loads((CONFIGS[0].parent / f"{name}.json").read_text(encoding="utf-8"))
+    path = folder / "config.json"
+    inner = {**data["text_config"], **change.get("text_config", {})}
+    path.write_text(json.dumps({**data, **change, "text_config": inner}), encoding="utf-8")
+    return import_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "line"),
+    [
+        ("llama4-scout", {"text_config": {"tie_word_embeddings": True},
+                          "tie_word_embeddings": False},
+         "tie_word_embeddings: false, but text_config.tie_word_embeddings is true"),
+        ("gemma3-27b", {"num_hidden_layers": 80},
+         "num_hidden_layers: 80, but text_config.num_hidden_layers is 62"),
+        ("gemma3-27b", {"model_type": "llama"},
+         "model_type: llama has no text_config, and one of gemma3_text stands in it"),
+    ],
+)  # fmt: skip
+def test_what_stands_around_a_model_may_not_contradict_it(
+    tmp_path: Path, name: str, change: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        outside(name, tmp_path, change)
+    assert str(caught.value) == f"{tmp_path / 'config.json'}: {line}"
+
+
+@pytest.mark.parametrize(
+    "change", [{"tie_word_embeddings": False}, {"num_hidden_layers": 48}, {"model_type": "own"}]
+)
+def test_what_agrees_with_it_may_stand_there(tmp_path: Path, change: dict[str, Any]) -> None:
+    assert outside("llama4-scout", tmp_path, change).model.layers == 48

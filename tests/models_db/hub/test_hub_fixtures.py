@@ -129,3 +129,11 @@ def test_predictors_are_apart_from_the_total() -> None:
     model = imported("deepseek-v3").model
     assert model.mtp_modules == 1
     assert model.mtp_parameters == load_model("deepseek-v3").mtp_parameters
+
+
+@pytest.mark.parametrize("name", ["gpt2", "opt-125m", "llama3.1-8b", "bloom-560m"])
+def test_the_length_of_sequences_has_a_reason(name: str) -> None:
+    found = imported(name)
+    [line] = [line for line in found.remarks if line.startswith("seq_len")]
+    assert "()" not in line
+    assert found.model.quantities["seq_len"].kind == "assumed"

@@ -168,6 +168,18 @@ def test_an_index_alone_gives_bytes(tmp_path: Path) -> None:
     assert not found.weights.exact
     assert found.weights.total == found.model.total_parameters == total
     assert found.model.quantities["published.total_parameters"].kind == "derived"
+    assert differs(found) == []
+
+
+def test_an_index_alone_that_differs_is_told(tmp_path: Path) -> None:
+    folder(tmp_path)
+    index(tmp_path, {"metadata": {"total_size": 2000}, "weight_map": {"a": "m.safetensors"}})
+    found = import_model(tmp_path)
+    count = found.model.total_parameters
+    assert differs(found) == [
+        "the weights hold 1,000 parameters of all parts, by model.safetensors.index.json, the "
+        f"record counts {count:,} ({1000 - count:+,})"
+    ]
 
 
 def test_bytes_of_quantized_weights_say_nothing(tmp_path: Path) -> None:
