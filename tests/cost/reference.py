@@ -21,6 +21,7 @@ from cost.reference_memory import (
     StageSpec,
     layer_activations,
     local_parameters,
+    reduces_each_time,
     shard_counts,
     stage_memory,
     stage_parameters,
@@ -285,18 +286,26 @@ def _layer_collective(
     shared: float,
     experts: float,
 ) -> float:
-    """zero3: two gathers and a scatter; zero2: a scatter for all micro-batches but one."""
+    """zero3: two gathers and a scatter; zero2: a scatter for all micro-batches but one.
+
+    torchtitan without a pipeline also reduces across replicas then, for all but one.
+    """
     if stays_unsharded(job, plan) and spec.sharding == "zero3":
         return 0.0
     wire = a.gradient_wire_bytes * trained_share(job)
+    earlier = (m - 1) / m if reduces_each_time(job, plan) else 0.0
     pairs = [("shard", "data", shared)]
     if experts:
         pairs.append(("expert_shard", "expert_data", experts))
     if spec.sharding == "zero3":
         return sum(
-            2 * found[shard].gather_s(2 * count) + found[shard].gather_s(wire * count)
+            2 * found[shard].gather_s(2 * count)
+            + found[shard].gather_s(wire * count)
+            + earlier * found[shard[:-5] + "replica"].reduce_s(wire * count / found[shard].size)
             for shard, _, count in pairs
         )
+    if spec.sharding == "ddp":
+        return earlier * sum(found[data].reduce_s(wire * count) for _, data, count in pairs)
     if spec.sharding == "zero2":
         return (m - 1) / m * sum(found[data].gather_s(wire * count) for _, data, count in pairs)
     return 0.0
