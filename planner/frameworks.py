@@ -158,6 +158,10 @@ class Framework:
             every micro-batch. torchtitan: `fsdp_reshard_after_forward: default` does not reshard
             under pp, and PyTorch's `torch.distributed.pipelining.stage` reduces with the last
             backward pass only (`backward_maybe_with_nosync`).
+        reduces_replicas_every_micro_batch: Without a pipeline the all-reduce of ddp and that across
+            the replicas of hybrid zero3 are done with every micro-batch. torchtitan, whose trainer
+            never holds them back (train.py and trainer.py, no `set_requires_all_reduce`); under pp
+            PyTorch reduces with the last backward pass only, as above.
         weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
@@ -194,6 +198,7 @@ class Framework:
     gather_buffers: float = 0.0
     selective: str = "core-attention"
     gathers_once_under_pp: bool = False
+    reduces_replicas_every_micro_batch: bool = False
     derived_from: str = ""
     most_chunks: int = 0
     weight_gradient_buffer: float = 0.0
@@ -242,6 +247,7 @@ _TORCHTITAN = Framework(
     logits_bytes=6.0,
     selective="half-matmuls",
     gathers_once_under_pp=True,
+    reduces_replicas_every_micro_batch=True,
     splits=("front-counted",),
     schedules=("gpipe", "1f1b", "interleaved"),
     most_chunks=3,

@@ -1,6 +1,8 @@
 """What data parallelism sends: per layer and micro-batch (zero2, zero3), and once per step.
 
     ddp      all-reduce of the gradients, once
+             where the framework holds nothing back (`reduces_again`): with every micro-batch, as
+             the all-reduce across dp of hybrid zero3
     zero1    reduce-scatter of gradients and all-gather of weights, once
     zero2    the same, and a reduce-scatter with every earlier micro-batch
     zero3    two all-gathers and a reduce-scatter per layer and micro-batch within the shards
@@ -48,6 +50,11 @@ def gathers_once(framework: Framework, pp: IntArray) -> BoolArray:
     return framework.gathers_once_under_pp & (pp > 1)
 
 
+def reduces_again(framework: Framework, pp: IntArray) -> BoolArray:
+    """Where whole gradients of replicas are reduced with every micro-batch."""
+    return np.asarray(framework.reduces_replicas_every_micro_batch & (pp == 1))
+
+
 def layer_collective_s(
     a: Assumptions,
     nets: DataNets,
@@ -56,12 +63,14 @@ def layer_collective_s(
     experts: FloatArray,
     m: FloatArray,
     once: BoolArray,
+    again: BoolArray,
     trained_share: float,
 ) -> FloatArray:
     """Seconds of the collectives of one layer and micro-batch, before overlap.
 
     The last reduce-scatter of zero2 belongs to the step (`step_collective_s`), so that with one
-    micro-batch zero2 costs what zero1 costs; the others count as their mean per micro-batch.
+    micro-batch zero2 costs what zero1 costs; the others count as their mean per micro-batch. So do
+    the all-reduces of replicas that every micro-batch has.
 
     Args:
         a: Wire bytes per gradient.
@@ -70,6 +79,7 @@ def layer_collective_s(
         dense, experts: Parameters of the layer on the chip before data-parallel sharding.
         m: Micro-batches per step.
         once: Where zero3 gathers and reduces once per step instead, from `gathers_once`.
+        again: Where replicas reduce with every micro-batch, from `reduces_again`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     gradients = a.gradient_wire_bytes * trained_share
@@ -82,9 +92,39 @@ def layer_collective_s(
     if np.any(experts):
         of_experts = nets.expert_data.gather_s(gradients * experts)
         zero2 = zero2 + np.where(experts > 0, of_experts, 0.0)
-    earlier = (m - 1) / m * zero2
-    each = np.where(sharding == ZERO2, earlier, 0.0)
-    return np.where((sharding == ZERO3) & ~once, zero3, each)
+    earlier = (m - 1) / m
+    each = np.where(sharding == ZERO2, earlier * zero2, 0.0)
+    each = np.where((sharding == ZERO3) & ~once, zero3, each)
+    if not np.any(again):
+        return each
+    return each + np.where(
+        again, earlier * _replicas_s(nets, sharding, dense, experts, gradients), 0.0
+    )
+
+
+def _replicas_s(
+    nets: DataNets,
+    sharding: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    gradients: float,
+) -> FloatArray:
+    """Seconds of one all-reduce of a layer by ddp, or across replicas by hybrid zero3.
+
+    Arguments as for `layer_collective_s`; `gradients`: bytes per parameter.
+    """
+
+    def of(
+        parameters: FloatArray, data: GroupCosts, replica: GroupCosts, shards: FloatArray
+    ) -> FloatArray:
+        whole = np.where(sharding == DDP, data.reduce_s(gradients * parameters), 0.0)
+        across = replica.reduce_s(gradients * parameters / shards)
+        return np.where(parameters > 0, np.where(sharding == ZERO3, across, whole), 0.0)
+
+    seconds = of(dense, nets.data, nets.replica, nets.shard.size)
+    if not np.any(experts):
+        return seconds
+    return seconds + of(experts, nets.expert_data, nets.expert_replica, nets.expert_shard.size)
 
 
 def forward_gather_s(

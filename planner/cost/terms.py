@@ -21,6 +21,7 @@ from planner.cost.data_parallel import (
     late_gather_s,
     layer_collective_s,
     owned_parameters,
+    reduces_again,
     sharded_layer_s,
     step_collective_s,
 )
@@ -254,13 +255,13 @@ def shard_terms(
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     a = model.assumptions
-    once = gathers_once(model.framework, pp)
+    once, again = gathers_once(model.framework, pp), reduces_again(model.framework, pp)
     kinds = (
         (local.dense_layer, np.zeros_like(local.dense_layer)),
         (local.moe_layer, local.experts),
     )
     dense, moe = (
-        layer_collective_s(a, nets, sharding, shared, experts, m, once, trained_share)
+        layer_collective_s(a, nets, sharding, shared, experts, m, once, again, trained_share)
         for shared, experts in kinds
     )
     ahead_dense, ahead_moe = (

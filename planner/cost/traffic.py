@@ -20,7 +20,12 @@ from planner.assumptions import Assumptions
 from planner.cost.columns import Columns
 from planner.cost.context import CostModel
 from planner.cost.copies import copied_bytes
-from planner.cost.data_parallel import WEIGHT_BYTES, gathers_once, owned_parameters
+from planner.cost.data_parallel import (
+    WEIGHT_BYTES,
+    gathers_once,
+    owned_parameters,
+    reduces_again,
+)
 from planner.cost.exchanges import ACTIVATION_BYTES
 from planner.cost.linears import Linear, Shares, layer_linears, memory_bytes
 from planner.cost.parameters import padded_vocab, trained_share
@@ -324,13 +329,15 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
     gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    again = reduces_again(model.framework, x.plans.pp[:, None])
+    reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
         plain = zero2_scatters * gradients + share * weights
-        plain = np.where(x.sharding == DDP, 2 * gradients, plain)
-        across = 2 * gradients / x.nets[f"{prefix}shard"].size
+        plain = np.where(x.sharding == DDP, reductions * gradients, plain)
+        across = reductions * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (
             ("data", np.where(zero3, 0.0, plain)),
             ("shard", np.where(zero3, gathers * weights + scatters * gradients, 0.0)),

@@ -192,8 +192,8 @@ def _axes(mesh: Mesh) -> dict[str, Any]:
 def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     """What the script reads.
 
-    Gradients of sharded state are reduced with every micro-batch. The fused optimizer takes no
-    split weights beside whole ones.
+    Gradients of sharded state are reduced among the shards with every micro-batch. The fused
+    optimizer takes no split weights beside whole ones.
     """
     plan, fsdp = launch.plan, _distributed_type(launch, mesh) == "FSDP"
     ranks = mesh.replicas * mesh.shards

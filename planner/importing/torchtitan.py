@@ -12,7 +12,9 @@ from typing import Any
 from models_db import Model
 from planner.importing.imported import Imported
 from planner.importing.taking import RECOMPUTES_ALLOWED, Asked, Taking, chips_of, data_ranks
+from planner.importing.torchtitan_defaults import check_known, check_source, fill, registered
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
+from planner.importing.torchtitan_registry import PARTLY_NVFP4
 from planner.importing.torchtitan_stages import pipeline_of
 from planner.importing.torchtitan_text import settings_in
 from planner.plan import Plan
@@ -20,6 +22,7 @@ from planner.rules.torchtitan_models import FLAVORS, Flavor
 
 _BOOLEANS = {"true": True, "false": False}
 _RESHARDS = {"default": "zero3", "always": "zero3", "never": "zero2"}
+_STORED = {"float32": False, "bfloat16": True}
 _MIXED = {"bfloat16": "bf16", "float32": "fp32"}
 _LENGTH, _LOCAL = 2048, 8  # defaults of training.seq_len and training.local_batch_size
 
@@ -38,8 +41,13 @@ def read(text: str, asked: Asked) -> Imported:
     settings, command = settings_in(text, asked.name)
     taking = Taking(asked, settings)
     taking.warnings += command.notes
+    check_source(taking)
+    taking.check()
+    fill(taking)
     dimensions = _dimensions(taking)
     model = asked.model_of(dimensions)
+    if command.words:
+        check_known(taking, model)
     chips = chips_of(taking, command.chips, command.said)
     mesh = _mesh(taking, model, chips)
     pipeline = pipeline_of(taking, model, mesh["pp"])
@@ -47,6 +55,7 @@ def read(text: str, asked: Asked) -> Imported:
     micro_batch, batch = _batch(taking, mesh["pp"], data)
     length = taking.whole("training.seq_len", _LENGTH)
     _assume(taking, "training.seq_len", length)
+    _check_chunks(taking, model, length)
     plan = taking.finished(
         Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(taking))
     )
@@ -57,7 +66,8 @@ def read(text: str, asked: Asked) -> Imported:
         for name in settings
         if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
     }
-    said = {**job, "framework": "torchtitan", "model": model.name}
+    framework = _framework(taking, model, early=not command.words)
+    said = {**job, "framework": framework, "model": model.name}
     return taking.imported("torchtitan", plan, said, dimensions, reasons)
 
 
@@ -70,12 +80,25 @@ def _dimensions(taking: Taking) -> dict[str, Any]:
     """Dimensions of the model that torchtitan has under a name; nothing for the user's own."""
     module = taking.text("model.name") or taking.text("module")
     flavor = taking.text("model.flavor")
-    config = taking.text("config")
+    if (shipped := registered(taking)) is not None:
+        flavor = shipped.flavor
     for one in FLAVORS:
-        named = one.name == flavor if flavor else bool(config) and one.config == config
-        if one.module == module and named:
+        if one.module == module and one.name == flavor:
             return _of_flavor(one)
     return {}
+
+
+def _check_chunks(taking: Taking, model: Model, length: int) -> None:
+    """Warns where a Llama 4 without `_irope` attends over whole sequences in every layer."""
+    window = model.window
+    if taking.text("model.name") != "llama4" or window is None or length <= window.tokens:
+        return
+    flavor = taking.text("model.flavor")
+    if not flavor.endswith("_irope"):
+        taking.warnings.append(
+            f"model.flavor: every layer of {flavor} attends over all {length:,} tokens; the "
+            f"prediction has some attend over {window.tokens:,}: a shorter step"
+        )
 
 
 def _of_flavor(flavor: Flavor) -> dict[str, Any]:
@@ -102,13 +125,7 @@ def _mesh(taking: Taking, model: Model, chips: int | None) -> dict[str, Any]:
     replicas = taking.fixed("dp", taking.whole(f"{start}data_parallel_replicate_degree", 1))
     taking.check()
     shards = _shards(taking, chips, sizes, replicas)
-    sharding = taking.choice(f"{start}fsdp_reshard_after_forward", "default", _RESHARDS)
-    if shards == 1 and sizes["cp"] == 1:
-        sharding = "ddp"
-    if sharding == "zero2" and replicas > 1:
-        what = "never gathers again over some of the data ranks, which no plan says"
-        name = f"{start}fsdp_reshard_after_forward"
-        taking.untold("sharding", name, what, "sharding=zero3")
+    sharding = _sharding(taking, replicas, shards * sizes["cp"], sizes["pp"])
     sharded = sharding != "zero2"
     sequence = taking.choice(f"{start}enable_sequence_parallel", "true", _BOOLEANS)
     offload = taking.choice("training.enable_cpu_offload", "false", _BOOLEANS)
@@ -116,7 +133,7 @@ def _mesh(taking: Taking, model: Model, chips: int | None) -> dict[str, Any]:
         **sizes,
         "dp": replicas if sharded else replicas * shards,
         "fsdp": shards if sharded else 1,
-        "ep": _experts(taking, model),
+        "ep": _experts(taking, model, sizes["tp"]),
         "sharding": sharding,
         "sequence_parallel": sequence and sizes["tp"] > 1,
         "cp_mode": _cp_mode(taking, sizes["cp"]),
@@ -140,11 +157,43 @@ def _shards(taking: Taking, chips: int | None, sizes: dict[str, int], replicas: 
     return int(shards)
 
 
-def _experts(taking: Taking, model: Model) -> int:
+def _sharding(taking: Taking, replicas: int, shards: int, pp: int) -> str:
+    """What data parallelism shards, over shards that count the ranks of a context.
+
+    Under a pipeline `default` gathers a stage once per step as `never` does, which is zero3 of
+    a framework that `gathers_once_under_pp` (0.3.0 distributed/fsdp.py,
+    get_fsdp_reshard_after_forward_policy; v0.2.2 models/llama3/infra/parallelize.py).
+    """
+    name = "parallelism.fsdp_reshard_after_forward"
+    sharding = str(taking.choice(name, "default", _RESHARDS))
+    if shards == 1:
+        return "ddp"
+    if pp > 1:
+        if taking.text(name) == "always":
+            taking.warnings.append(
+                f"{name}: gathers the weights with every micro-batch; the prediction gathers them "
+                "once and keeps them: a shorter step and more memory"
+            )
+        return "zero3"
+    if sharding == "zero2" and replicas > 1:
+        what = "never gathers again over some of the data ranks, which no plan says"
+        taking.untold("sharding", name, what, "sharding=zero3")
+    return sharding
+
+
+def _experts(taking: Taking, model: Model, tp: int) -> int:
+    """Expert-parallel ranks; without them tensor parallelism divides experts.
+
+    Source: v0.2.2 models/llama4/infra/parallelize.py, apply_moe_ep_tp; 0.3.0
+    models/common/moe_sharding.py, expert_param_placement_dense.
+    """
     ep = taking.whole("parallelism.expert_parallel_degree", 1)
     name = "parallelism.expert_tensor_parallel_degree"
-    if model.moe is not None and (split := taking.whole(name, 1)) > 1:
-        what = f"experts are split over {split} ranks; a plan keeps each whole on a chip"
+    split = taking.whole(name, 1)
+    if model.moe is not None and ep == 1 and tp > 1:
+        name, split = "parallelism.expert_parallel_degree", tp
+    if model.moe is not None and split > 1:
+        what = f"experts are split over {split} ranks of tp; a plan keeps each whole on a chip"
         taking.untold("ep", name, what, f"ep={ep * split}")
     if model.moe is None and ep > 1:
         taking.wrong("parallelism.expert_parallel_degree", f"{model.name} has no experts")
@@ -186,7 +235,8 @@ def _recompute(taking: Taking) -> str:
     """Which activations are computed again."""
     mode = taking.text("activation_checkpoint.mode", "selective")
     _assume(taking, "activation_checkpoint.mode", mode)
-    option = taking.text("activation_checkpoint.selective_ac_option", "2")
+    later = "module" in taking.values or "config" in taking.values
+    option = taking.text("activation_checkpoint.selective_ac_option", "op" if later else "2")
     if mode in ("none", "full"):
         return mode
     name = "activation_checkpoint.mode"
@@ -201,10 +251,43 @@ def _recompute(taking: Taking) -> str:
 
 
 def _precision(taking: Taking) -> str:
-    """The number format of products; converters make it 8 bits."""
+    """The number format of products; converters make it 8 or 4 bits."""
     converters = " ".join(taking.values.get("model.converters", ()))
     taking.taken.add("model.converters")
     base = str(taking.choice("training.mixed_precision_param", "bfloat16", _MIXED))
+    if taking.choice("training.dtype", "float32", _STORED):
+        taking.warnings.append(
+            "training.dtype: weights, gradients and optimizer are kept in 16 bits; the prediction "
+            "keeps them in 32, in twice the memory"
+        )
+    if converters == PARTLY_NVFP4:
+        taking.warnings.append(
+            f"model.converters: {converters}; the prediction multiplies in 4 bits in all of them"
+        )
     if "float8" in converters:
         return "fp8"
+    if "nvfp4" in converters:
+        return "fp4"
     return "mxfp8" if "mx" in converters else base
+
+
+def _framework(taking: Taking, model: Model, *, early: bool) -> str:
+    """The memory profile: 0.2 keeps all logits, in more bytes where the loss is not compiled.
+
+    From 0.3 on the loss takes a part of the sequence at a time (components/loss.py,
+    ChunkedLossWrapper), compiled or not.
+    """
+    name = "compile.components"
+    enabled = taking.choice("compile.enable", "false", _BOOLEANS)
+    taking.taken.add(name)
+    given = ",".join(taking.values.get(name, ("model", "loss")))
+    compiled = given.replace(" ", "").split(",") if enabled else []
+    if "model" not in compiled and model.moe is None:
+        taking.warnings.append(
+            "compile.enable: layers are not compiled; the prediction has them compiled: a shorter "
+            "step and less memory"
+        )
+    if not early or "loss" in compiled:
+        return "torchtitan"
+    taking.assume("framework", "torchtitan-2024", "the loss is not compiled")
+    return "torchtitan-2024"

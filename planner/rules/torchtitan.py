@@ -33,9 +33,8 @@ def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Without sharding there is data parallelism alone, or none."""
-    alone = (plans.dp == 1) | (plans.dp == plans.chips)
-    return np.asarray((plans.sharding != DDP) | ((plans.cp == 1) & alone))
+    """Weights are whole where no sequence is divided."""
+    return np.asarray((plans.sharding != DDP) | (plans.cp == 1))
 
 
 def torchtitan_tied(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -91,13 +90,12 @@ TORCHTITAN: tuple[Rule, ...] = (
         field="sharding",
         framework="torchtitan",
         version=_VERSION,
-        source="torchtitan models/llama3/infra/parallelize.py: no DDP beside other axes; cp shards "
-        "weights",
+        source="torchtitan distributed/parallel_dims.py: the mesh fsdp is dp_shard x cp; "
+        "models/*/parallelize.py give it to apply_fsdp_to_decoder",
         holds=torchtitan_ddp,
         per_stage=True,
         explain=lambda c, p: (
-            f"torchtitan has ddp without tp, cp and pp only, not with dp {p.dp}, tp {p.tp}, "
-            f"cp {p.cp}, pp {p.pp}; use zero3"
+            f"torchtitan shards weights over cp {p.cp}, so that ddp needs cp 1; use zero3"
         ),
     ),
     Rule(

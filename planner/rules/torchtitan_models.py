@@ -126,6 +126,8 @@ FLAVORS = (
     _gpt_oss("120b", 36, 128),
     _llama4("17bx16e_irope", 16, 0, 1),
     _llama4("17bx128e_irope", 128, 16384, 2),
+    _llama4("17bx16e", 16, 0, 1),  # without chunks of attention: every layer sees all tokens
+    _llama4("17bx128e", 128, 16384, 2),
 )  # fmt: skip
 """Every language model of published dimensions that is no part of a multimodal one."""
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, Plan, PlanTable
+from planner.plan import DDP, BoolArray, Plan, PlanTable
 from planner.rules import alike, shared
 from planner.rules.numbers import nearest, nearest_divisors
 from planner.rules.rule import Rule
@@ -103,6 +103,12 @@ def even_sequence(model: CostModel, plans: PlanTable) -> BoolArray:
     """Sequences have an even number of tokens."""
     even = model.job.seq_len % 2 == 0 or model.assumptions.token_granularity
     return np.full(len(plans), even)
+
+
+def early_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Without sharding there is data parallelism alone, or none; cp is another rule's matter."""
+    alone = (plans.dp == 1) | (plans.dp == plans.chips)
+    return np.asarray((plans.sharding != DDP) | alone | (plans.cp > 1))
 
 
 def _even_nearby(tokens: int) -> str:
@@ -202,6 +208,18 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
         holds=sequence_parallel,
         explain=lambda c, p: (
             f"torchtitan 0.2 has sequence parallelism wherever tp > 1 (tp {p.tp}); set it"
+        ),
+    ),
+    _only("0.2")(
+        name="torchtitan-ddp-0.2",
+        field="sharding",
+        source="torchtitan v0.2.2 models/llama3/infra/parallelize.py: DDP has not supported > 1D "
+        "parallelism; later versions replicate by FSDP with one shard",
+        holds=early_replicas,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"torchtitan 0.2 has ddp without tp and pp only, not with dp {p.dp}, tp {p.tp}, "
+            f"pp {p.pp}; use zero3"
         ),
     ),
     Rule(

@@ -21,6 +21,7 @@ from cost.reference_memory import (
     StageSpec,
     layer_activations,
     local_parameters,
+    reduces_each_time,
     shard_counts,
     stage_memory,
     stage_parameters,
@@ -285,21 +286,22 @@ def _layer_collective(
     shared: float,
     experts: float,
 ) -> float:
-    """zero3: two gathers and a scatter; zero2: a scatter for all micro-batches but one."""
+    """zero3: two gathers and a scatter; for all micro-batches but one zero2: a scatter."""
     if stays_unsharded(job, plan) and spec.sharding == "zero3":
         return 0.0
-    wire = a.gradient_wire_bytes * trained_share(job)
-    pairs = [("shard", "data", shared)]
-    if experts:
-        pairs.append(("expert_shard", "expert_data", experts))
-    if spec.sharding == "zero3":
-        return sum(
-            2 * found[shard].gather_s(2 * count) + found[shard].gather_s(wire * count)
-            for shard, _, count in pairs
-        )
-    if spec.sharding == "zero2":
-        return (m - 1) / m * sum(found[data].gather_s(wire * count) for _, data, count in pairs)
-    return 0.0
+    wire, seconds = a.gradient_wire_bytes * trained_share(job), 0.0
+    earlier = (m - 1) / m
+    again = earlier if reduces_each_time(job, plan) else 0.0
+    for prefix, count in (("", shared), ("expert_", experts))[: 2 if experts else 1]:
+        data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
+        if spec.sharding == "zero3":
+            seconds += 2 * shard.gather_s(2 * count) + shard.gather_s(wire * count)
+            seconds += again * replica.reduce_s(wire * count / shard.size)
+        if spec.sharding == "ddp":
+            seconds += again * data.reduce_s(wire * count)
+        if spec.sharding == "zero2":
+            seconds += earlier * data.gather_s(wire * count)
+    return seconds
 
 
 def _once_per_step(

@@ -348,3 +348,8 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
 def stays_unsharded(job: Job, plan: Plan) -> bool:
     """Whether FSDP holds a pipeline stage whole through the step instead of gathering it anew."""
     return job.framework.gathers_once_under_pp and plan.pp != 1
+
+
+def reduces_each_time(job: Job, plan: Plan) -> bool:
+    """Whether replicas reduce whole gradients with every micro-batch."""
+    return job.framework.reduces_replicas_every_micro_batch and plan.pp < 2

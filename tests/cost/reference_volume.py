@@ -6,6 +6,7 @@ from cost.reference_layer import kv_heads_on_chip
 from cost.reference_memory import (
     StageSpec,
     local_parameters,
+    reduces_each_time,
     stage_parameters,
     stages_of,
     stays_unsharded,
@@ -100,6 +101,7 @@ def _states(
     dense, experts = stage_parameters(job, plan, spec, local)
     share = trained_share(job)
     members = plan.chips / plan.pp
+    times = m if reduces_each_time(job, plan) else 1
     for prefix, count in (("", dense), ("expert_", experts)):
         data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
         gradients = a.gradient_wire_bytes * share * count
@@ -107,9 +109,9 @@ def _states(
             whole = stays_unsharded(job, plan)
             book.gather(shard, 2 * count, members if whole else 2 * m * members)
             book.gather(shard, gradients, members if whole else m * members)
-            book.gather(replica, gradients / shard.size, 2 * members)
+            book.gather(replica, gradients / shard.size, 2 * times * members)
         elif spec.sharding == "ddp":
-            book.gather(data, gradients, 2 * members)
+            book.gather(data, gradients, 2 * times * members)
         else:
             book.gather(data, gradients, members * (m if spec.sharding == "zero2" else 1))
             book.gather(data, 2 * share * count, members)

@@ -114,6 +114,32 @@ def test_ranks_compute_what_one_computes(name: str, tmp_path: Path, alone: list[
     assert found == pytest.approx(alone, abs=2e-3)
 
 
+def accumulated(plan: Plan) -> Export:
+    """A step of 8 sequences of the tiny model."""
+    model = cost(tiny("llama3-8b"))
+    twice = replace(model, job=replace(model.job, global_batch=2 * BATCH))
+    return export_plan(twice, plan, TARGETS["accelerate"])
+
+
+def test_replicas_of_shards_reduce_with_the_last_micro_batch(tmp_path: Path) -> None:
+    export = accumulated(SAME["replicas of shards"])
+    text = printed(export, tmp_path, script=str(STAND_INS / "count_reductions.py"))
+    first, last = map(int, re.findall(r"^all-reduces (\d+)$", text, re.MULTILINE))
+    assert first == 0
+    assert last > 4  # layers, with embedding and head
+
+
+def test_held_back_gradients_are_not_lost(tmp_path: Path) -> None:
+    """Shards without replicas see the same sequences in the same micro-batches."""
+    found = []
+    for name in ("shards", "replicas of shards"):
+        folder = tmp_path / name
+        folder.mkdir()
+        found.append(losses(accumulated(SAME[name]), folder))
+    assert len(found[0]) == 30
+    assert found[1] == pytest.approx(found[0], abs=2e-3)
+
+
 def test_compiled_layers_compute_the_same(tmp_path: Path, alone: list[float]) -> None:
     found = losses(
         exported(tiny("llama3-8b"), SAME["parts of sequences alone"]), tmp_path, compiled=True

@@ -227,7 +227,7 @@ BROKEN = {
     "torchtitan-kv-heads": (DENSE, {"fsdp": 4, "tp": 16, "sequence_parallel": True}),
     "torchtitan-experts": (EXPERTS, {"sharding": "zero1"}),
     "torchtitan-1f1b": (DENSE, {"fsdp": 16, "pp": 4, "micro_batch": 4}),
-    "torchtitan-ddp": (DENSE, {"fsdp": 1, "dp": 8, "tp": 8, "sharding": "ddp"}),
+    "torchtitan-ddp": (DENSE, {"fsdp": 1, "dp": 32, "cp": 2, "sharding": "ddp"}),
     "torchtitan-cp-mode": (CASES["dense-hybrid"], {"cp_mode": "all-to-all"}),
     "torchtitan-tied": (replace(DENSE, model="gpt3-125m"), {"fsdp": 16, "pp": 4}),
     "torchtitan-offload": (DENSE, {"offload": ("optimizer",)}),
@@ -320,6 +320,19 @@ def test_what_a_version_cannot_do(
     assert (full in found) == (version in versions)
     assert (full not in found) or found[full] in [(x.field, x.reason) for x in written.unsupported]
     assert len(written.unsupported) == len(found)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("axis", ["tp", "pp"])
+def test_replicas_beside_other_axes(axis: str, version: str) -> None:
+    """0.2 refuses them; later versions replicate by FSDP with one shard."""
+    changes = {"fsdp": 1, "dp": 8, axis: 8, "sharding": "ddp", "sequence_parallel": axis == "tp"}
+    case = replace(DENSE, global_batch=128)
+    found = export(case, version, **changes, micro_batch=1, allow_lossy=True).unsupported
+    reasons = [lost.reason for lost in found]
+    early = [one for one in reasons if one.startswith("torchtitan 0.2 has ddp without tp and pp")]
+    assert reasons == early
+    assert len(early) == (version == "0.2")
 
 
 def test_an_odd_sequence_is_no_matter_of_the_mesh() -> None:

@@ -80,7 +80,7 @@ def shardings(model: CostModel, mesh: dict[str, int]) -> Iterator[str]:
     """What the data ranks may share."""
     name, offered = model.framework.name, model.framework.shardings
     cp, fsdp, dp, pp = (mesh[axis] for axis in ("cp", "fsdp", "dp", "pp"))
-    whole = name != "torchtitan" or (cp == 1 and (dp == 1 or mesh["tp"] * fsdp * pp == 1))
+    whole = name != "torchtitan" or cp == 1
     if fsdp == 1 and "ddp" in offered and whole:
         yield "ddp"
     if fsdp == 1 and dp * cp > 1 and "zero1" in offered:

@@ -86,6 +86,8 @@ def main():
     model.train()
     for tokens in batches:
         with accelerator.accumulate(model):
+            if SHARDED:  # replicas reduce with the last micro-batch alone
+                model.set_requires_all_reduce(accelerator.sync_gradients)
             loss = loss_of(accelerator, model, tokens)
             optimizer.step()
             optimizer.zero_grad()
