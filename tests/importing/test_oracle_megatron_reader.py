@@ -47,6 +47,11 @@ OWN = {
     "experts with tp": "Megatron-LM warns of experts with tp and without sequence parallelism",
     "--recompute-num-layers: '0'": "it divides by it once it runs",
     "--recompute-granularity: full needs": "it has no number of layers once it runs",
+    "interleave > 1 needs schedule interleaved": "its schedule says so once it runs "
+    "(core/pipeline_parallel/schedules.py: groups of at least pp micro-batches); it also runs "
+    "numbers of micro-batches that pp does not divide, which no plan has",
+    "tokens do not divide into cp": "it says so once it scatters a sequence over tp "
+    "(core/tensor_parallel/mappings.py _split_along_first_dim)",
     "--use-precision-aware-optimizer: Megatron-LM takes it beside": "it says so once it builds the "
     "optimizer",
 }
