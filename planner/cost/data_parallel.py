@@ -55,6 +55,11 @@ def reduces_again(framework: Framework, pp: IntArray) -> BoolArray:
     return np.asarray(framework.reduces_replicas_every_micro_batch & (pp == 1))
 
 
+def counts_micro_batches(framework: Framework, sharding: IntArray, pp: IntArray) -> BoolArray:
+    """Where the share of a micro-batch in `layer_collective_s` depends on their number."""
+    return np.asarray((sharding == ZERO2) | reduces_again(framework, pp))
+
+
 def layer_collective_s(
     a: Assumptions,
     nets: DataNets,

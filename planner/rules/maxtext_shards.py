@@ -86,10 +86,12 @@ def _undivided(dims: tuple[Dimension, ...], model: Model, ranks: int) -> str:
 def _latents(model: CostModel, plan: Plan) -> str:
     one = model.job.model
     shared = math.gcd(*(dim.size(one) for dim in (HIDDEN, *LATENTS)))
+    ranks = plan.fsdp * plan.cp
     fsdp = [n // plan.cp for n in divisors(shared) if n % (plan.cp * plan.ep) == 0]
+    near = f"fsdp: {nearest(plan.fsdp, fsdp)}" if fsdp else ""
     return (
-        f"maxtext divides {_undivided(LATENTS, one, plan.fsdp * plan.cp)} equally over fsdp "
-        f"{plan.fsdp} x cp {plan.cp}; nearest fsdp: {nearest(plan.fsdp, fsdp)}"
+        f"maxtext divides {_undivided(LATENTS, one, ranks)} equally over fsdp {plan.fsdp} x cp "
+        f"{plan.cp}; nearest {near or f'fsdp x cp: {nearest(ranks, divisors(shared))}'}"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.copies import with_copies
+from planner.cost.data_parallel import counts_micro_batches
 from planner.cost.evaluate import layer_columns
 from planner.cost.layout import StageClasses
 from planner.cost.memory import stage_parameters
@@ -25,7 +26,7 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.network.collectives import GroupCosts
-from planner.plan import DUALPIPE, OFFLOAD_OPTIMIZER, ZERO2, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, OFFLOAD_OPTIMIZER, FloatArray, IntArray, PlanTable
 from planner.search.space import Space
 from planner.search.tables import (
     DATA_GROUPS,
@@ -55,7 +56,8 @@ def term_indices(
     plans, mesh_id, axes = space.plans, space.mesh_id, space.meshes.columns
     everywhere = np.zeros(len(space.meshes), dtype=np.int64)
     own = np.arange(len(everywhere))
-    batches = np.where(plans.sharding == ZERO2, rounds, np.minimum(rounds, 2)).astype(np.int64)
+    each = counts_micro_batches(model.framework, plans.sharding, plans.pp)
+    batches = np.where(each, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
     held = plans.offload & OFFLOAD_OPTIMIZER
     both_ways = (plans.schedule == DUALPIPE).astype(np.int64)

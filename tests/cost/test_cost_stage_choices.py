@@ -75,12 +75,8 @@ def test_a_batch_that_does_not_divide_is_one_mistake() -> None:
         ("torchtitan", "mixtral-8x7b", Plan(dp=8, fsdp=2, ep=4, sharding="zero3"),
          "torchtitan takes the ranks of ep 4 from tp x cp x fsdp = 2, not from the replicas of dp; "
          "nearest ep: 2"),
-        ("torchtitan", "llama3-8b", Plan(dp=4, tp=2, sharding="ddp"),
-         "torchtitan has ddp without tp, cp and pp only, not with dp 4, tp 2, cp 1, pp 1; "
-         "use zero3"),
-        ("torchtitan", "llama3-8b", Plan(cp=2, sharding="ddp"),
-         "torchtitan has ddp without tp, cp and pp only, not with dp 1, tp 1, cp 2, pp 1; "
-         "use zero3"),
+        ("torchtitan", "llama3-8b", Plan(dp=4, cp=2, sharding="ddp"),
+         "torchtitan shards weights over cp 2, so that ddp needs cp 1; use zero3"),
         ("torchtitan", "llama3-8b", Plan(pp=4, fsdp=16, sharding="zero3"),
          "torchtitan runs 1f1b with at least pp 4 micro-batches, not with 2"),
         ("fsdp", "llama3-8b", Plan(dp=8, tp=2, sharding="ddp"),

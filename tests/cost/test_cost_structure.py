@@ -40,7 +40,7 @@ def test_all_to_all_deals_out_key_value_heads(name: str, tp: int, cp: int, words
 
 @pytest.mark.parametrize(("tp", "words"), [
     (9, "the shared-expert width 2048 of deepseek-v3; nearest: 8 or 16"),
-    (5, "the MLP width 18432 of deepseek-v3; nearest: 4 or 6"),
+    (5, "the MLP width 18432 of deepseek-v3; nearest: 4 or 8"),
 ])  # fmt: skip
 def test_the_width_that_does_not_divide_is_named(tp: int, words: str) -> None:
     """The dense layers are 18432 = 9 x 2048 wide, the shared expert 2048."""

@@ -66,6 +66,8 @@ def pipelines(model: CostModel, pp: int, micro_batches: int) -> Iterator[tuple[s
             continue
         if titan and schedule == "1f1b" and micro_batches < pp:
             continue
+        if framework.name == "nanotron" and schedule == "1f1b" and micro_batches < pp - 1:
+            continue
         most = 3 if titan else layers + 2
         for interleave in range(2, most + 1) if schedule == "interleaved" else (1,):
             chunks = pp * interleave
