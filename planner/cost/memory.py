@@ -169,7 +169,7 @@ def _gathered_inputs(
     """Bytes per token of gathered inputs under sequence parallelism, (n, 1) each.
 
     The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel
-    blocks. The second exists once: the gathers and the gradients that wait for their
+    blocks, or 2 h (1 - 1/tp) where both read one input (a parallel block). The second exists once: the gathers and the gradients that wait for their
     reduce-scatter, `Framework.gather_buffers` h (1 - 1/tp), and 2 h more where backward gathers
     the inputs again.
     """
@@ -178,7 +178,7 @@ def _gathered_inputs(
     tp = plans.tp[:, None].astype(np.float64)
     whole = shapes.hidden * (1 - 1 / tp) * plans.sequence_parallel[:, None]
     share = kept_share(framework, plans)
-    kept = 4.0 * share * whole
+    kept = shapes.tp_exchanges * share * whole
     if not framework.gather_buffers:
         return kept, 0.0
     return kept, whole * (framework.gather_buffers + 2.0 * (1.0 - share))

@@ -252,7 +252,8 @@ def _gathered(job: Job, plan: Plan) -> tuple[float, float]:
         share = 0.4 if plan.tp <= 8 else 0.0
     whole = job.model.hidden * (1 - 1 / plan.tp)
     buffers = whole * (job.framework.gather_buffers + 2 * (1 - share))
-    return 4 * whole * share, buffers if job.framework.gather_buffers else 0.0
+    inputs = 1 if job.model.parallel_block else 2
+    return 2 * inputs * whole * share, buffers if job.framework.gather_buffers else 0.0
 
 
 def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict[str, float]:
