@@ -93,7 +93,6 @@ def test_llama3_70b(tmp_path: Path) -> None:
             "data_parallel_replicate_degree = 64\ndata_parallel_shard_degree = 1",
             {"dp": 64, "fsdp": 1, "sharding": "ddp"},
         ),
-        ('fsdp_reshard_after_forward = "never"', {"sharding": "zero2", "dp": 64, "fsdp": 1}),
         (
             "pipeline_parallel_degree = 2",
             {"pp": 2, "micro_batch": 1, "schedule": "1f1b", "split": "front-counted"},
@@ -321,6 +320,43 @@ def test_resharding_under_a_pipeline(
     assert (plan.sharding, plan.dp, plan.fsdp) == ("zero3", replicas, 32 // replicas)
     gathers = "gathers the weights with every micro-batch"
     assert any(gathers in one for one in found.imported.warnings) == warned
+
+
+RESHARD = "parallelism.fsdp_reshard_after_forward"
+NEVER = {
+    "0.2": f'{SMALL}data_parallel_replicate_degree = 2\nfsdp_reshard_after_forward = "never"',
+    "0.3": "torchrun -m torchtitan.train --module llama3 --config llama3_8b "
+    "--parallelism.data_parallel_replicate_degree 2 --parallelism.fsdp-reshard-after-forward never",
+}
+
+
+@pytest.mark.parametrize("version", NEVER)
+def test_weights_that_stay_gathered_are_no_plan(version: str, tmp_path: Path) -> None:
+    assert refused(NEVER[version], tmp_path) == [
+        f"{RESHARD}: never keeps the weights gathered after the forward pass, which no plan says; "
+        "--fix sharding=zero3 takes its place"
+    ]
+    found = launch(NEVER[version], tmp_path, "sharding=zero3")
+    plan = found.plan
+    assert (plan.sharding, plan.dp, plan.fsdp) == ("zero3", 2, 32)
+    [warning] = [one for one in found.imported.warnings if one.startswith(RESHARD)]
+    assert warning.endswith(
+        "more memory, by 2 bytes per parameter in bf16, and fewer gathers than the answer counts"
+    )
+
+
+@pytest.mark.parametrize("policy", ['"sometimes"', "false", "0"])
+def test_resharding_is_one_of_three_words(policy: str, tmp_path: Path) -> None:
+    [line] = refused(f"{SMALL}fsdp_reshard_after_forward = {policy}", tmp_path)
+    assert line.endswith("is not one of default, always, never")
+
+
+def test_replicas_alone_gather_nothing(tmp_path: Path) -> None:
+    text = (
+        f"{SMALL}data_parallel_replicate_degree = 64\ndata_parallel_shard_degree = 1\n"
+        'fsdp_reshard_after_forward = "never"'
+    )
+    assert launch(text, tmp_path).plan.sharding == "ddp"
 
 
 @pytest.mark.parametrize(
