@@ -12,7 +12,14 @@ from typing import Any
 from models_db import Model
 from planner.importing.imported import Imported
 from planner.importing.taking import RECOMPUTES_ALLOWED, Asked, Taking, chips_of, data_ranks
-from planner.importing.torchtitan_defaults import check_known, check_source, fill, registered
+from planner.importing.torchtitan_defaults import (
+    add_choices,
+    check_known,
+    check_source,
+    fill,
+    module_of,
+    registered,
+)
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
 from planner.importing.torchtitan_registry import PARTLY_NVFP4
 from planner.importing.torchtitan_stages import pipeline_of
@@ -44,6 +51,7 @@ def read(text: str, asked: Asked) -> Imported:
     check_source(taking)
     taking.check()
     fill(taking)
+    add_choices(taking)
     dimensions = _dimensions(taking)
     model = asked.model_of(dimensions)
     if command.words:
@@ -59,6 +67,8 @@ def read(text: str, asked: Asked) -> Imported:
     plan = taking.finished(
         Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(taking))
     )
+    if not command.words:
+        _check_replicas(taking, plan)
     job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(taking)}
     reasons = {name: "no part of a plan" for name in known_settings()}
     reasons |= {
@@ -78,7 +88,7 @@ def _assume(taking: Taking, name: str, value: object) -> None:
 
 def _dimensions(taking: Taking) -> dict[str, Any]:
     """Dimensions of the model that torchtitan has under a name; nothing for the user's own."""
-    module = taking.text("model.name") or taking.text("module")
+    module = taking.text("model.name") or module_of(taking)
     flavor = taking.text("model.flavor")
     if (shipped := registered(taking)) is not None:
         flavor = shipped.flavor
@@ -181,6 +191,15 @@ def _sharding(taking: Taking, shards: int, pp: int) -> str:
             "per parameter in bf16, and fewer gathers than the answer counts"
         )
     return "zero3"
+
+
+def _check_replicas(taking: Taking, plan: Plan) -> None:
+    """Warns of replicas beside other axes (v0.2.2 models/llama3/infra/parallelize.py)."""
+    if plan.sharding == "ddp" and plan.dp > 1 and plan.tp * plan.pp > 1:
+        taking.warnings.append(
+            "parallelism.data_parallel_replicate_degree: torchtitan 0.2 has replicas without "
+            f"shards only alone and stops at tp {plan.tp} and pp {plan.pp}; 0.3 runs them"
+        )
 
 
 def _experts(taking: Taking, model: Model, tp: int) -> int:

@@ -266,13 +266,13 @@ def test_the_mesh_of_an_unknown_configuration_must_be_said(tmp_path: Path) -> No
     degrees = [f"parallelism.data_parallel_{axis}_degree" for axis in axes[:2]]
     degrees += [f"parallelism.{axis}_parallel_degree" for axis in axes[2:]]
     assert [line.partition(": ")[0] for line in lines] == degrees
-    assert "'mine', which torchtitan does not ship" in lines[0]
+    assert "'mine', which this reader does not know" in lines[0]
     said = OWN + "".join(f" --{name} {1 if 'shard' not in name else -1}" for name in degrees)
     found = launch(said, tmp_path, chips=None)
     assert found.plan.fsdp == 64
     [warning] = [one for one in found.imported.warnings if one.startswith("config: ")]
     assert warning.startswith(
-        "config: 'mine', which torchtitan does not ship: defaults of torchtitan are taken for "
+        "config: 'mine', which this reader does not know: defaults of torchtitan are taken for "
         "training.seq_len, training.local_batch_size, "
     )
     fixed = launch(OWN, tmp_path, "dp=1 fsdp=8 tp=8 cp=1 pp=1", chips=None)
@@ -320,43 +320,6 @@ def test_resharding_under_a_pipeline(
     assert (plan.sharding, plan.dp, plan.fsdp) == ("zero3", replicas, 32 // replicas)
     gathers = "gathers the weights with every micro-batch"
     assert any(gathers in one for one in found.imported.warnings) == warned
-
-
-RESHARD = "parallelism.fsdp_reshard_after_forward"
-NEVER = {
-    "0.2": f'{SMALL}data_parallel_replicate_degree = 2\nfsdp_reshard_after_forward = "never"',
-    "0.3": "torchrun -m torchtitan.train --module llama3 --config llama3_8b "
-    "--parallelism.data_parallel_replicate_degree 2 --parallelism.fsdp-reshard-after-forward never",
-}
-
-
-@pytest.mark.parametrize("version", NEVER)
-def test_weights_that_stay_gathered_are_no_plan(version: str, tmp_path: Path) -> None:
-    assert refused(NEVER[version], tmp_path) == [
-        f"{RESHARD}: never keeps the weights gathered after the forward pass, which no plan says; "
-        "--fix sharding=zero3 takes its place"
-    ]
-    found = launch(NEVER[version], tmp_path, "sharding=zero3")
-    plan = found.plan
-    assert (plan.sharding, plan.dp, plan.fsdp) == ("zero3", 2, 32)
-    [warning] = [one for one in found.imported.warnings if one.startswith(RESHARD)]
-    assert warning.endswith(
-        "more memory, by 2 bytes per parameter in bf16, and fewer gathers than the answer counts"
-    )
-
-
-@pytest.mark.parametrize("policy", ['"sometimes"', "false", "0"])
-def test_resharding_is_one_of_three_words(policy: str, tmp_path: Path) -> None:
-    [line] = refused(f"{SMALL}fsdp_reshard_after_forward = {policy}", tmp_path)
-    assert line.endswith("is not one of default, always, never")
-
-
-def test_replicas_alone_gather_nothing(tmp_path: Path) -> None:
-    text = (
-        f"{SMALL}data_parallel_replicate_degree = 64\ndata_parallel_shard_degree = 1\n"
-        'fsdp_reshard_after_forward = "never"'
-    )
-    assert launch(text, tmp_path).plan.sharding == "ddp"
 
 
 @pytest.mark.parametrize(
