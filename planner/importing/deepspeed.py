@@ -71,7 +71,7 @@ def read(text: str, asked: Asked) -> Imported:
             sequence_parallel=False,
             cp_mode="all-to-all" if sizes["cp"] > 1 else "ring",
             recompute=_recompute(taking),
-            offload=_offload(taking),
+            offload=_offload(taking, sharding),
             split="front",
         )
     )
@@ -256,26 +256,43 @@ def _recompute(taking: Taking) -> str:
     return found
 
 
-def _offload(taking: Taking) -> tuple[str, ...]:
-    """What ZeRO moves to the host."""
+def _offload(taking: Taking, sharding: str) -> tuple[str, ...]:
+    """What ZeRO moves to the host.
+
+    runtime/engine.py: `_configure_zero_optimizer` hands `offload_param` to stage 3 alone;
+    `get_optimizer_configuration` takes the optimizer of the host at stage 0 too, whose step asserts
+    that weights are there (ops/adam/cpu_adam.py).
+    """
     found = []
-    parts = (("optimizer", "optimizer", ""), ("weights", "param", "_param"))
-    for part, called, old in parts:
-        name = f"offload_{called}"
-        if _true(taking, f"{_ZERO}cpu_offload{old}"):
-            if any(one.startswith(f"{_ZERO}{name}.") for one in taking.values):
-                taking.wrong(f"{_ZERO}cpu_offload{old}", f"stands beside {name}; keep the latter")
-            found.append(part)
+    for part, called, old in (("optimizer", "optimizer", ""), ("weights", "param", "_param")):
+        name = _mover(taking, called, old)
+        if not name:
             continue
-        device = taking.text(f"{_ZERO}{name}.device", "none")
-        if device == "nvme":
+        if part == "weights" and sharding != "zero3":
+            what = f"moves nothing under {sharding}, as DeepSpeed reads it at stage 3 alone"
+            taking.warnings.append(f"{name}: {what}")
+            continue
+        if sharding == "ddp":
+            what = "the optimizer of the host stops, as stage 0 leaves the weights on the chip"
+            taking.wrong(name, f"{what}; nearest: {_ZERO}stage 1")
+        if taking.look(name) == "nvme":
             what = "a plan moves it to the host's memory, not to drives"
-            taking.untold("offload", f"{_ZERO}{name}.device", what, f"offload={part}")
-        elif device not in ("cpu", "none"):
-            taking.wrong(f"{_ZERO}{name}.device", f"{device!r} is not none, cpu or nvme")
-        if device != "none":
-            found.append(part)
+            taking.untold("offload", name, what, f"offload={part}")
+        found.append(part)
     return tuple(found)
+
+
+def _mover(taking: Taking, called: str, old: str) -> str:
+    """The setting that moves a part off the chips; "" where none does."""
+    before, section = f"{_ZERO}cpu_offload{old}", f"{_ZERO}offload_{called}"
+    if _true(taking, before):
+        if any(one.startswith(f"{section}.") for one in taking.values):
+            taking.wrong(before, f"stands beside offload_{called}; keep the latter")
+        return before
+    device = taking.text(f"{section}.device", "none")
+    if device not in ("cpu", "nvme", "none"):
+        taking.wrong(f"{section}.device", f"{device!r} is not none, cpu or nvme")
+    return "" if device == "none" else f"{section}.device"
 
 
 def _precision(taking: Taking) -> str:

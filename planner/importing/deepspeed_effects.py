@@ -104,9 +104,6 @@ EFFECTS: dict[str, Effect] = {
     f"{_ZERO}.zero_quantized_nontrainable_weights": Effect(
         _OFF, f"weights that are not trained are kept in fewer bits, {_LESS_MEMORY}"
     ),
-    f"{_ZERO}.offload_optimizer.ratio": Effect(
-        "1 1.0 auto", "keeps a part of the optimizer on the chips", ("offload", "offload=optimizer")
-    ),
     f"{_ZERO}.offload_optimizer.super_offload": Effect(
         _OFF, "the host updates while the chips compute: less time than the answer counts"
     ),
@@ -211,6 +208,7 @@ def add_effects(taking: Taking) -> None:
             taking.untold(axis, name, effect.what, example)
         else:
             taking.warnings.append(f"{name}: {effect.what}")
+    _add_ratio(taking)
     _add_removed(taking)
     _add_optimizer(taking)
 
@@ -226,12 +224,36 @@ def _value(taking: Taking, name: str) -> str:
 def _goes(taking: Taking, name: str, effect: Effect) -> bool:
     """Whether what a setting belongs to is on."""
     section = name.rpartition(".")[0]
-    if section in ("zero_optimization.offload_optimizer", "zero_optimization.offload_param"):
-        return taking.values.get(f"{section}.device", ("none",)) != ("none",)
+    if section in (f"{_ZERO}.offload_optimizer", f"{_ZERO}.offload_param"):
+        moves = section.endswith("optimizer") or _at_stage_3(taking)
+        return moves and taking.look(f"{section}.device", "none") != "none"
     if section in ("bf16", "bfloat16", "fp16"):
         return taking.values.get(f"{section}.enabled", ("",))[-1] in _ON
     names = effect.beside.split()
     return not names or any(taking.values.get(one, ("",))[-1] in _ON for one in names)
+
+
+def _at_stage_3(taking: Taking) -> bool:
+    stage = taking.look(f"{_ZERO}.stage", "0")
+    return bool(taking.fixed("sharding", "zero3" if stage == "3" else "") == "zero3")
+
+
+def _add_ratio(taking: Taking) -> None:
+    """Notes a part of the optimizer on the chips: with stage 3 alone, wherever the optimizer is.
+
+    runtime/zero/config.py, offload_ratio_check.
+    """
+    name = f"{_ZERO}.offload_optimizer.ratio"
+    if _value(taking, name) in ("", "auto"):
+        return
+    if taking.share(name, 1.0) == 1.0:
+        return
+    if not _at_stage_3(taking):
+        what = "DeepSpeed keeps a part on the chips at stage 3 only, and stops"
+        taking.wrong(name, f"{what}; nearest: 1.0")
+    elif taking.look(f"{_ZERO}.offload_optimizer.device", "none") != "none":
+        what = "keeps a part of the optimizer on the chips"
+        taking.untold("offload", name, what, "offload=optimizer")
 
 
 def _add_removed(taking: Taking) -> None:

@@ -21,7 +21,7 @@ READ = """
     tensor_parallel.autotp_size expert_parallel.enabled expert_parallel.autoep_size
     pipeline.stages pipeline.activation_checkpoint_interval
     activation_checkpointing.cpu_checkpointing activation_checkpointing.number_checkpoints
-    optimizer.type
+    zero_optimization.offload_optimizer.ratio optimizer.type
 """
 """Settings that a plan, or what is said of it, depends on."""
 

@@ -12,7 +12,14 @@ from typing import Any
 from models_db import Model
 from planner.importing.imported import Imported
 from planner.importing.taking import RECOMPUTES_ALLOWED, Asked, Taking, chips_of, data_ranks
-from planner.importing.torchtitan_defaults import check_known, check_source, fill, registered
+from planner.importing.torchtitan_defaults import (
+    add_choices,
+    check_known,
+    check_source,
+    fill,
+    module_of,
+    registered,
+)
 from planner.importing.torchtitan_names import OTHER_SECTIONS, known_settings
 from planner.importing.torchtitan_registry import PARTLY_NVFP4
 from planner.importing.torchtitan_stages import pipeline_of
@@ -21,7 +28,7 @@ from planner.plan import Plan
 from planner.rules.torchtitan_models import FLAVORS, Flavor
 
 _BOOLEANS = {"true": True, "false": False}
-_RESHARDS = {"default": "zero3", "always": "zero3", "never": "zero2"}
+_RESHARDS = {name: name for name in ("default", "always", "never")}
 _STORED = {"float32": False, "bfloat16": True}
 _MIXED = {"bfloat16": "bf16", "float32": "fp32"}
 _LENGTH, _LOCAL = 2048, 8  # defaults of training.seq_len and training.local_batch_size
@@ -44,6 +51,7 @@ def read(text: str, asked: Asked) -> Imported:
     check_source(taking)
     taking.check()
     fill(taking)
+    add_choices(taking)
     dimensions = _dimensions(taking)
     model = asked.model_of(dimensions)
     if command.words:
@@ -59,6 +67,8 @@ def read(text: str, asked: Asked) -> Imported:
     plan = taking.finished(
         Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(taking))
     )
+    if not command.words:
+        _check_replicas(taking, plan)
     job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(taking)}
     reasons = {name: "no part of a plan" for name in known_settings()}
     reasons |= {
@@ -78,7 +88,7 @@ def _assume(taking: Taking, name: str, value: object) -> None:
 
 def _dimensions(taking: Taking) -> dict[str, Any]:
     """Dimensions of the model that torchtitan has under a name; nothing for the user's own."""
-    module = taking.text("model.name") or taking.text("module")
+    module = taking.text("model.name") or module_of(taking)
     flavor = taking.text("model.flavor")
     if (shipped := registered(taking)) is not None:
         flavor = shipped.flavor
@@ -125,16 +135,14 @@ def _mesh(taking: Taking, model: Model, chips: int | None) -> dict[str, Any]:
     replicas = taking.fixed("dp", taking.whole(f"{start}data_parallel_replicate_degree", 1))
     taking.check()
     shards = _shards(taking, chips, sizes, replicas)
-    sharding = _sharding(taking, replicas, shards * sizes["cp"], sizes["pp"])
-    sharded = sharding != "zero2"
     sequence = taking.choice(f"{start}enable_sequence_parallel", "true", _BOOLEANS)
     offload = taking.choice("training.enable_cpu_offload", "false", _BOOLEANS)
     return {
         **sizes,
-        "dp": replicas if sharded else replicas * shards,
-        "fsdp": shards if sharded else 1,
+        "dp": replicas,
+        "fsdp": shards,
         "ep": _experts(taking, model, sizes["tp"]),
-        "sharding": sharding,
+        "sharding": _sharding(taking, shards * sizes["cp"], sizes["pp"]),
         "sequence_parallel": sequence and sizes["tp"] > 1,
         "cp_mode": _cp_mode(taking, sizes["cp"]),
         "offload": ("optimizer", "weights") if offload else (),
@@ -157,28 +165,41 @@ def _shards(taking: Taking, chips: int | None, sizes: dict[str, int], replicas: 
     return int(shards)
 
 
-def _sharding(taking: Taking, replicas: int, shards: int, pp: int) -> str:
+def _sharding(taking: Taking, shards: int, pp: int) -> str:
     """What data parallelism shards, over shards that count the ranks of a context.
 
     Under a pipeline `default` gathers a stage once per step as `never` does, which is zero3 of
     a framework that `gathers_once_under_pp` (0.3.0 distributed/fsdp.py,
-    get_fsdp_reshard_after_forward_policy; v0.2.2 models/llama3/infra/parallelize.py).
+    get_fsdp_reshard_after_forward_policy; v0.2.2 models/llama3/infra/parallelize.py). Without one
+    `never` holds all gathered weights between the passes, and no sharding of torchtitan's counts
+    those.
     """
     name = "parallelism.fsdp_reshard_after_forward"
-    sharding = str(taking.choice(name, "default", _RESHARDS))
+    policy = taking.choice(name, "default", _RESHARDS)
     if shards == 1:
         return "ddp"
-    if pp > 1:
-        if taking.text(name) == "always":
-            taking.warnings.append(
-                f"{name}: gathers the weights with every micro-batch; the prediction gathers them "
-                "once and keeps them: a shorter step and more memory"
-            )
-        return "zero3"
-    if sharding == "zero2" and replicas > 1:
-        what = "never gathers again over some of the data ranks, which no plan says"
+    if pp > 1 and policy == "always":
+        taking.warnings.append(
+            f"{name}: gathers the weights with every micro-batch; the prediction gathers them "
+            "once and keeps them: a shorter step and more memory"
+        )
+    if pp == 1 and policy == "never":
+        what = "never keeps the weights gathered after the forward pass, which no plan says"
         taking.untold("sharding", name, what, "sharding=zero3")
-    return sharding
+        taking.warnings.append(
+            f"{name}: keeps the weights gathered after the forward pass: more memory, by 2 bytes "
+            "per parameter in bf16, and fewer gathers than the answer counts"
+        )
+    return "zero3"
+
+
+def _check_replicas(taking: Taking, plan: Plan) -> None:
+    """Warns of replicas beside other axes (v0.2.2 models/llama3/infra/parallelize.py)."""
+    if plan.sharding == "ddp" and plan.dp > 1 and plan.tp * plan.pp > 1:
+        taking.warnings.append(
+            "parallelism.data_parallel_replicate_degree: torchtitan 0.2 has replicas without "
+            f"shards only alone and stops at tp {plan.tp} and pp {plan.pp}; 0.3 runs them"
+        )
 
 
 def _experts(taking: Taking, model: Model, tp: int) -> int:

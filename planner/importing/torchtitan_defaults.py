@@ -1,7 +1,7 @@
 """What a command of torchtitan 0.3 leaves to the configuration that `--config` names.
 
-Every setting that is not overridden is that configuration's own; torchtitan ships some
-(`planner.importing.torchtitan_registry`), and of others nothing is known.
+Every setting that is not overridden is that configuration's own; some of those that torchtitan
+ships are known (`planner.importing.torchtitan_registry`), and of others nothing is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from models_db import Model
 from planner.importing.taking import Taking
 from planner.importing.torchtitan_registry import REGISTRY, Registered
+from planner.importing.torchtitan_text import is_choice
 from planner.messages import shown
 
 MESH = {
@@ -41,9 +42,15 @@ OF_MAIN = {
 """Settings of main b5bcd76 (torchtitan/config/configs.py), with the nearest one of 0.3."""
 
 
+def module_of(taking: Taking) -> str:
+    """The module that a command names, alone or by its path (0.3.0 config/manager.py)."""
+    path = taking.text("module").removesuffix(".config_registry")
+    return path.removeprefix("torchtitan.models.")
+
+
 def registered(taking: Taking) -> Registered | None:
     """The configuration of torchtitan that a command names."""
-    return REGISTRY.get((taking.text("module"), taking.text("config")))
+    return REGISTRY.get((module_of(taking), taking.text("config")))
 
 
 def fill(taking: Taking) -> None:
@@ -59,14 +66,14 @@ def fill(taking: Taking) -> None:
 
 
 def check_known(taking: Taking, model: Model) -> None:
-    """Notes what a command leaves to a configuration that torchtitan does not ship.
+    """Notes what a command leaves to a configuration that is not known.
 
     A mesh that nothing says is an error; the rest are defaults of torchtitan, with a warning.
     """
     if registered(taking) is not None:
         return
     name = taking.text("config")
-    whose = f"{shown(name)}, which torchtitan does not ship" if name else "which is not named"
+    whose = f"{shown(name)}, which this reader does not know" if name else "which is not named"
     unsaid = [
         (setting, field)
         for setting, field in MESH.items()
@@ -91,3 +98,21 @@ def check_source(taking: Taking) -> None:
             taking.wrong(
                 name, f"is a setting of torchtitan main, which is not read; nearest of 0.3: {here}"
             )
+
+
+def add_choices(taking: Taking) -> None:
+    """Warns of optimizers with other states than Adam's in 32 bits, and of chosen sections.
+
+    0.3.0 components/optimizer/optimizer.py, OptimizersContainer.Config; `activation-checkpoint:`
+    is the only section whose kind its command line chooses (trainer.py, Trainer.Config).
+    """
+    name = "optimizer.implementation"
+    if taking.look(name) == "fused_opt_states_bf16":
+        taking.warnings.append(
+            f"{name}: keeps moments in 16 bits: less memory than the answer counts"
+        )
+    for word in filter(is_choice, taking.values):
+        taking.taken.add(word)
+        what = "torchtitan 0.3.0 has this choice for activation-checkpoint alone and stops"
+        adam = "; the answer counts Adam's two numbers per weight"
+        taking.warnings.append(f"{word}: {what}{adam if word.startswith('optimizer') else ''}")

@@ -9,13 +9,19 @@ from typing import Any
 
 from planner.errors import InputError
 from planner.importing.commands import Command, command_in
-from planner.importing.torchtitan_names import known_settings, settings_not_text
+from planner.importing.torchtitan_names import (
+    OTHER_SECTIONS,
+    READ,
+    known_settings,
+    settings_not_text,
+)
 from planner.messages import one_line, shown
 
 Settings = dict[str, tuple[str, ...]]
 
 _OVERRIDE = re.compile(r"(^|[\s\"'(])--[a-z_]+\.[a-z_.-]+|(^|\s)--(module|config)[\s=]", re.M)
-_POLICY = re.compile(r"activation[-_]checkpoint:([a-z-]+)")
+_POLICY = re.compile(r"activation[-_]checkpoint:([a-z_-]+)")
+_CHOICE = re.compile(r"([a-z_-]+):[a-z0-9_-]+")
 _DEEPEST = 12
 
 
@@ -67,13 +73,18 @@ def _word(value: Any) -> str:
 
 
 def _overrides(words: list[str]) -> Settings:
-    """Overrides; switches are `true`, or `false` with `no_` before their name."""
+    """Overrides; switches are `true`, or `false` with `no_` before their name.
+
+    What chooses a section, as `optimizer:muon` would, stands by itself.
+    """
     found: Settings = {}
     last = ""
     for word in words:
         if match := _POLICY.fullmatch(word):
             found["activation_checkpoint.mode"] = (match[1].replace("-", "_"),)
             found.setdefault("activation_checkpoint.selective_ac_option", ("op",))
+        elif is_choice(word):
+            found[word] = ()
         elif word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             last = name.replace("-", "_")
@@ -81,6 +92,12 @@ def _overrides(words: list[str]) -> Settings:
         elif last:
             found[last] += (word,)
     return {_name(name): values or (_switch(name),) for name, values in found.items()}
+
+
+def is_choice(word: str) -> bool:
+    """Whether a word chooses what a whole section is."""
+    match = _CHOICE.fullmatch(word)
+    return match is not None and match[1].replace("-", "_") in {*READ, *OTHER_SECTIONS}
 
 
 def _name(name: str) -> str:

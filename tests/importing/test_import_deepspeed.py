@@ -234,6 +234,14 @@ def warned(data: object, folder: Path, fix: str = "") -> str:
          "zero_optimization.reduce_scatter: gradients are reduced to all ranks"),
         (zero3(offload_optimizer={"device": "cpu", "pin_memory": False}),
          "zero_optimization.offload_optimizer.pin_memory: the host's memory is not pinned"),
+        (with_zero(stage=2, overlap_comm=True,
+                   offload_param={"device": "cpu", "pin_memory": False}),
+         "zero_optimization.offload_param.device: moves nothing under zero2, as DeepSpeed reads it "
+         "at stage 3 alone"),
+        (with_zero(stage=1, overlap_comm=True, cpu_offload_param=True),
+         "zero_optimization.cpu_offload_param: moves nothing under zero1"),
+        (with_zero(stage=2, overlap_comm=True, offload_param={"device": "nvme"}),
+         "zero_optimization.offload_param.device: moves nothing under zero2"),
         (zero3(mics_shard_size=8), "zero_optimization.mics_shard_size: DeepSpeed 0.19.8 has"),
         ({**BASE, "amp": {"enabled": False}}, "amp: DeepSpeed 0.19.8 has removed it and stops"),
     ],
@@ -264,12 +272,29 @@ def test_settings_that_do_nothing_are_no_warnings(data: dict[str, object], tmp_p
     assert (imported.warnings, imported.unknown) == ((), ())
 
 
+PARTLY = (
+    "zero_optimization.offload_optimizer.ratio: DeepSpeed keeps a part on the chips at stage 3 "
+    "only, and stops; nearest: 1.0"
+)
+STAYS = (
+    "the optimizer of the host stops, as stage 0 leaves the weights on the chip; nearest: "
+    "zero_optimization.stage 1"
+)
+
+
 @pytest.mark.parametrize(
     ("data", "line"),
     [
         (zero3(offload_optimizer={"device": "cpu", "ratio": 0.4}),
          "zero_optimization.offload_optimizer.ratio: keeps a part of the optimizer on the chips; "
          "--fix offload=optimizer takes its place"),
+        (with_zero(stage=2, offload_optimizer={"device": "cpu", "ratio": 0.5}), PARTLY),
+        (with_zero(stage=1, offload_optimizer={"ratio": 0.5}), PARTLY),
+        (zero3(offload_optimizer={"device": "cpu", "ratio": 1.5}),
+         "zero_optimization.offload_optimizer.ratio: '1.5' is not a number from 0 to 1"),
+        (with_zero(stage=0, offload_optimizer={"device": "cpu"}),
+         f"zero_optimization.offload_optimizer.device: {STAYS}"),
+        (with_zero(cpu_offload=True), f"zero_optimization.cpu_offload: {STAYS}"),
         (zero3(zenflow={"topk_ratio": 0.1}),
          "zero_optimization.zenflow: the host updates a part of the weights, out of step with the "
          "chips; --fix offload=optimizer takes its place"),
@@ -304,6 +329,12 @@ def test_settings_that_do_nothing_are_no_warnings(data: dict[str, object], tmp_p
 )  # fmt: skip
 def test_what_no_plan_says_is_refused(data: dict[str, object], line: str, tmp_path: Path) -> None:
     assert refused(data, tmp_path) == [line]
+
+
+def test_a_sharding_that_is_fixed_decides_what_is_moved(tmp_path: Path) -> None:
+    data = with_zero(offload_optimizer={"device": "cpu"}, offload_param={"device": "cpu"})
+    assert launch(data, tmp_path, "sharding=zero1").plan.offload == ("optimizer",)
+    assert launch(data, tmp_path, "sharding=zero3").plan.offload == ("optimizer", "weights")
 
 
 @pytest.mark.parametrize(

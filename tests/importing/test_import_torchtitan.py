@@ -93,7 +93,6 @@ def test_llama3_70b(tmp_path: Path) -> None:
             "data_parallel_replicate_degree = 64\ndata_parallel_shard_degree = 1",
             {"dp": 64, "fsdp": 1, "sharding": "ddp"},
         ),
-        ('fsdp_reshard_after_forward = "never"', {"sharding": "zero2", "dp": 64, "fsdp": 1}),
         (
             "pipeline_parallel_degree = 2",
             {"pp": 2, "micro_batch": 1, "schedule": "1f1b", "split": "front-counted"},
@@ -267,13 +266,13 @@ def test_the_mesh_of_an_unknown_configuration_must_be_said(tmp_path: Path) -> No
     degrees = [f"parallelism.data_parallel_{axis}_degree" for axis in axes[:2]]
     degrees += [f"parallelism.{axis}_parallel_degree" for axis in axes[2:]]
     assert [line.partition(": ")[0] for line in lines] == degrees
-    assert "'mine', which torchtitan does not ship" in lines[0]
+    assert "'mine', which this reader does not know" in lines[0]
     said = OWN + "".join(f" --{name} {1 if 'shard' not in name else -1}" for name in degrees)
     found = launch(said, tmp_path, chips=None)
     assert found.plan.fsdp == 64
     [warning] = [one for one in found.imported.warnings if one.startswith("config: ")]
     assert warning.startswith(
-        "config: 'mine', which torchtitan does not ship: defaults of torchtitan are taken for "
+        "config: 'mine', which this reader does not know: defaults of torchtitan are taken for "
         "training.seq_len, training.local_batch_size, "
     )
     fixed = launch(OWN, tmp_path, "dp=1 fsdp=8 tp=8 cp=1 pp=1", chips=None)
