@@ -44,21 +44,25 @@ def parse_layout(text: str, *, predictions: bool = False) -> tuple[int, ...]:
         modules = [at for word, at in letters if word == "m"]
         if modules and not predictions:
             raise _wrong(text, modules[0], _PREDICTION)
-        return _of_letters([token for token in letters if token[0] != "m"], text)
+        return _of_letters(letters, text)
     return _of_numbers(_unrolled(tokens, text), text)
 
 
-def prediction_modules(text: str) -> int:
-    """Modules of multi-token prediction in a layout.
+def prediction_modules(text: str) -> tuple[int, ...]:
+    """Modules of multi-token prediction in each chunk of a layout; layers per chunk have none.
 
     Raises:
-        InputError: See `parse_layout`.
+        InputError: One stands before a layer, or see `parse_layout`.
 
-    >>> prediction_modules("Et*3|(tt|)*29m|L"), prediction_modules("7,8*14,7")
-    (1, 0)
+    >>> prediction_modules("Et*3|(tt|)*3m|L"), prediction_modules("7,8*14,7")
+    ((0, 0, 0, 0, 1, 0), ())
     """
-    tokens = [_known(match, text) for match in _TOKEN.finditer(text)]
-    return sum(word == "m" for word, _ in _unrolled(tokens, text))
+    tokens = _unrolled([_known(match, text) for match in _TOKEN.finditer(text)], text)
+    layers = [place for place, (word, _) in enumerate(tokens) if word == "t"]
+    early = [at for word, at in tokens[: layers[-1]] if word == "m"] if layers else []
+    if early:
+        raise _wrong(text, early[0], "m (multi-token prediction) must come after the last layer")
+    return tuple(_between_bars(tokens, "m")) if layers else ()
 
 
 def layout_text(layers: Sequence[int]) -> str:
@@ -165,13 +169,13 @@ def _of_letters(tokens: list[_Token], text: str) -> tuple[int, ...]:
     return tuple(_between_bars(tokens))
 
 
-def _between_bars(tokens: list[_Token]) -> Iterator[int]:
+def _between_bars(tokens: list[_Token], counted: str = "t") -> Iterator[int]:
     count = 0
     for word, _ in tokens:
         if word == "|":
             yield count
             count = 0
-        count += word == "t"
+        count += word == counted
     yield count
 
 

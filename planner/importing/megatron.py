@@ -20,6 +20,7 @@ from planner.importing.megatron_names import known_flags
 from planner.importing.megatron_parallel import mesh_and_sharding
 from planner.importing.megatron_recompute import recomputation_of
 from planner.importing.megatron_stages import chunks_of
+from planner.importing.megatron_stated import check_model
 from planner.importing.taking import Asked, Taking, chips_of
 from planner.messages import one_line
 from planner.plan import Plan
@@ -45,6 +46,7 @@ def read(text: str, asked: Asked) -> Imported:
     job = _job(taking)
     taking.check()
     model = asked.model_of(dimensions, SETTINGS)
+    check_model(taking, model, job["seq_len"])
     mesh = mesh_and_sharding(taking, model, chips_of(taking, command.chips, command.said))
     interleave, stages, split = chunks_of(taking, model, mesh["pp"])
     micro_batch = taking.fixed("micro_batch", taking.whole("--micro-batch-size"))

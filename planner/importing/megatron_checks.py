@@ -32,7 +32,7 @@ def check_combinations(taking: Taking, plan: Plan) -> None:
         taking: The settings.
         plan: What they say.
     """
-    for part in (_overlaps, _shards, _torch_shards, _experts, _memory, _lengths):
+    for part in (_overlaps, _shards, _torch_shards, _experts, _memory, _lengths, _doubled):
         for name, holds, words in part(taking, plan):
             if name in taking.values and not holds:
                 taking.wrong(name, f"Megatron-LM takes it {words}")
@@ -53,6 +53,8 @@ def _overlaps(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield late, _SHARES in given, f"beside {_SHARES} only"
     yield late, _GATHER in given, f"beside {_GATHER} only"
     yield late, plan.interleave > 1, "with several chunks on a stage only"
+    gathers = bool({_SHARES, _FSDP, _FSDP2} & given.keys())
+    yield "--fp8-param-gather", gathers, f"beside {_SHARES}, {_FSDP} or {_FSDP2} only"
     yield late, written == "torch", f"beside --ckpt-format torch only, not {written}"
 
 
@@ -99,6 +101,8 @@ def _experts(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield _EXCHANGE, sent in {"alltoall", "flex"}, words
     yield _EXCHANGE, not again, "without full recomputation only"
     yield _EXCHANGE, bool({"--bf16", "--fp16"} & set(given)), "beside --bf16 or --fp16 only"
+    few = taking.look("--mtp-num-layers", "0").strip("0") in {"", "1"}
+    yield _EXCHANGE, few, "with one module of multi-token prediction at most"
     alone = "--moe-shared-expert-overlap" not in given
     yield _EXCHANGE, alone, "without --moe-shared-expert-overlap only"
     yield "--delay-wgrad-compute", _EXCHANGE in given, f"beside {_EXCHANGE} only"
@@ -126,3 +130,21 @@ def _lengths(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     known = rows.isascii() and rows.isdigit() and length.isascii() and length.isdigit()
     fits = not known or int(rows[:12]) >= int(length[:12])
     yield name, fits, f"as --seq-length {length} or more, not {rows}"
+
+
+def _doubled(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+    """Two flags for one thing: the length of a run and its learning rate, layers, sequences."""
+    pairs = (
+        ("--train-samples", "--train-iters"),
+        ("--lr-decay-samples", "--train-iters"),
+        ("--lr-warmup-samples", "--train-iters"),
+        ("--lr-decay-iters", "--train-samples"),
+        ("--lr-warmup-iters", "--train-samples"),
+        ("--lr-warmup-fraction", "--lr-warmup-iters"),
+        ("--lr-warmup-fraction", "--lr-warmup-samples"),
+        ("--encoder-num-layers", "--num-layers"),
+        ("--encoder-seq-length", "--seq-length"),
+    )
+    given = {name for name in taking.values if taking.look(name) != "0"}
+    for name, other in pairs:
+        yield name, not {name, other} <= given, f"without {other} only"

@@ -37,7 +37,17 @@ _OTHER_JOBS = {
     "--perform-rl-step": "a job that no plan describes",
     "--skip-train": "a job that no plan describes",
 }
+_GONE = {
+    "--batch-size": "--micro-batch-size",
+    "--warmup": "--lr-warmup-fraction",
+    "--model-parallel-size": "--tensor-model-parallel-size",
+    "--checkpoint-activations": "--recompute-activations",
+    "--no-position-embedding": "--position-embedding-type",
+}
+"""Flags that the parser has and `validate_args` stops at, and what takes their place."""
+_ROTARY = "--use-rotary-position-embeddings"
 _USUAL = "adam"
+_OPTIMIZERS = ("adam", "sgd", "muon", "dist_muon", "lion", "soap", "adaptive_muon")
 
 
 def refuse_what_replaces(taking: Taking) -> None:
@@ -45,6 +55,10 @@ def refuse_what_replaces(taking: Taking) -> None:
     for name, what in _ELSEWHERE.items():
         if name in taking.values:
             taking.wrong(name, f"{what}, which this text does not show; give them as arguments")
+    rotary = _ROTARY in taking.values or taking.look("--position-embedding-type") == "rope"
+    for name, other in _GONE.items():
+        if name in taking.values and not (name == "--no-position-embedding" and rotary):
+            taking.wrong(name, f"Megatron-LM no longer takes it; give {other}")
     for name, what in _OTHER_JOBS.items():
         if name in taking.values:
             taking.wrong(name, f"is {what}")
@@ -52,7 +66,7 @@ def refuse_what_replaces(taking: Taking) -> None:
 
 def warn_of_others(taking: Taking) -> None:
     """Notes an optimizer with states of other sizes, and flags that are not known."""
-    optimizer = taking.text("--optimizer", _USUAL)
+    optimizer = taking.choice("--optimizer", _USUAL, {name: name for name in _OPTIMIZERS})
     if optimizer != _USUAL:
         what = f"{shown(optimizer)} has other states than {_USUAL}, which the prediction counts"
         taking.warnings.append(f"--optimizer: {what}")

@@ -6,8 +6,8 @@ from typing import Any
 
 from models_db import Model
 from planner.frameworks import ERAS, FRAMEWORKS
+from planner.importing.megatron_stated import STATED_BY, stated
 from planner.importing.taking import Taking
-from planner.messages import shown
 from planner.rules.megatron_words import HIDDEN, LATENT_EXPOSES_TP
 
 _OTHER_MODELS = (
@@ -24,6 +24,8 @@ _UNCOUNTED = {
     "--fp8-param-gather": "weights are kept and gathered in 8 bits",
     "--fp4-param-gather": "weights are kept and gathered in 4 bits",
     "--mtp-num-layers": "modules of multi-token prediction (m in a layout)",
+    "--fp32-residual-connection": "what layers hand on has 32 bits",
+    "--attention-output-gate": "a gate on the output of attention is one more matrix",
     "--moe-expert-capacity-factor": "tokens beyond an expert's capacity are dropped",
 }
 SETTINGS = {
@@ -38,6 +40,7 @@ SETTINGS = {
     "moe.experts": "--num-experts",
     "moe.experts_per_token": "--moe-router-topk",
     "moe.expert_hidden": "--moe-ffn-hidden-size",
+    **STATED_BY,
 }
 """Which flags say a dimension; without them it has Megatron-LM's default."""
 
@@ -50,7 +53,7 @@ def model_dimensions(taking: Taking) -> dict[str, Any]:
     for name in _OTHER_MODELS:
         if taking.on(name):
             taking.wrong(name, "is a model that no plan describes")
-    found: dict[str, Any] = {}
+    found = stated(taking)
     for name, flag in (
         ("layers", "--num-layers"),
         ("hidden", "--hidden-size"),
@@ -101,49 +104,12 @@ def model_warnings(taking: Taking, model: Model) -> list[str]:
     found = [
         f"{name}: {what}, which the prediction does not count"
         for name, what in _UNCOUNTED.items()
-        if taking.on(name)
+        if taking.on(name) and taking.look(name) != "0"
     ]
-    pattern = taking.text("--moe-layer-freq")
-    if pattern and _expert_layers(pattern, model.layers) != [
-        int(kind == "moe") for kind in model.layer_kinds
-    ]:
-        found.append(f"--moe-layer-freq: {shown(pattern)} is not how {model.name} deals experts")
     rows = taking.whole("--vocab-size")
     if rows and rows != model.vocab_size:
         found.append(f"--vocab-size: {rows:,} where {model.name} has {model.vocab_size:,}")
     return found
-
-
-def _expert_layers(text: str, layers: int) -> list[int] | None:
-    """Which layers have experts: one of every N, or a list as a sum of repeated lists.
-
-    >>> _expert_layers("2", 4), _expert_layers("([0]*1+[1]*3)", 4), _expert_layers("x", 4)
-    ([1, 0, 1, 0], [0, 1, 1, 1], None)
-    """
-    import ast  # noqa: PLC0415  (only for models with experts)
-
-    if text.isdigit() and int(text[:9]) > 0:
-        return [int(layer % int(text[:9]) == 0) for layer in range(layers)]
-    try:
-        return _list_of(ast.parse(text, mode="eval").body, layers)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _list_of(node: object, most: int) -> list[int]:
-    import ast  # noqa: PLC0415  (only for models with experts)
-
-    if isinstance(node, ast.List):
-        items = [item.value for item in node.elts if isinstance(item, ast.Constant)]
-        return [int(item) for item in items if isinstance(item, int)]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _list_of(node.left, most) + _list_of(node.right, most)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        times = node.right.value if isinstance(node.right, ast.Constant) else None
-        repeated = _list_of(node.left, most)
-        if isinstance(times, int) and 0 <= times * len(repeated) <= most:
-            return repeated * times
-    raise ValueError
 
 
 def overlap_warnings(taking: Taking, *, tp: int, data: int, shares: bool) -> list[str]:

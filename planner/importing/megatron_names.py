@@ -373,7 +373,7 @@ GROUPS = {
     """,
     "older versions": """
         distribute-checkpointed-activations no-async-tensor-model-parallel-allreduce DDP-impl=
-        no-scatter-gather-tensors-in-pipeline local_rank= moe-extended-tp
+        no-scatter-gather-tensors-in-pipeline local_rank=
         no-query-key-layer-scaling
     """,
 }

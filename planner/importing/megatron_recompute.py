@@ -25,7 +25,7 @@ def recomputation_of(
     granularity = taking.text("--recompute-granularity")
     method = taking.text("--recompute-method")
     number = taking.whole("--recompute-num-layers")
-    legacy = taking.on("--recompute-activations") or taking.on("--checkpoint-activations")
+    legacy = taking.on("--recompute-activations")
     modules = set(taking.values.get("--recompute-modules", ("core_attn",)))
     taking.taken.add("--recompute-modules")
     if taking.on("--moe-layer-recompute"):

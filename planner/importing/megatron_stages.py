@@ -114,12 +114,25 @@ def _laid_out(taking: Taking, text: str, model: Model, pp: int) -> tuple[int, St
         taking.wrong(_LAYOUT, f"has {sum(layers)} layers; {model.name} has {model.layers}")
     if len(layers) % pp:
         taking.wrong(_LAYOUT, f"has {len(layers)} chunks, no multiple of pp {pp}")
-    told = taking.whole("--mtp-num-layers", 0, least=0)
-    if modules != told:
-        what = f"has {modules} modules of multi-token prediction (m), --mtp-num-layers {told}"
-        taking.wrong(_LAYOUT, what)
+    _check_modules(taking, modules, pp)
     taking.check()
     return len(layers) // pp, tuple(Stage(layers=count) for count in layers), "even"
+
+
+def _check_modules(taking: Taking, modules: tuple[int, ...], pp: int) -> None:
+    """Modules of multi-token prediction (m) stand together, in a last chunk of a stage.
+
+    Source: core/transformer/pipeline_parallel_layer_layout.py (`validate_layer_layout`).
+    """
+    told = taking.whole("--mtp-num-layers", 0, least=0)
+    if sum(modules) != told:
+        what = f"has {sum(modules)} modules of multi-token prediction (m), --mtp-num-layers {told}"
+        taking.wrong(_LAYOUT, what)
+    elif any(modules) and max(modules) < told:
+        taking.wrong(_LAYOUT, "has modules of multi-token prediction (m) in several chunks")
+    elif any(modules[: len(modules) - pp]):
+        what = "has modules of multi-token prediction (m) before the last chunk of their stage"
+        taking.wrong(_LAYOUT, what)
 
 
 def _first_and_last(taking: Taking, layers: int, pp: int, first: int, last: int) -> list[int]:

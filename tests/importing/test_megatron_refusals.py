@@ -42,6 +42,28 @@ EXCHANGE = "--overlap-moe-expert-parallel-comm"
             f"{PP4} {EXCHANGE}",
             f"{EXCHANGE}: {TAKES} without a pipeline, or with several chunks, not with pp 4",
         ),
+        (
+            f"{EXCHANGE} --mtp-num-layers 2",
+            f"{EXCHANGE}: {TAKES} with one module of multi-token prediction at most",
+        ),
+        (
+            "--fp8-format hybrid --fp8-param-gather",
+            f"--fp8-param-gather: {TAKES} beside --use-distributed-optimizer, --use-megatron-fsdp "
+            "or --use-torch-fsdp2 only",
+        ),
+        (
+            "--train-iters 10 --train-samples 80",
+            f"--train-samples: {TAKES} without --train-iters only",
+        ),
+        (
+            "--train-samples 80 --lr-decay-iters 8",
+            f"--lr-decay-iters: {TAKES} without --train-samples only",
+        ),
+        (
+            "--train-iters 10 --lr-warmup-fraction 0.1 --lr-warmup-iters 2",
+            f"--lr-warmup-fraction: {TAKES} without --lr-warmup-iters only",
+        ),
+        ("--encoder-num-layers 40", f"--encoder-num-layers: {TAKES} without --num-layers only"),
         ("--delay-wgrad-compute", f"--delay-wgrad-compute: {TAKES} beside {EXCHANGE} only"),
         (
             "--distribute-saved-activations --tensor-model-parallel-size 2",
@@ -87,6 +109,45 @@ def test_modules_of_prediction_are_no_layers(tmp_path: Path) -> None:
         "--pipeline-model-parallel-layout: has 1 modules of multi-token prediction (m), "
         "--mtp-num-layers 0"
     ]
+
+
+@pytest.mark.parametrize(
+    ("layout", "pp", "modules", "words"),
+    [
+        ("Et*9|t*11|t*11m|t*9L", 4, 1, "m (multi-token prediction) must come after the last layer"),
+        ("Et*20m|t*20L", 2, 1, "m (multi-token prediction) must come after the last layer"),
+        ("Et*20|mt*20L", 2, 1, "m (multi-token prediction) must come after the last layer"),
+        ("Et*9|t*11|t*11|t*9|m|m|mm|L", 4, 4, "modules of multi-token prediction (m) in several"),
+        ("Et*20|t*10|t*10m|mL", 4, 2, "modules of multi-token prediction (m) in several chunks"),
+        ("Et*40|m||L", 2, 1, "before the last chunk of their stage"),
+        ("mEt*20|t*20L", 2, 1, "must come"),
+        ("Et*20|t*20Lm", 2, 1, "L (loss) must come last and once"),
+    ],
+)
+def test_modules_of_prediction_stand_last(
+    layout: str, pp: int, modules: int, words: str, tmp_path: Path
+) -> None:
+    flags = f"--pipeline-model-parallel-size {pp} --pipeline-model-parallel-layout '{layout}'"
+    [line] = refused(f"{LLAMA}{flags} --mtp-num-layers {modules}", tmp_path)
+    assert line.startswith("--pipeline-model-parallel-layout: ")
+    assert words in line
+
+
+def test_modules_of_prediction_may_stand_on_a_stage_of_their_own(tmp_path: Path) -> None:
+    flags = f"{PP4} --pipeline-model-parallel-layout 'Et*20|t*20|m|L' --mtp-num-layers 1"
+    stages = launch(LLAMA + flags, tmp_path).plan.stages
+    assert stages is not None
+    assert [stage.layers for stage in stages] == [20, 20, 0, 0]
+
+
+def test_no_modules_of_prediction_are_no_warning(tmp_path: Path) -> None:
+    found = launch(f"{LLAMA}--mtp-num-layers 0", tmp_path)
+    assert not any(line.startswith("--mtp") for line in found.imported.warnings)
+
+
+def test_optimizers_are_those_of_the_parser(tmp_path: Path) -> None:
+    [line] = refused(f"{LLAMA}--optimizer foo", tmp_path)
+    assert line.startswith("--optimizer: 'foo' is not one of adam, sgd")
 
 
 def test_a_single_data_rank_shares_nothing(tmp_path: Path) -> None:
