@@ -1,13 +1,14 @@
 """The complete configurations that `--config` of torchtitan names, by what a plan depends on.
 
 Source: torchtitan models/*/config_registry.py of 0.3.0 (PyPI); those of main b5bcd76 (2026-08-21)
-say the same, with batches in tokens. Models for images and
-configurations that train adapters are left out.
+say the same, with batches in tokens. Models for images and configurations that train adapters are
+left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 PARTLY_NVFP4 = "nvfp4 of the first 85 % of the layers"
 
@@ -64,28 +65,25 @@ def _experts(degree: int) -> tuple[tuple[str, str], ...]:
     return (("expert_parallel_degree", str(degree)),)
 
 
-def _deepseek(name: str, flavor: str, **more: object) -> Registered:
-    settings: dict[str, object] = {"batch": 4, "length": 4096, "compiles": _LOSS, **more}
-    return Registered(module="deepseek_v3", name=name, flavor=flavor, **settings)  # type: ignore[arg-type]
+def _deepseek(name: str, flavor: str, **more: Any) -> Registered:
+    settings: dict[str, Any] = {"batch": 4, "length": 4096, "compiles": _LOSS, **more}
+    return Registered(module="deepseek_v3", name=name, flavor=flavor, **settings)
 
 
-def _qwen3(name: str, flavor: str, batch: int, **more: object) -> Registered:
-    settings: dict[str, object] = {"length": 4096, **more}
-    return Registered(module="qwen3", name=name, flavor=flavor, batch=batch, **settings)  # type: ignore[arg-type]
+def _qwen3(name: str, flavor: str, batch: int, **more: Any) -> Registered:
+    settings: dict[str, Any] = {"length": 4096, **more}
+    return Registered(module="qwen3", name=name, flavor=flavor, batch=batch, **settings)
 
 
-def _llama3(name: str, flavor: str, batch: int, **more: object) -> Registered:
-    settings: dict[str, object] = {"length": 8192, **more}
-    return Registered(module="llama3", name=name, flavor=flavor, batch=batch, **settings)  # type: ignore[arg-type]
+def _llama3(name: str, flavor: str, batch: int, **more: Any) -> Registered:
+    settings: dict[str, Any] = {"length": 8192, **more}
+    return Registered(module="llama3", name=name, flavor=flavor, batch=batch, **settings)
 
 
-def _small(module: str, names: str, **more: object) -> tuple[Registered, ...]:
+def _small(module: str, names: str, **more: Any) -> tuple[Registered, ...]:
     """Configurations of a model for tests."""
-    settings: dict[str, object] = {"flavor": "debugmodel", **more}
-    return tuple(
-        Registered(module=module, name=name, **settings)  # type: ignore[arg-type]
-        for name in names.split()
-    )
+    settings: dict[str, Any] = {"flavor": "debugmodel", **more}
+    return tuple(Registered(module=module, name=name, **settings) for name in names.split())
 
 
 REGISTRY = {
