@@ -175,11 +175,15 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
 
 
 def _precision(launch: Launch) -> list[str]:
-    """Number formats; weights stay in 16 bits, and gradients are reduced as predicted."""
+    """Number formats; weights stay in 16 bits, and gradients are reduced as predicted.
+
+    Megatron-FSDP reduces in 32 bits what is multiplied in bf16 or less, as Megatron-LM asks it to.
+    """
     named = _PRECISIONS.get(launch.cost.job.precision)
     if named is None:
         return ["cfg.mixed_precision = None"]
-    long = launch.cost.assumptions.gradient_wire_bytes > 2.0 or uses_fsdp(launch.plan)
+    sharded = uses_fsdp(launch.plan) and launch.cost.job.precision != "fp16"
+    long = launch.cost.assumptions.gradient_wire_bytes > 2.0 or sharded
     lines = [
         f"cfg.mixed_precision = {named}()",
         f"cfg.mixed_precision.grad_reduce_in_fp32 = {long}",
