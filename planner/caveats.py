@@ -13,6 +13,7 @@ from planner.plan import Plan, PlanTable, code_of
 from planner.plan_words import recompute_words, sharding_words
 from planner.results import PlanResult
 from planner.rules import applicable
+from planner.rules.alike import CUDA_VENDORS
 from planner.rules.megatron_recompute import stages_told_at_once
 from planner.search.limits import Limits
 from planner.search.meshes import equal_chunks
@@ -21,7 +22,6 @@ from planner.targets import TARGETS
 from planner.units import show_bytes
 
 _TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
-_GPU_VENDORS = frozenset({"NVIDIA", "AMD"})
 
 
 def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
@@ -94,7 +94,7 @@ def _framework_warnings(model: CostModel) -> list[str]:
     """A framework whose constants were fitted on other chips than these."""
     framework, chip = model.job.framework, model.chip
     usual = default_framework(chip.vendor)
-    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in _GPU_VENDORS
+    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in CUDA_VENDORS
     if framework == usual or not elsewhere or model.assumptions.mlp_blocks:
         return []
     if not _runs(model, usual):
